@@ -1,0 +1,67 @@
+//! What can go wrong outside of parsing (which never fails), and who has to do something about it.
+
+/// Who has to act: decides the HTTP status and the wording that a client sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The request is wrong; repeating it will not help.
+    Client,
+    /// The backend failed, refused or vanished.
+    Backend,
+    /// A tool failed.
+    Tool,
+    /// Our configuration, our limits or our fault.
+    Proxy,
+}
+
+/// An error with who is to blame, what to tell, and what a client needs to react.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// Who has to act.
+    pub blame: Blame,
+    /// HTTP status for fronts that have one (400..=599).
+    pub status: u16,
+    /// Short, stable, for machines: OpenAI's `error.code` (`model_not_found`, `context_length_exceeded` ...).
+    pub code: Option<String>,
+    /// One or two sentences for people: what was wrong, where, what to do.
+    pub message: String,
+}
+
+impl Error {
+    /// An error of the given blame with its usual status: client 400, backend 502, tool 502, proxy 500.
+    pub fn new(blame: Blame, message: impl Into<String>) -> Error {
+        let status = match blame {
+            Blame::Client => 400,
+            Blame::Backend | Blame::Tool => 502,
+            Blame::Proxy => 500,
+        };
+        Error { blame, status, code: None, message: message.into() }
+    }
+
+    /// The request is wrong (400).
+    pub fn client(message: impl Into<String>) -> Error {
+        Error::new(Blame::Client, message)
+    }
+
+    /// The backend failed (502).
+    pub fn backend(message: impl Into<String>) -> Error {
+        Error::new(Blame::Backend, message)
+    }
+
+    /// We failed (500).
+    pub fn proxy(message: impl Into<String>) -> Error {
+        Error::new(Blame::Proxy, message)
+    }
+
+    /// The same error with another HTTP status.
+    pub fn with_status(mut self, status: u16) -> Error {
+        self.status = status;
+        self
+    }
+
+    /// The same error with a machine-readable code.
+    pub fn with_code(mut self, code: impl Into<String>) -> Error {
+        self.code = Some(code.into());
+        self
+    }
+}

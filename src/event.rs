@@ -1,0 +1,343 @@
+//! The one vocabulary between the model's side and the client's side: what a decoder yields ([`Delta`]), what the stages
+//! hand to each other ([`Event`]), and the table of tools of a request ([`Tools`]). No serde, no IO: both sides know
+//! this file and nothing of each other.
+
+use std::sync::Arc;
+
+/// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Channel {
+    /// The answer proper.
+    Content,
+    /// The field that the backend itself separated as reasoning (`thinking`, `reasoning`, `reasoning_content`).
+    Reasoning,
+}
+
+/// What a backend's decoder yields. A native call leaves the decoder whole: nothing of a call may reach the client
+/// before its verdict, so fragments are of no use to anybody downstream.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta<'a> {
+    /// A piece of text of the answer or of the backend's reasoning field.
+    Text(Channel, &'a str),
+    /// A native call. `arguments` is the text that the backend sent (an object is sent as its JSON text; nothing at all as `""`).
+    Call {
+        /// The id that the backend gave, if it gave one.
+        id: Option<&'a str>,
+        /// The name as the backend wrote it (its wire name).
+        name: &'a str,
+        /// The arguments as text: usually, not surely, one JSON object.
+        arguments: &'a str,
+        /// Opaque data that the backend wants back with this call in the next turn (Google's thought signature).
+        extra: Option<&'a str>,
+    },
+    /// Token counts; the last one wins.
+    Usage(Usage),
+    /// Why the backend stopped. Text may not follow; usage may.
+    Finish(FinishReason),
+}
+
+/// What the stages hand to each other, in this order: text and reasoning in any mixture, calls one after the other
+/// (head, arguments, end; never interleaved), one `Finish` at the end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event<'a> {
+    /// Text of the answer.
+    Text(&'a str),
+    /// Text of the model's reasoning.
+    Reasoning(&'a str),
+    /// A call begins. `id` is set only where the model's own id must be kept (Kimi, Mistral, a backend's native id).
+    CallStart {
+        /// Position of the call in the answer, from 0 without holes.
+        index: u32,
+        /// The id to keep, if any; otherwise the front makes one.
+        id: Option<&'a str>,
+        /// The tool's name as the client offered it, or as the model wrote it where it does not resolve.
+        name: &'a str,
+    },
+    /// A piece of the arguments; behind the fixer the concatenation is one valid JSON object, before it it is source text.
+    CallArguments {
+        /// The call that it belongs to.
+        index: u32,
+        /// JSON text.
+        json: &'a str,
+    },
+    /// The call is complete.
+    CallEnd {
+        /// The call that ends.
+        index: u32,
+        /// Opaque data for the backend's next turn.
+        extra: Option<&'a str>,
+    },
+    /// Something that was meant as a call and must not be delivered as one.
+    Refused {
+        /// The name as far as it is known, `""` if not.
+        name: &'a str,
+        /// Why it was refused.
+        why: &'a Why,
+        /// What the model wrote: the argument text (for [`Why::Schema`] one complete JSON object).
+        raw: &'a str,
+    },
+    /// Progress and warnings, for fronts that can show them.
+    Note(&'a Note),
+    /// The end, exactly once.
+    Finish {
+        /// Why the answer ended, as the client shall see it.
+        reason: FinishReason,
+        /// Token counts, if the backend gave them.
+        usage: Option<Usage>,
+    },
+}
+
+/// A stage that takes events. Push, not pull: stages nest without allocation or self-reference.
+pub trait Sink {
+    /// Takes the next event.
+    fn event(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Sink for F {
+    fn event(&mut self, event: Event<'_>) {
+        self(event)
+    }
+}
+
+/// Why something that was meant as a call is not delivered as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The call was cut off by the end of the stream or by the token limit. It is never completed.
+    Truncated,
+    /// No JSON object can be read from it; the text says what was wrong and where.
+    Malformed(String),
+    /// Two readings of equal cost, or two different objects.
+    Ambiguous(String),
+    /// Arguments that are JSON, but not an object.
+    NotAnObject,
+    /// A key contains protocol markup: the body of the call was torn.
+    Markup(String),
+    /// A complete object that does not satisfy the tool's schema; the text is the validator's message with its path.
+    Schema(String),
+    /// The name is not one of the offered tools, in a shape that cannot carry it.
+    UnknownTool(String),
+    /// A value that the client's form cannot express safely.
+    Inexpressible(String),
+    /// The arguments are larger than the configured limit, in bytes.
+    TooLarge(usize),
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Why::Truncated => f.write_str("its arguments were cut off (output limit reached)"),
+            Why::Malformed(what) => write!(f, "its arguments are not valid JSON: {what}"),
+            Why::Ambiguous(what) => write!(f, "its arguments can be read in more than one way: {what}"),
+            Why::NotAnObject => f.write_str("its arguments are not a JSON object"),
+            Why::Markup(what) => write!(f, "its arguments are torn: {what}"),
+            Why::Schema(what) => write!(f, "its arguments do not fit the tool's schema: {what}"),
+            Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
+            Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
+            Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
+        }
+    }
+}
+
+/// Progress and warnings beside the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// A call is being written; shown after two seconds to clients that show reasoning.
+    Writing {
+        /// The tool's name.
+        name: String,
+        /// Bytes of arguments so far.
+        bytes: usize,
+    },
+    /// Something that the user should know (a dropped request field, a cut prompt); `code` is short and stable.
+    Warning {
+        /// Stable name of the warning, for machines.
+        code: &'static str,
+        /// The sentence for people.
+        text: String,
+    },
+}
+
+/// Why an answer ended, in OpenAI's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FinishReason {
+    /// The model ended by itself.
+    Stop,
+    /// The output limit was reached.
+    Length,
+    /// At least one call was delivered.
+    ToolCalls,
+    /// The backend's filter stopped it.
+    ContentFilter,
+}
+
+impl FinishReason {
+    /// OpenAI's spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FinishReason::Stop => "stop",
+            FinishReason::Length => "length",
+            FinishReason::ToolCalls => "tool_calls",
+            FinishReason::ContentFilter => "content_filter",
+        }
+    }
+}
+
+/// Token counts of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Tokens of the answer.
+    pub completion_tokens: u64,
+}
+
+/// One call, complete: what the stages say in three events, where somebody needs it in one piece.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolCall {
+    /// The id, if one must be kept.
+    pub id: Option<String>,
+    /// The tool's name.
+    pub name: String,
+    /// JSON text of the arguments.
+    pub arguments: String,
+    /// Opaque data for the backend's next turn.
+    pub extra: Option<String>,
+}
+
+/// What a tool does to the world. Unknown counts as [`Effect::Writes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Effect {
+    /// Looks only.
+    Reads,
+    /// May change something.
+    #[default]
+    Writes,
+    /// May destroy something that cannot be brought back.
+    Destroys,
+}
+
+/// Who runs a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// The client offered it and will run it.
+    #[default]
+    Client,
+    /// It is in our registry of MCP servers; we can run it.
+    Registry {
+        /// The server's name in the registry.
+        server: String,
+        /// The tool's name at that server.
+        tool: String,
+    },
+}
+
+/// One offered tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tool {
+    /// The name that the client (or the registry) uses.
+    pub name: String,
+    /// The name in the charset of the backend; equal to `name` unless the backend cannot spell it.
+    pub wire_name: String,
+    /// What the tool is for, as the model is told.
+    pub description: String,
+    /// The JSON Schema of the parameters, as JSON text; `{}` when the client sent none.
+    pub schema: Arc<str>,
+    /// The schema that the fixer uses where the client's own has no types (an overlay of the client's shape); JSON text.
+    pub fixing_schema: Option<Arc<str>>,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// Parameters whose explicit `null` is an input of its own (a tool policy merges it) and must survive the fixer.
+    pub keeps_null: Vec<String>,
+    /// Who runs it.
+    pub origin: Origin,
+}
+
+impl Tool {
+    /// A tool of the client: name, description and JSON Schema text.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, schema: impl Into<Arc<str>>) -> Tool {
+        let name = name.into();
+        Tool { wire_name: name.clone(), name, description: description.into(), schema: schema.into(), ..Tool::default() }
+    }
+
+    /// The schema that arguments are fixed and checked against.
+    pub fn checked_schema(&self) -> &Arc<str> {
+        self.fixing_schema.as_ref().unwrap_or(&self.schema)
+    }
+}
+
+/// What the client said about using tools.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// No calls, whatever the text looks like.
+    None,
+    /// Some tool must be called.
+    Required,
+    /// This tool must be called.
+    Named(String),
+}
+
+/// The tools of one request: one table, in the client's order, names unique (the first of two wins).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tools {
+    list: Vec<Tool>,
+    /// What the client said about using them.
+    pub choice: ToolChoice,
+}
+
+impl Tools {
+    /// A table of these tools; a later tool with a name that is there already is left out.
+    pub fn new(tools: impl IntoIterator<Item = Tool>, choice: ToolChoice) -> Tools {
+        let mut table = Tools { list: Vec::new(), choice };
+        for tool in tools {
+            table.add(tool);
+        }
+        table
+    }
+
+    /// Adds a tool; `false` if its name is taken (the first one wins).
+    pub fn add(&mut self, tool: Tool) -> bool {
+        if self.get(&tool.name).is_some() {
+            return false;
+        }
+        self.list.push(tool);
+        true
+    }
+
+    /// The tool of exactly this name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.list.iter().find(|tool| tool.name == name)
+    }
+
+    /// The tool of exactly this name or wire name.
+    pub fn by_wire_name(&self, name: &str) -> Option<&Tool> {
+        self.get(name).or_else(|| self.list.iter().find(|tool| tool.wire_name == name))
+    }
+
+    /// The tools in the client's order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Tool> {
+        self.list.iter()
+    }
+
+    /// The tools in the client's order, to be completed (wire names, overlays).
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Tool> {
+        self.list.iter_mut()
+    }
+
+    /// Whether nothing is offered.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many are offered.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether calls are looked for at all: tools are offered and the client did not forbid them.
+    pub fn wanted(&self) -> bool {
+        !self.is_empty() && self.choice != ToolChoice::None
+    }
+}

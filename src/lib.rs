@@ -1,0 +1,9 @@
+//! `toolglot` reads what a model wrote, finds the tool call in whatever form it has, repairs it against the tool's schema
+//! and hands it over in exactly the form that the client executes.
+//!
+//! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
+
+pub mod error;
+pub mod event;
+pub mod openai;
+pub mod store;

@@ -1,0 +1,240 @@
+//! OpenAI's chat completion wire form: the one internal form of a request, and the only place that knows OpenAI's field
+//! names. Typed where we act; everything else is kept as it came and goes on to backends that speak the same language.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+
+pub mod answer;
+
+/// A chat request. `rest` holds every field that has no member of its own, in the client's order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChatRequest {
+    /// The model's name as the client wrote it.
+    pub model: String,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Whether the client wants a stream.
+    pub stream: bool,
+    /// The `tools` as they came (`[{type, function: {name, description, parameters}}]`).
+    pub tools: Vec<Value>,
+    /// `tool_choice` as it came.
+    pub tool_choice: Option<Value>,
+    /// All other fields.
+    pub rest: Map<String, Value>,
+}
+
+/// One message of the conversation. `rest` holds every field that has no member of its own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Message {
+    /// `system`, `developer`, `user`, `assistant`, `tool`.
+    pub role: String,
+    /// Text or parts.
+    pub content: Content,
+    /// Calls that the assistant made.
+    pub tool_calls: Vec<ToolCall>,
+    /// For role `tool`: the call that this is the result of.
+    pub tool_call_id: Option<String>,
+    /// All other fields.
+    pub rest: Map<String, Value>,
+}
+
+/// The content of a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Content {
+    /// `null` or absent.
+    #[default]
+    None,
+    /// A string.
+    Text(String),
+    /// A list of parts (`{type: "text"|"image_url"|..., ...}`) as they came.
+    Parts(Vec<Value>),
+}
+
+/// A call in the history of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolCall {
+    /// The call's id; `""` where the client lost it.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments: JSON text of an object, if nobody broke it.
+    pub arguments: String,
+    /// Opaque data of the backend (`extra_content`), returned to it.
+    pub extra: Option<Value>,
+}
+
+// === impl ChatRequest ===
+
+impl ChatRequest {
+    /// Reads a request body. The error says which field is wrong and where.
+    pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
+        let value: Value = serde_json::from_slice(body).map_err(|error| {
+            Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
+        })?;
+        ChatRequest::from_value(value)
+    }
+
+    /// Reads a request that is JSON already.
+    pub fn from_value(value: Value) -> Result<ChatRequest, Error> {
+        let Value::Object(mut rest) = value else {
+            return Err(Error::client("the request body must be a JSON object"));
+        };
+        let model = match rest.shift_remove("model") {
+            Some(Value::String(model)) if !model.is_empty() => model,
+            _ => return Err(Error::client("`model` must be a non-empty string")),
+        };
+        let messages = match rest.shift_remove("messages") {
+            Some(Value::Array(list)) => {
+                list.into_iter().enumerate().map(|(at, message)| Message::from_value(at, message)).collect::<Result<_, _>>()?
+            }
+            _ => return Err(Error::client("`messages` must be an array of messages")),
+        };
+        let stream = match rest.shift_remove("stream") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(stream)) => stream,
+            Some(_) => return Err(Error::client("`stream` must be true or false")),
+        };
+        let tools = match rest.shift_remove("tools") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(tools)) => tools,
+            Some(_) => return Err(Error::client("`tools` must be an array")),
+        };
+        let tool_choice = rest.shift_remove("tool_choice").filter(|choice| !choice.is_null());
+        Ok(ChatRequest { model, messages, stream, tools, tool_choice, rest })
+    }
+
+    /// The request in wire form; fields in a fixed order, so that equal requests are equal bytes.
+    pub fn to_value(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("model".into(), json!(self.model));
+        out.insert("messages".into(), self.messages.iter().map(Message::to_value).collect());
+        out.insert("stream".into(), json!(self.stream));
+        if !self.tools.is_empty() {
+            out.insert("tools".into(), Value::Array(self.tools.clone()));
+        }
+        if let Some(choice) = &self.tool_choice {
+            out.insert("tool_choice".into(), choice.clone());
+        }
+        out.extend(self.rest.iter().map(|(key, value)| (key.clone(), value.clone())));
+        Value::Object(out)
+    }
+
+    /// Whether a streaming client asked for the usage chunk (`stream_options.include_usage`).
+    pub fn include_usage(&self) -> bool {
+        self.rest.get("stream_options").and_then(|options| options.get("include_usage")).and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+// === impl Message ===
+
+impl Message {
+    /// A message of plain text.
+    pub fn text(role: impl Into<String>, text: impl Into<String>) -> Message {
+        Message { role: role.into(), content: Content::Text(text.into()), ..Message::default() }
+    }
+
+    fn from_value(at: usize, value: Value) -> Result<Message, Error> {
+        let Value::Object(mut rest) = value else {
+            return Err(Error::client(format!("`messages[{at}]` must be an object")));
+        };
+        let role = match rest.shift_remove("role") {
+            Some(Value::String(role)) => role,
+            _ => return Err(Error::client(format!("`messages[{at}].role` must be a string"))),
+        };
+        let content = match rest.shift_remove("content") {
+            None | Some(Value::Null) => Content::None,
+            Some(Value::String(text)) => Content::Text(text),
+            Some(Value::Array(parts)) => Content::Parts(parts),
+            Some(_) => return Err(Error::client(format!("`messages[{at}].content` must be a string, an array of parts or null"))),
+        };
+        let tool_calls = match rest.shift_remove("tool_calls") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(calls)) => calls.into_iter().map(ToolCall::from_value).collect(),
+            Some(_) => return Err(Error::client(format!("`messages[{at}].tool_calls` must be an array"))),
+        };
+        let tool_call_id = match rest.shift_remove("tool_call_id") {
+            Some(Value::String(id)) => Some(id),
+            _ => None,
+        };
+        Ok(Message { role, content, tool_calls, tool_call_id, rest })
+    }
+
+    /// The message in wire form.
+    pub fn to_value(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("role".into(), json!(self.role));
+        out.insert("content".into(), self.content.to_value());
+        if !self.tool_calls.is_empty() {
+            out.insert("tool_calls".into(), self.tool_calls.iter().map(ToolCall::to_value).collect());
+        }
+        if let Some(id) = &self.tool_call_id {
+            out.insert("tool_call_id".into(), json!(id));
+        }
+        out.extend(self.rest.iter().map(|(key, value)| (key.clone(), value.clone())));
+        Value::Object(out)
+    }
+}
+
+// === impl Content ===
+
+impl Content {
+    /// The text of it: the string, or the text parts joined by newlines. Images and other parts are left out.
+    pub fn to_text(&self) -> String {
+        match self {
+            Content::None => String::new(),
+            Content::Text(text) => text.clone(),
+            Content::Parts(parts) => {
+                let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect();
+                texts.join("\n")
+            }
+        }
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Content::None => true,
+            Content::Text(text) => text.is_empty(),
+            Content::Parts(parts) => parts.is_empty(),
+        }
+    }
+
+    /// Wire form.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Content::None => Value::Null,
+            Content::Text(text) => json!(text),
+            Content::Parts(parts) => Value::Array(parts.clone()),
+        }
+    }
+}
+
+// === impl ToolCall ===
+
+impl ToolCall {
+    fn from_value(value: Value) -> ToolCall {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let function = value.get("function");
+        let arguments = match function.and_then(|function| function.get("arguments")) {
+            Some(Value::String(text)) => text.clone(),
+            None | Some(Value::Null) => String::new(),
+            Some(other) => other.to_string(), // clients that replay Ollama's object form
+        };
+        ToolCall {
+            id: text(value.get("id")),
+            name: text(function.and_then(|function| function.get("name"))),
+            arguments,
+            extra: value.get("extra_content").cloned(),
+        }
+    }
+
+    /// Wire form.
+    pub fn to_value(&self) -> Value {
+        let mut out = json!({"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}});
+        if let (Some(extra), Some(object)) = (&self.extra, out.as_object_mut()) {
+            object.insert("extra_content".into(), extra.clone());
+        }
+        out
+    }
+}

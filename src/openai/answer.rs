@@ -1,0 +1,1 @@
+//! The answer in OpenAI's form: the chunk writer of a stream, the collected completion, the error body.
