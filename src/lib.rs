@@ -5,5 +5,7 @@
 
 pub mod error;
 pub mod event;
+pub mod fixture;
+pub mod json;
 pub mod openai;
 pub mod store;
