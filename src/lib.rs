@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod event;
+pub mod fix;
 pub mod fixture;
 pub mod json;
 pub mod openai;
