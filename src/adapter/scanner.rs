@@ -62,8 +62,10 @@ pub struct Scanner {
     tentative: Vec<super::syntax::Parsed>,
     /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
     behind: Option<usize>,
-    /// An unmarked call may begin here: nothing but whitespace and calls stand before it.
+    /// Nothing but whitespace, reasoning and calls stand before this place: an unmarked call counts here.
     fresh: bool,
+    /// The forms without a marker were tried at this place.
+    tried: bool,
     /// Content other than whitespace has left.
     said: bool,
     /// Calls that have left.
@@ -109,6 +111,7 @@ impl Scanner {
             tentative: Vec::new(),
             behind: None,
             fresh: true,
+            tried: false,
             said: false,
             calls: 0,
             line_blank: true,
@@ -177,7 +180,7 @@ impl Scanner {
             }
         }
         let first = self.pos + super::syntax::blank(&self.buf[self.pos..]);
-        if self.fresh && wanted {
+        if self.fresh && wanted && !self.tried {
             if first == self.buf.len() {
                 self.pos = first;
                 return false;
@@ -185,8 +188,8 @@ impl Scanner {
             if adapter.triggers.may_become(&self.buf[first..]) && !end {
                 return false;
             }
-            self.fresh = false;
-            if self.begin_bare(first, true, end) {
+            self.tried = true;
+            if self.begin_bare(first) {
                 return true;
             }
         }
@@ -227,7 +230,7 @@ impl Scanner {
         if wanted {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
-                () if mark.bare => Some(self.begin_bare(at, false, end)),
+                () if mark.bare => Some(self.begin_bare(at)),
                 () if mark.element => Some(self.begin_element(at, end)),
                 () => Some(false),
             };

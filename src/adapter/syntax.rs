@@ -78,6 +78,18 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// The tool's name, as far as it was seen.
+    pub(super) fn name(&self, text: &str, context: Context<'_>) -> Option<String> {
+        match (self, &context.call.syntax) {
+            (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
+            (Reader::Named(reader), _) => reader.name(),
+            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
 /// Whether `text` begins with one of the markers: its length if so, or that it may still turn out so.
 pub(super) fn starts_with_any(text: &str, markers: &[String], end: bool) -> Start {
     let found = markers.iter().filter(|marker| !marker.is_empty() && text.starts_with(marker.as_str())).map(String::len).max();

@@ -42,10 +42,6 @@ struct Entry {
 // === impl Candidate ===
 
 impl Candidate {
-    fn new(at: usize, marker: (usize, bool), entries: impl IntoIterator<Item = Entry>) -> Candidate {
-        Candidate { at, marker, entries: entries.into_iter().collect(), reader: None, fresh: false, fence: None }
-    }
-
     /// The buffer lost its first `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         self.at -= by;
@@ -65,19 +61,19 @@ impl Scanner {
         let mut entries = Vec::new();
         for &form in &found.mark.calls {
             let call = self.adapter.calls.get(form)?;
-            let unmarked_here = self.fresh_at(found.at) || !call.start_only;
+            let unmarked_here = self.fresh || !call.start_only;
             match entry(text, call, end) {
                 Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry { form, body: found.at + body, marked }),
                 Entered::Maybe => return None,
                 _ => {}
             }
         }
-        let marked = entries.iter().any(|entry| entry.marked);
-        self.begin(Candidate { fresh: self.fresh_at(found.at), ..Candidate::new(found.at, (found.len, found.mark.drop), entries) }, marked)
+        Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
     }
 
     /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
-    pub(super) fn begin_bare(&mut self, at: usize, fresh: bool, end: bool) -> bool {
+    pub(super) fn begin_bare(&mut self, at: usize) -> bool {
+        let fresh = self.fresh;
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let mut entries = Vec::new();
@@ -94,9 +90,7 @@ impl Scanner {
                 entries.push(Entry { form, body: at, marked: false });
             }
         }
-        let _ = end;
-        let candidate = Candidate { fresh: fresh || self.fresh_at(at), ..Candidate::new(at, (1, false), entries) };
-        self.begin(candidate, false).unwrap_or(false)
+        self.begin(at, (1, false), entries, None)
     }
 
     /// Tries an element that is named after a tool.
@@ -109,33 +103,20 @@ impl Scanner {
         };
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked: false }).collect();
-        self.begin(Candidate { fresh: self.fresh_at(at), ..Candidate::new(at, (1, false), entries) }, false).unwrap_or(false)
+        self.begin(at, (1, false), entries, None)
     }
 
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: content, marked: false }).collect();
-        let candidate = Candidate { fresh: self.fresh_at(at), ..Candidate::new(at, (length, false), entries) };
-        self.begin(Candidate { fence: Some((tick, length, content)), ..candidate }, false).unwrap_or(false)
+        self.begin(at, (length, false), entries, Some((tick, length, content)))
     }
 
-    fn begin(&mut self, candidate: Candidate, _marked: bool) -> Option<bool> {
-        if candidate.entries.is_empty() {
-            return Some(false);
-        }
-        self.candidate = Some(candidate);
-        Some(true)
-    }
-
-    /// Nothing but whitespace and calls stand before `at`.
-    fn fresh_at(&self, at: usize) -> bool {
-        !self.said && (self.calls > 0 || self.tentative.is_empty()) && self.behind_or_start() && self.buf[self.from..at].trim_matches([';', ',']).trim().is_empty()
-            || self.behind.is_some() && self.tentative.is_empty()
-    }
-
-    fn behind_or_start(&self) -> bool {
-        self.calls == 0 || self.behind.is_some()
+    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+        let begun = !entries.is_empty();
+        self.candidate = begun.then(|| Candidate { at, marker, entries: entries.into(), reader: None, fresh: self.fresh, fence });
+        begun
     }
 
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
@@ -166,8 +147,7 @@ impl Scanner {
             }
             Step::Cut { whole, cut } => {
                 let known = matches!(resolve(&self.tools, &cut.name), Resolved::Known { .. });
-                let here = candidate.fresh || !self.tentative.is_empty() || end;
-                if (marked && (known || cut.name.is_empty() || !cut.arguments.is_empty())) || (known && here) {
+                if marked || known {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }
@@ -224,7 +204,7 @@ impl Scanner {
             self.send(&call, true, out);
         }
         (self.from, self.pos) = (to, to);
-        (self.behind, self.fresh, self.inline, self.line_blank) = (Some(form), true, 0, true);
+        (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
     }
 
     /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.

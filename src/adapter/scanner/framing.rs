@@ -4,7 +4,7 @@ use super::{Region, Scanner};
 use crate::{
     adapter::{
         Inside,
-        syntax::{Start, blank, starts_with_any},
+        syntax::{Start, starts_with_any},
         triggers::Found,
     },
     event::Sink,
@@ -65,7 +65,7 @@ impl Scanner {
             self.emit(self.buf[..at].trim_end().len().max(self.from), out);
             (self.from, self.pos) = (behind, behind);
             (self.region, self.swallow_blank, self.draft, self.believed) = (Region::Text, true, None, None);
-            (self.line_blank, self.fresh) = (true, !self.said);
+            (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
             return true;
         }
         if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {
@@ -152,7 +152,6 @@ impl Scanner {
             self.region = Region::Text;
         }
         self.advance(self.buf.len(), out);
-        let _ = blank;
         false
     }
 
