@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 mod file;
 mod library;
+pub mod render;
 pub mod scanner;
 mod syntax;
 mod triggers;
@@ -33,6 +34,8 @@ pub struct Adapter {
     pub drop: Vec<String>,
     /// Where the model thinks, if it does.
     pub reasoning: Option<Reasoning>,
+    /// How it is asked for calls where its backend has no native tools for it.
+    pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones behind.
     pub calls: Vec<Call>,
     triggers: Arc<triggers::Triggers>,

@@ -4,6 +4,8 @@
 //! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 
 pub mod adapter;
+#[cfg(feature = "daemon")]
+pub mod backend;
 pub mod error;
 pub mod event;
 pub mod fix;
@@ -11,3 +13,6 @@ pub mod fixture;
 pub mod json;
 pub mod openai;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod upstream;
+pub mod wire;

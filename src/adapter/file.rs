@@ -24,6 +24,8 @@ struct File {
     drop: Vec<String>,
     reasoning: Option<Reasoning>,
     #[serde(default)]
+    prompt: super::render::Prompt,
+    #[serde(default)]
     call: Vec<FileCall>,
 }
 
@@ -108,6 +110,7 @@ impl Adapter {
             preserve: file.preserve,
             drop: file.drop,
             reasoning: file.reasoning,
+            prompt: file.prompt,
             calls,
             triggers: Arc::new(triggers),
         })
