@@ -6,6 +6,7 @@
 pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod backend;
+pub mod client;
 pub mod error;
 pub mod event;
 pub mod fix;
