@@ -1,1 +1,3 @@
-fn main(){}
+//! The binary: the command line of the library.
+
+fn main() {}

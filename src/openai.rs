@@ -70,7 +70,11 @@ impl ChatRequest {
     /// Reads a request body. The error says which field is wrong and where.
     pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
         let value: Value = serde_json::from_slice(body).map_err(|error| {
-            Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
+            Error::client(format!(
+                "the request body is not valid JSON: {error} (line {}, column {})",
+                error.line(),
+                error.column()
+            ))
         })?;
         ChatRequest::from_value(value)
     }
@@ -146,7 +150,9 @@ impl Message {
             None | Some(Value::Null) => Content::None,
             Some(Value::String(text)) => Content::Text(text),
             Some(Value::Array(parts)) => Content::Parts(parts),
-            Some(_) => return Err(Error::client(format!("`messages[{at}].content` must be a string, an array of parts or null"))),
+            Some(_) => {
+                return Err(Error::client(format!("`messages[{at}].content` must be a string, an array of parts or null")));
+            }
         };
         let tool_calls = match rest.shift_remove("tool_calls") {
             None | Some(Value::Null) => Vec::new(),
