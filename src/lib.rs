@@ -6,5 +6,7 @@
 pub mod config;
 pub mod error;
 pub mod event;
+pub mod fixture;
+pub mod json;
 pub mod openai;
 pub mod store;
