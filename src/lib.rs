@@ -4,6 +4,7 @@
 //! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 
 pub mod config;
+pub mod client;
 pub mod error;
 pub mod event;
 pub mod fixture;
