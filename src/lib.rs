@@ -6,7 +6,11 @@
 pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod backend;
+#[cfg(feature = "daemon")]
 pub mod client;
+#[cfg(feature = "daemon")]
+pub mod cli;
+pub mod config;
 pub mod error;
 pub mod event;
 pub mod fix;
@@ -14,6 +18,8 @@ pub mod fixture;
 pub mod json;
 pub mod openai;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod turn;
 #[cfg(feature = "daemon")]
 pub mod upstream;
 pub mod wire;
