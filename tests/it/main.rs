@@ -1,1 +1,3 @@
+//! The tests that see the product from outside: one binary, so that it is linked once.
 
+mod floors;

@@ -1,0 +1,45 @@
+//! What differs between clients that otherwise speak the same language: data, found by the request's headers and form.
+
+use super::Hints;
+
+/// One client.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The name by which configuration and path prefixes force it.
+    pub name: &'static str,
+    /// The message field from which it reads reasoning; `None`: it shows none, and none is sent.
+    pub reasoning_field: Option<&'static str>,
+    /// It shows reasoning to the user, so that progress lines make sense there.
+    pub shows_reasoning: bool,
+    /// It executes one call per answer at most.
+    pub one_call: bool,
+    /// A user agent that starts with one of these is this client.
+    user_agents: &'static [&'static str],
+}
+
+const GENERIC: Profile = Profile {
+    name: "generic",
+    reasoning_field: Some("reasoning_content"),
+    shows_reasoning: false,
+    one_call: false,
+    user_agents: &[],
+};
+
+/// Void reads `reasoning_content` and only the call at index 0; recognised by its prompt or tools, the SDK's user agent
+/// alone says nothing.
+const VOID: Profile =
+    Profile { name: "void", reasoning_field: Some("reasoning_content"), shows_reasoning: true, one_call: true, user_agents: &[] };
+
+const PROFILES: &[&Profile] = &[&GENERIC, &VOID];
+
+/// The profile of this name.
+pub fn by_name(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().copied().find(|profile| profile.name == name)
+}
+
+/// The forced profile, else the one whose user agent matches, else the generic one.
+pub fn detect(hints: &Hints) -> &'static Profile {
+    let forced = hints.profile.as_deref().and_then(by_name);
+    let matching = |profile: &&&Profile| profile.user_agents.iter().any(|prefix| hints.user_agent.starts_with(prefix));
+    forced.or_else(|| PROFILES.iter().find(matching).copied()).unwrap_or(&GENERIC)
+}

@@ -1,0 +1,258 @@
+//! The fixture format: one text file per recorded conversation, written by `toolglot record`, read by the tests, the
+//! benches and the `replay` backend.
+//!
+//! ```text
+//! # qwen3-coder/read-file    recorded 2026-11-20, ollama 0.x
+//! === request
+//! {"model":"qwen3-coder:30b","tools":[...],"messages":[...]}
+//! === stream openai
+//! data: {"choices":[{"delta":{"content":"Let me look."}}]}
+//! === events
+//! text "Let me look."
+//! finish stop
+//! ```
+//!
+//! `request` and `stream` may repeat, one pair for each upstream round. The body of a section ends before the newline that
+//! precedes the next `=== ` line. A line `@12ms` separates two reads of the upstream; `\xNN` is a byte that the file cannot
+//! hold (not UTF-8, or one that would look like a section or a separator).
+
+use std::{fmt::Write as _, time::Duration};
+
+use serde_json::Value;
+
+use crate::{error::Error, openai::ChatRequest};
+
+/// A recorded conversation with what is expected of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Fixture {
+    /// The comment lines at the top, without `# `.
+    pub title: String,
+    /// One for each upstream round.
+    pub rounds: Vec<Round>,
+    /// The expected events, and why they are known to be wrong if they are.
+    pub events: Option<Expected>,
+    /// Exact bytes for a client's shape: (shape, bytes).
+    pub clients: Vec<(String, String)>,
+}
+
+/// What the client asked and what the backend answered, in one round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// The request in its internal form.
+    pub request: ChatRequest,
+    /// What the stream is written in.
+    pub wire: Wire,
+    /// The bytes as they came.
+    pub reads: Vec<Read>,
+}
+
+/// What a recorded stream is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// OpenAI's SSE.
+    OpenAi,
+    /// Ollama's JSON lines.
+    Ollama,
+    /// Google's SSE.
+    Google,
+    /// The model's text alone; the answer ended with `stop`.
+    Text,
+}
+
+/// Bytes that came in one piece.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Read {
+    /// How long after the read before it.
+    pub after: Duration,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Expected events, one a line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Expected {
+    /// Set where today's behaviour is pinned although it is wrong.
+    pub known_broken: Option<String>,
+    /// The lines.
+    pub text: String,
+}
+
+// === impl Wire ===
+
+impl Wire {
+    /// The word in the section's header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Wire::OpenAi => "openai",
+            Wire::Ollama => "ollama",
+            Wire::Google => "google",
+            Wire::Text => "text",
+        }
+    }
+
+    /// From the word in the section's header.
+    pub fn parse(word: &str) -> Option<Wire> {
+        [Wire::OpenAi, Wire::Ollama, Wire::Google, Wire::Text].into_iter().find(|wire| wire.as_str() == word)
+    }
+}
+
+// === impl Round ===
+
+impl Round {
+    /// All bytes of the stream in one piece.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.reads.iter().flat_map(|read| read.bytes.iter().copied()).collect()
+    }
+}
+
+// === impl Fixture ===
+
+impl Fixture {
+    /// Reads a fixture; the error names the line.
+    pub fn parse(text: &str) -> Result<Fixture, Error> {
+        let mut fixture = Fixture::default();
+        let mut request: Option<ChatRequest> = None;
+        for (line, header, body) in sections(text) {
+            let fail = |what: String| Error::proxy(format!("fixture, line {line}: {what}"));
+            match header.split_once(' ').unwrap_or((header, "")) {
+                ("", _) => {
+                    fixture.title = body.lines().map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join("\n")
+                }
+                ("request", _) => {
+                    let value: Value =
+                        serde_json::from_str(body).map_err(|error| fail(format!("the request is not JSON: {error}")))?;
+                    request = Some(ChatRequest::from_value(value).map_err(|error| fail(error.message))?);
+                }
+                ("stream", word) => {
+                    let wire = Wire::parse(word).ok_or_else(|| fail(format!("unknown stream `{word}`")))?;
+                    let request = request.take().ok_or_else(|| fail("a stream needs a request before it".into()))?;
+                    fixture.rounds.push(Round { request, wire, reads: reads(body) });
+                }
+                ("events", note) => {
+                    let known_broken =
+                        note.strip_prefix("(known broken: ").and_then(|note| note.strip_suffix(')')).map(str::to_owned);
+                    fixture.events = Some(Expected { known_broken, text: body.to_owned() });
+                }
+                ("client", shape) => fixture.clients.push((shape.to_owned(), body.to_owned())),
+                (other, _) => return Err(fail(format!("unknown section `{other}`; known: request, stream, events, client"))),
+            }
+        }
+        if fixture.rounds.is_empty() {
+            return Err(Error::proxy("a fixture needs at least one request and stream"));
+        }
+        Ok(fixture)
+    }
+
+    /// The fixture as text; [`Fixture::parse`] reads the same one again.
+    pub fn write(&self) -> String {
+        let mut out = String::new();
+        for line in self.title.lines() {
+            let _ = writeln!(out, "# {line}");
+        }
+        for round in &self.rounds {
+            let _ = write!(out, "=== request\n{}\n=== stream {}\n", round.request.to_value(), round.wire.as_str());
+            for (at, read) in round.reads.iter().enumerate() {
+                if at > 0 {
+                    let _ = write!(out, "\n@{}ms\n", read.after.as_millis());
+                }
+                escape(&read.bytes, &mut out);
+            }
+            out.push('\n');
+        }
+        if let Some(events) = &self.events {
+            match &events.known_broken {
+                Some(why) => _ = writeln!(out, "=== events (known broken: {why})"),
+                None => out.push_str("=== events\n"),
+            }
+            out.push_str(&events.text);
+            out.push('\n');
+        }
+        for (shape, bytes) in &self.clients {
+            let _ = write!(out, "=== client {shape}\n{bytes}\n");
+        }
+        out
+    }
+}
+
+/// (line number, header without `=== `, body) of every section; the text before the first one has the header "".
+fn sections(text: &str) -> Vec<(usize, &str, &str)> {
+    let mut out = Vec::new();
+    let (mut header, mut header_line, mut start) = ("", 1, 0);
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if let Some(next) = line.strip_prefix("=== ") {
+            out.push((header_line, header, body(&text[start..at])));
+            (header, header_line, start) = (next.trim_end(), number + 1, at + line.len());
+        }
+        at += line.len();
+    }
+    out.push((header_line, header, body(&text[start..])));
+    out
+}
+
+fn body(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
+fn reads(body: &str) -> Vec<Read> {
+    let mut reads = vec![Read::default()];
+    let mut piece = String::new();
+    for line in body.split_inclusive('\n') {
+        let pause =
+            line.trim_end_matches('\n').strip_prefix('@').and_then(|rest| rest.strip_suffix("ms")).and_then(|ms| ms.parse().ok());
+        match (pause, reads.last_mut()) {
+            (Some(ms), Some(last)) => {
+                last.bytes = unescape(piece.strip_suffix('\n').unwrap_or(&piece));
+                piece.clear();
+                reads.push(Read { after: Duration::from_millis(ms), bytes: Vec::new() });
+            }
+            _ => piece.push_str(line),
+        }
+    }
+    if let Some(last) = reads.last_mut() {
+        last.bytes = unescape(&piece);
+    }
+    reads
+}
+
+fn unescape(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = rest.strip_prefix(b"\\x").and_then(|hex| hex.get(..2)).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(value) => {
+                out.push(value);
+                rest = &rest[4..];
+            }
+            None => {
+                out.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    out
+}
+
+fn escape(bytes: &[u8], out: &mut String) {
+    for chunk in bytes.utf8_chunks() {
+        let mut line_start = out.ends_with('\n');
+        let valid = chunk.valid();
+        for (at, character) in valid.char_indices() {
+            let rest = &valid[at..];
+            let special =
+                (line_start && (rest.starts_with("=== ") || character == '@')) || rest.starts_with("\\x") || character == '\r';
+            match special {
+                true => _ = write!(out, "\\x{:02x}", character as u32),
+                false => out.push(character),
+            }
+            line_start = character == '\n';
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

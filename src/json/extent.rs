@@ -1,0 +1,85 @@
+//! Finds the end of a JSON-like value in a stream, byte by byte and never looking back: brackets and strings are counted,
+//! the text of a closing marker inside a string is content. Tolerant of single quotes, Python literals and comments that
+//! the repair accepts later; broken quoting makes it lose step, which its caller detects by what follows the value.
+
+/// How far the value has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Only whitespace so far.
+    Empty,
+    /// Inside a string.
+    InString,
+    /// Inside the value, not in a string; so many brackets are open.
+    Open(u32),
+    /// The value has ended.
+    Complete,
+}
+
+/// A resumable detector of the end of one bracketed value (object, array, or parenthesised list).
+#[derive(Debug, Clone, Default)]
+pub struct Extent {
+    depth: u32,
+    quote: Option<u8>,
+    escape: bool,
+    complete: bool,
+    /// The last byte that was not whitespace, outside of strings: decides whether `'` opens a string or is an apostrophe.
+    last: u8,
+}
+
+// === impl Extent ===
+
+impl Extent {
+    /// Feeds the next bytes; `Some(n)` when the value ended behind the first `n` of them. Must not be fed after that.
+    pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if let Some(quote) = self.quote {
+                if self.escape {
+                    self.escape = false;
+                    at += 1;
+                    continue;
+                }
+                let Some(found) = memchr::memchr2(quote, b'\\', &bytes[at..]) else {
+                    return None;
+                };
+                at += found + 1;
+                if bytes[at - 1] == b'\\' {
+                    self.escape = true;
+                } else {
+                    self.quote = None;
+                    self.last = quote;
+                }
+                continue;
+            }
+            let byte = bytes[at];
+            at += 1;
+            match byte {
+                b'"' => self.quote = Some(b'"'),
+                b'\'' if matches!(self.last, b'{' | b'[' | b'(' | b',' | b':' | b'=') => self.quote = Some(b'\''),
+                b'{' | b'[' | b'(' => self.depth += 1,
+                b'}' | b']' | b')' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        self.complete = true;
+                        return Some(at);
+                    }
+                }
+                _ => {}
+            }
+            if !byte.is_ascii_whitespace() {
+                self.last = byte;
+            }
+        }
+        None
+    }
+
+    /// How far the value has got.
+    pub fn progress(&self) -> Progress {
+        match (self.complete, self.quote, self.depth) {
+            (true, ..) => Progress::Complete,
+            (_, Some(_), _) => Progress::InString,
+            (_, _, 0) => Progress::Empty,
+            (_, _, depth) => Progress::Open(depth),
+        }
+    }
+}
