@@ -16,6 +16,8 @@ pub struct Policy {
     pub may_reask: bool,
     /// Text behind a delivered call is sent on.
     pub keep_text_after_call: bool,
+    /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
+    pub notice_when_empty: bool,
 }
 
 /// What the model is to be told about a call that it got wrong.
@@ -177,7 +179,7 @@ impl Gate {
         if self.delivered > 0 {
             return FinishReason::ToolCalls;
         }
-        if !self.said.text && !self.said.reasoning {
+        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning {
             let why = match reason {
                 FinishReason::Length => "the output limit was reached before the model wrote anything",
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",

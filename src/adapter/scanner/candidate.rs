@@ -209,8 +209,10 @@ impl Scanner {
 
     /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
-        if self.tentative.is_empty() {
-            let text_end = self.from + self.buf[self.from..at].trim_end_matches(|c: char| c.is_whitespace() || (self.behind.is_some() && matches!(c, ';' | ','))).len();
+        // Between calls there are only whitespace and separators, between tentative ones their own text.
+        let between_calls = self.fresh && self.calls > 0;
+        if self.tentative.is_empty() && !between_calls {
+            let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);
         }
         if self.region == Region::Reasoning && self.inside() == Inside::ImplicitEnd {
