@@ -7,9 +7,9 @@ pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod backend;
 #[cfg(feature = "daemon")]
-pub mod client;
-#[cfg(feature = "daemon")]
 pub mod cli;
+#[cfg(feature = "daemon")]
+pub mod client;
 pub mod config;
 pub mod error;
 pub mod event;
