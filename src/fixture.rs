@@ -115,9 +115,12 @@ impl Fixture {
         for (line, header, body) in sections(text) {
             let fail = |what: String| Error::proxy(format!("fixture, line {line}: {what}"));
             match header.split_once(' ').unwrap_or((header, "")) {
-                ("", _) => fixture.title = body.lines().map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join("\n"),
+                ("", _) => {
+                    fixture.title = body.lines().map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join("\n")
+                }
                 ("request", _) => {
-                    let value: Value = serde_json::from_str(body).map_err(|error| fail(format!("the request is not JSON: {error}")))?;
+                    let value: Value =
+                        serde_json::from_str(body).map_err(|error| fail(format!("the request is not JSON: {error}")))?;
                     request = Some(ChatRequest::from_value(value).map_err(|error| fail(error.message))?);
                 }
                 ("stream", word) => {
@@ -126,7 +129,8 @@ impl Fixture {
                     fixture.rounds.push(Round { request, wire, reads: reads(body) });
                 }
                 ("events", note) => {
-                    let known_broken = note.strip_prefix("(known broken: ").and_then(|note| note.strip_suffix(')')).map(str::to_owned);
+                    let known_broken =
+                        note.strip_prefix("(known broken: ").and_then(|note| note.strip_suffix(')')).map(str::to_owned);
                     fixture.events = Some(Expected { known_broken, text: body.to_owned() });
                 }
                 ("client", shape) => fixture.clients.push((shape.to_owned(), body.to_owned())),
@@ -194,7 +198,8 @@ fn reads(body: &str) -> Vec<Read> {
     let mut reads = vec![Read::default()];
     let mut piece = String::new();
     for line in body.split_inclusive('\n') {
-        let pause = line.trim_end_matches('\n').strip_prefix('@').and_then(|rest| rest.strip_suffix("ms")).and_then(|ms| ms.parse().ok());
+        let pause =
+            line.trim_end_matches('\n').strip_prefix('@').and_then(|rest| rest.strip_suffix("ms")).and_then(|ms| ms.parse().ok());
         match (pause, reads.last_mut()) {
             (Some(ms), Some(last)) => {
                 last.bytes = unescape(piece.strip_suffix('\n').unwrap_or(&piece));
@@ -235,7 +240,8 @@ fn escape(bytes: &[u8], out: &mut String) {
         let valid = chunk.valid();
         for (at, character) in valid.char_indices() {
             let rest = &valid[at..];
-            let special = (line_start && (rest.starts_with("=== ") || character == '@')) || rest.starts_with("\\x") || character == '\r';
+            let special =
+                (line_start && (rest.starts_with("=== ") || character == '@')) || rest.starts_with("\\x") || character == '\r';
             match special {
                 true => _ = write!(out, "\\x{:02x}", character as u32),
                 false => out.push(character),

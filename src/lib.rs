@@ -3,11 +3,18 @@
 //!
 //! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 
-pub mod config;
+pub mod adapter;
+#[cfg(feature = "daemon")]
+pub mod backend;
 pub mod client;
+pub mod config;
 pub mod error;
 pub mod event;
+pub mod fix;
 pub mod fixture;
 pub mod json;
 pub mod openai;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod upstream;
+pub mod wire;

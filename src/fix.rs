@@ -1,0 +1,132 @@
+//! The format fixer: the argument text of one call + the tool's schema + how the stream ended -> a verdict, the arguments
+//! as strict JSON, and the list of everything that was changed. Pure; it reports, and the policy belongs to its callers.
+//!
+//! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is
+//! invented and nothing dropped silently; a cut call is not a call.
+
+pub mod name;
+mod schema;
+mod stage;
+
+use std::ops::Range;
+
+use crate::event::{FinishReason, Why};
+use crate::json::strict;
+
+pub use schema::{Schema, Schemas};
+pub use stage::{Checked, Fixer};
+
+/// Largest argument text that is read, in bytes.
+pub const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// How the text came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Not a stream: the text is all there is. Whatever is open is closed, as a guess.
+    Whole,
+    /// The stream showed the end of the call (closing marker, balanced brackets, a complete native call).
+    Closed,
+    /// The stream ended inside the call, for this reason.
+    Cut(FinishReason),
+}
+
+/// What the fixer says of a call, from "untouched" to "not a call that may run".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Nothing was changed.
+    Clean,
+    /// Only syntax was changed; there is one possible reading.
+    Lossless,
+    /// The schema decided; the value converts both ways.
+    Coerced,
+    /// There is more than one reading, exactly one of them is the cheapest.
+    Guess,
+    /// No arguments that may run.
+    Refused,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// The rule that made it: `S1`, `T3`, `K7` ...
+    pub rule: &'static str,
+    /// JSON pointer to the place in the arguments, `""` for the whole.
+    pub path: String,
+    /// Bytes of the source text that it concerns.
+    pub at: Range<usize>,
+    /// How far it goes: never [`Verdict::Clean`] or [`Verdict::Refused`].
+    pub level: Verdict,
+    /// A short sentence; key names may occur in it, values never.
+    pub note: String,
+}
+
+/// The fixer's report on one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The arguments as JSON text. For [`Verdict::Clean`] the source itself without the whitespace around it; for
+    /// [`Why::Schema`] the object as the model wrote it (only its syntax repaired); `None` for every other refusal.
+    pub arguments: Option<String>,
+    /// Why it was refused; `None` unless it was.
+    pub why: Option<Why>,
+    /// Everything that was changed.
+    pub fixes: Vec<Fix>,
+    /// Paths of members that were left out because the schema forbids them.
+    pub dropped: Vec<String>,
+}
+
+/// Fixes the arguments of one call. Without a schema the syntax alone is repaired and any container may be the root.
+/// `keeps_null` names parameters whose explicit `null` must survive. Pure; never panics; linear in the source.
+pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: End) -> Report {
+    let _ = (keeps_null, end);
+    if source.len() > MAX_BYTES {
+        return Report::refused(Why::TooLarge(MAX_BYTES));
+    }
+    let text = source.trim();
+    match strict::parse(text) {
+        Ok(parsed) => match schema.and_then(|schema| schema.fault(&parsed.value)) {
+            None => Report {
+                verdict: Verdict::Clean,
+                arguments: Some(text.to_owned()),
+                why: None,
+                fixes: Vec::new(),
+                dropped: Vec::new(),
+            },
+            Some(fault) => Report { arguments: Some(text.to_owned()), ..Report::refused(Why::Schema(fault)) },
+        },
+        Err(error) if matches!(end, End::Cut(_)) && error.is_eof() => Report::refused(Why::Truncated),
+        Err(error) => Report::refused(Why::Malformed(error.to_string())),
+    }
+}
+
+// === impl Report ===
+
+impl Report {
+    fn refused(why: Why) -> Report {
+        Report { verdict: Verdict::Refused, arguments: None, why: Some(why), fixes: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// What may be delivered: the arguments of every verdict but a refusal.
+    pub fn accepted(&self) -> Option<&str> {
+        match self.verdict {
+            Verdict::Refused => None,
+            _ => self.arguments.as_deref(),
+        }
+    }
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    /// The verdict's name on the wire and in logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Clean => "clean",
+            Verdict::Lossless => "lossless",
+            Verdict::Coerced => "coerced",
+            Verdict::Guess => "guess",
+            Verdict::Refused => "refused",
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Tool names: what the model wrote -> the offered tool that it means. Only spellings that cannot mean another tool are
+//! folded; nothing is guessed by similarity, because the nearest name often does something else.
+
+use crate::event::{Tool, Tools};
+
+/// Which tool a written name means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Resolved<'t> {
+    /// This one.
+    Known {
+        /// The tool.
+        tool: &'t Tool,
+        /// Whether the name was written exactly as offered.
+        exact: bool,
+    },
+    /// None of the offered ones.
+    Unknown {
+        /// Up to three names that look alike, nearest first: for the error that the model is told.
+        near: Vec<&'t str>,
+    },
+}
+
+/// Prefixes that models put before a name.
+const PREFIXES: [&str; 6] = ["functions.", "default_api.", "tools.", "tool:", "function:", "namespace::"];
+
+/// Finds the offered tool that `written` means.
+pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
+    if let Some(tool) = tools.by_wire_name(written) {
+        return Resolved::Known { tool, exact: true };
+    }
+    match spellings(written).iter().find_map(|spelling| meant(tools, spelling)) {
+        Some(tool) => Resolved::Known { tool, exact: false },
+        None => Resolved::Unknown { near: near(tools, written) },
+    }
+}
+
+/// The name without what models put around it, from the longest form to the shortest.
+fn spellings(written: &str) -> Vec<&str> {
+    let mut name = written.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));
+    if let Some(end) = name.find("<|") {
+        name = name[..end].trim_end();
+    }
+    name = name.strip_suffix("()").unwrap_or(name);
+    if let Some((head, tail)) = name.rsplit_once(':')
+        && !tail.is_empty()
+        && tail.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        name = head;
+    }
+    name = name.trim_end_matches([':', ',', ';', '(']).trim();
+    let mut list = vec![name];
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+        name = rest;
+        list.push(name);
+    }
+    list
+}
+
+/// The one tool that this spelling means: exactly, written twice, or folded.
+fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
+    if name.is_empty() {
+        return None;
+    }
+    if let Some(tool) = tools.by_wire_name(name) {
+        return Some(tool);
+    }
+    if let Some((once, twice)) = name.split_at_checked(name.len() / 2)
+        && once == twice
+        && let Some(tool) = tools.by_wire_name(once)
+    {
+        return Some(tool);
+    }
+    let folded = fold(name);
+    if folded.is_empty() {
+        return None;
+    }
+    unique(tools, |offered| fold(offered) == folded)
+        .or_else(|| {
+            let bare = folded.strip_suffix("tool").filter(|bare| !bare.is_empty())?;
+            unique(tools, |offered| fold(offered) == bare)
+        })
+        .or_else(|| unique(tools, |offered| fold(offered).strip_suffix("tool") == Some(folded.as_str())))
+        .or_else(|| unique(tools, |offered| random_prefix(offered).is_some_and(|bare| fold(bare) == folded)))
+        .or_else(|| {
+            let bare = fold(random_prefix(name)?);
+            unique(tools, |offered| fold(random_prefix(offered).unwrap_or(offered)) == bare)
+        })
+        .or_else(|| {
+            let parts = parts(name);
+            unique(tools, |offered| {
+                let offered = self::parts(offered);
+                offered == parts
+                    || (parts.len() == 2 && offered.len() == 3 && offered[0] == "mcp" && offered[1..] == parts[..])
+                    || (parts.len() == 3 && offered.len() == 2 && parts[0] == "mcp" && offered[..] == parts[1..])
+            })
+        })
+}
+
+/// The only tool whose name or wire name satisfies `fits`.
+fn unique(tools: &Tools, fits: impl Fn(&str) -> bool) -> Option<&Tool> {
+    let mut found = tools.iter().filter(|tool| fits(&tool.name) || fits(&tool.wire_name));
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// The name without case and without `_`, `-`, `.` and spaces.
+fn fold(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// A name behind a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers.
+fn random_prefix(name: &str) -> Option<&str> {
+    let (prefix, bare) = name.split_once('_')?;
+    let random = prefix.len() == 6 && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    (random && !bare.is_empty()).then_some(bare)
+}
+
+/// The folded parts of a name of the form `server:tool`, `server.tool`, `server__tool`, `mcp__server__tool`.
+fn parts(name: &str) -> Vec<String> {
+    name.replace("__", ":")
+        .replace("--", ":")
+        .replace(['.', '/'], ":")
+        .split(':')
+        .map(fold)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+/// Up to three offered names by edit distance, at most half of the letters apart.
+fn near<'t>(tools: &'t Tools, written: &str) -> Vec<&'t str> {
+    let folded: Vec<char> = fold(written).chars().take(64).collect();
+    let mut list: Vec<(usize, &str)> = tools
+        .iter()
+        .map(|tool| (distance(&folded, &fold(&tool.name).chars().take(64).collect::<Vec<_>>()), tool.name.as_str()))
+        .filter(|(apart, name)| *apart * 2 <= name.len().max(folded.len()))
+        .collect();
+    list.sort_by_key(|(apart, _)| *apart);
+    list.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Levenshtein distance.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,91 @@
+//! JSON as the standard has it: text -> [`serde_json::Value`] at serde_json's own speed, and the one thing that `Value`
+//! hides: whether an object had the same key twice.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A document that strict JSON accepts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Strict {
+    /// The value; of equal keys the last one is in it.
+    pub value: Value,
+    /// Whether some object had a key twice.
+    pub repeated_key: bool,
+}
+
+/// Parses the whole text (whitespace around it is allowed); at most 128 levels deep.
+pub fn parse(text: &str) -> Result<Strict, serde_json::Error> {
+    let mut repeated_key = false;
+    let mut source = serde_json::Deserializer::from_str(text);
+    let value = Build { repeated_key: &mut repeated_key }.deserialize(&mut source)?;
+    source.end()?;
+    Ok(Strict { value, repeated_key })
+}
+
+/// Builds a `Value` like serde_json's own visitor does.
+struct Build<'r> {
+    repeated_key: &'r mut bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Build<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Build<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Build { repeated_key: self.repeated_key })? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = members.next_value_seed(Build { repeated_key: self.repeated_key })?;
+            *self.repeated_key |= map.insert(key, value).is_some();
+        }
+        Ok(Value::Object(map))
+    }
+}
