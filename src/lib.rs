@@ -6,6 +6,9 @@
 pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod backend;
+#[cfg(feature = "daemon")]
+pub mod cli;
+#[cfg(feature = "daemon")]
 pub mod client;
 pub mod config;
 pub mod error;
@@ -15,6 +18,8 @@ pub mod fixture;
 pub mod json;
 pub mod openai;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod turn;
 #[cfg(feature = "daemon")]
 pub mod upstream;
 pub mod wire;
