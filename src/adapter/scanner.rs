@@ -206,7 +206,8 @@ impl Scanner {
         if mark.code {
             return self.step_code(at, end, out);
         }
-        let meaningful = (self.options.framing && mark.framing()) || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
+        let meaningful =
+            (self.options.framing && mark.framing()) || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
         if !meaningful {
             self.advance(at + found.len, out);
             return true;
@@ -389,8 +390,12 @@ impl Sink for Promoted<'_> {
             self.calls += u32::from(self.open);
         }
         match event {
-            Event::CallStart { id, name, .. } if self.open => self.out.event(Event::CallStart { index: self.calls - 1, id, name }),
-            Event::CallArguments { json, .. } if self.open => self.out.event(Event::CallArguments { index: self.calls - 1, json }),
+            Event::CallStart { id, name, .. } if self.open => {
+                self.out.event(Event::CallStart { index: self.calls - 1, id, name })
+            }
+            Event::CallArguments { json, .. } if self.open => {
+                self.out.event(Event::CallArguments { index: self.calls - 1, json })
+            }
             Event::CallEnd { extra, .. } if self.open => self.out.event(Event::CallEnd { index: self.calls - 1, extra }),
             _ => {}
         }

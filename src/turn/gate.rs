@@ -16,6 +16,8 @@ pub struct Policy {
     pub may_reask: bool,
     /// Text behind a delivered call is sent on.
     pub keep_text_after_call: bool,
+    /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
+    pub notice_when_empty: bool,
 }
 
 /// What the model is to be told about a call that it got wrong.
@@ -111,7 +113,12 @@ impl Gate {
     /// How many calls were delivered, and whether the model shall be asked again.
     pub(super) fn outcome(self) -> (u32, Option<Reask>) {
         if self.refused > 0 || !self.withheld.trim().is_empty() {
-            tracing::debug!(refused = self.refused, withheld_bytes = self.withheld.len(), delivered = self.delivered, "answer was gated");
+            tracing::debug!(
+                refused = self.refused,
+                withheld_bytes = self.withheld.len(),
+                delivered = self.delivered,
+                "answer was gated"
+            );
         }
         (self.delivered, self.reask)
     }
@@ -177,7 +184,7 @@ impl Gate {
         if self.delivered > 0 {
             return FinishReason::ToolCalls;
         }
-        if !self.said.text && !self.said.reasoning {
+        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning {
             let why = match reason {
                 FinishReason::Length => "the output limit was reached before the model wrote anything",
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",

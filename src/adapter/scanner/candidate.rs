@@ -63,7 +63,9 @@ impl Scanner {
             let call = self.adapter.calls.get(form)?;
             let unmarked_here = self.fresh || !call.start_only;
             match entry(text, call, end) {
-                Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry { form, body: found.at + body, marked }),
+                Entered::At(body, marked) if marked || unmarked_here => {
+                    entries.push(Entry { form, body: found.at + body, marked })
+                }
                 Entered::Maybe => return None,
                 _ => {}
             }
@@ -134,7 +136,9 @@ impl Scanner {
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..], context);
         match step {
-            Step::More if self.buf.len() - candidate.at <= self.options.held_bytes || self.worth_holding(reader, body, context) => {
+            Step::More
+                if self.buf.len() - candidate.at <= self.options.held_bytes || self.worth_holding(reader, body, context) =>
+            {
                 self.candidate = Some(candidate);
                 return false;
             }
@@ -209,8 +213,10 @@ impl Scanner {
 
     /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
-        if self.tentative.is_empty() {
-            let text_end = self.from + self.buf[self.from..at].trim_end_matches(|c: char| c.is_whitespace() || (self.behind.is_some() && matches!(c, ';' | ','))).len();
+        // Between calls there are only whitespace and separators, between tentative ones their own text.
+        let between_calls = self.fresh && self.calls > 0;
+        if self.tentative.is_empty() && !between_calls {
+            let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);
         }
         if self.region == Region::Reasoning && self.inside() == Inside::ImplicitEnd {
@@ -275,7 +281,8 @@ impl Scanner {
             }
             Start::Maybe => Some(false),
             Start::No => {
-                let glue = self.buf[at..].len() - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+                let glue = self.buf[at..].len()
+                    - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                 if glue > 0 && self.pos < at + glue {
                     self.pos = at + glue;
                     return if self.pos == self.buf.len() && !end { Some(false) } else { Some(true) };
