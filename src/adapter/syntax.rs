@@ -5,10 +5,12 @@ use crate::event::Tools;
 
 use super::{Call, Syntax};
 
+mod arguments;
 pub(super) mod element;
 pub(super) mod json;
 pub(super) mod members;
 pub(super) mod named;
+pub(super) mod tagged;
 pub(super) mod typing;
 
 /// A call as it was read: the arguments are still source text, to be fixed.
@@ -53,6 +55,7 @@ pub(super) enum Reader {
     Json(json::JsonReader),
     Named(named::NamedReader),
     Element(element::ElementReader),
+    Tagged(tagged::TaggedReader),
 }
 
 // === impl Reader ===
@@ -63,6 +66,7 @@ impl Reader {
             Syntax::Json(_) => Reader::Json(json::JsonReader::default()),
             Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
             Syntax::Element => Reader::Element(element::ElementReader::default()),
+            Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
             _ => todo!(),
         }
     }
@@ -73,6 +77,7 @@ impl Reader {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
             (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
+            (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
             _ => Step::Reject,
         }
     }
@@ -84,7 +89,8 @@ impl Reader {
         match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
             (Reader::Named(reader), _) => reader.name(),
-            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }
     }
