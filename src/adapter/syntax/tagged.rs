@@ -211,17 +211,18 @@ impl Form for Markers<'_> {
 
     fn call(&self, text: &str, end: bool) -> Start {
         let call = self.context.call;
-        let openings = [&call.open, &call.section, &call.stripped].map(|markers| starts_with_any(text, markers, end));
+        let openings = [&call.open, &call.section, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
         let found = openings.into_iter().find(|start| matches!(start, Start::Yes(_)));
         found.or_else(|| openings.into_iter().find(|&start| start == Start::Maybe)).unwrap_or(Start::No)
     }
 
     fn nested(&self, text: &str, end: bool) -> Seen<usize> {
         let call = self.context.call;
-        let opened = [&call.open, &call.stripped].map(|markers| starts_with_any(text, markers, end));
+        let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
         let length = match opened {
-            [Start::Yes(length), _] | [_, Start::Yes(length)] => length,
-            [Start::Maybe, _] | [_, Start::Maybe] => return Seen::Maybe,
+            [Start::Yes(length), ..] | [_, Start::Yes(length), _] => length,
+            [_, _, Start::Yes(_)] => 0,
+            _ if opened.contains(&Start::Maybe) => return Seen::Maybe,
             _ => return Seen::No,
         };
         let body = match self.head(&text[length..], end) {
