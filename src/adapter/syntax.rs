@@ -10,6 +10,7 @@ pub(super) mod element;
 pub(super) mod json;
 pub(super) mod members;
 pub(super) mod named;
+pub(super) mod nested;
 pub(super) mod tagged;
 pub(super) mod typing;
 
@@ -56,6 +57,7 @@ pub(super) enum Reader {
     Named(named::NamedReader),
     Element(element::ElementReader),
     Tagged(tagged::TaggedReader),
+    Nested(nested::NestedReader),
 }
 
 // === impl Reader ===
@@ -67,6 +69,7 @@ impl Reader {
             Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
             Syntax::Element => Reader::Element(element::ElementReader::default()),
             Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
+            Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
             _ => todo!(),
         }
     }
@@ -78,6 +81,7 @@ impl Reader {
             (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
             (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
+            (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
         }
     }
@@ -90,6 +94,7 @@ impl Reader {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
             (Reader::Named(reader), _) => reader.name(),
             (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Nested(reader), _) => reader.name(),
             (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }
