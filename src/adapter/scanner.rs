@@ -197,7 +197,7 @@ impl Scanner {
                 return true;
             }
         }
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
+        let Some(found) = adapter.triggers.find(&self.buf, self.pos, end) else {
             let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
             self.advance(held, out);
             return false;

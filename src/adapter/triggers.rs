@@ -1,6 +1,8 @@
 //! The places in a text where something may begin: one automaton over all markers of an adapter, and the length of the
 //! tail that may still become one of them.
 
+use std::ops::Range;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{Call, Reasoning, Syntax};
@@ -115,11 +117,12 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
-    /// The first marker at or behind `from`.
-    pub(super) fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
+    /// The first marker at or behind `from`; none while a longer one may still begin before it.
+    pub(super) fn find<'t>(&'t self, text: &str, from: usize, end: bool) -> Option<Found<'t>> {
         let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
         let mark = self.marks.get(found.pattern().as_usize())?;
-        Some(Found { at: found.start(), len: found.len(), mark })
+        let earlier = !end && self.held(text, from..found.start()).is_some();
+        (!earlier).then_some(Found { at: found.start(), len: found.len(), mark })
     }
 
     /// Whether `tail` is the proper beginning of some marker: it may still become one.
@@ -132,14 +135,17 @@ impl Triggers {
 
     /// Where the tail begins that may still become a marker; the length of the text if there is none.
     pub(super) fn held_from(&self, text: &str, from: usize) -> usize {
-        let start = from.max(text.len().saturating_sub(self.longest));
-        (start..text.len())
-            .find(|&at| {
-                let first = text.as_bytes().get(at).copied().unwrap_or_default();
-                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
-                    && text.is_char_boundary(at)
-                    && self.may_become(&text[at..])
-            })
-            .unwrap_or(text.len())
+        self.held(text, from..text.len()).unwrap_or(text.len())
+    }
+
+    /// The first place of `range` from which on the whole rest of the text may still become a marker.
+    fn held(&self, text: &str, range: Range<usize>) -> Option<usize> {
+        let start = range.start.max(text.len().saturating_sub(self.longest));
+        (start..range.end).find(|&at| {
+            let first = text.as_bytes().get(at).copied().unwrap_or_default();
+            !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
+                && text.is_char_boundary(at)
+                && self.may_become(&text[at..])
+        })
     }
 }

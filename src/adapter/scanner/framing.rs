@@ -48,7 +48,7 @@ impl Scanner {
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = std::sync::Arc::clone(&self.adapter);
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
+        let Some(found) = adapter.triggers.find(&self.buf, self.pos, end) else {
             let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
             self.pos = held;
             self.emit(self.buf[..held].trim_end().len().max(self.from), out);
