@@ -344,8 +344,10 @@ impl Arguments {
                     return match self.mark(text, at + length, form, end).1 {
                         Mark::Call => Place::End(at),
                         Mark::Outer if own => Place::End(at),
+                        // With a closing tag inside there are two readings.
                         Mark::End | Mark::Outer if has_close(&text[start..at], &key, form, &self.leads) => Place::Content,
-                        Mark::End | Mark::Outer => Place::Cut,
+                        Mark::Outer => Place::End(at),
+                        Mark::End => Place::Cut,
                         Mark::Maybe => Place::Maybe,
                         _ => Place::Content,
                     };
