@@ -8,6 +8,7 @@ use crate::{
     openai::{ChatRequest, Content, Message},
 };
 
+mod compact;
 pub mod front;
 pub mod profile;
 pub mod shape;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Calls, Head, note_text};
 use crate::{
+    client::compact::compact,
     error::Error,
     event::{Event, FinishReason, Note, ToolCall, Usage},
     openai::{
@@ -73,7 +74,7 @@ impl Stream {
                 let call = self.calls.end(index, extra, &self.head.envelope.id);
                 self.message(out, |out| {
                     out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
-                    out.put_slice(call_value(index, &call).to_string().as_bytes());
+                    out.put_slice(call_json(index, &call).as_bytes());
                     out.put_slice(b"]");
                 });
             }
@@ -157,7 +158,10 @@ pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration
         message.insert("thinking".into(), json!(completion.reasoning));
     }
     if !completion.calls.is_empty() {
-        let calls = (0..).zip(&completion.calls).map(|(index, call)| call_value(index, call));
+        let calls = (0..).zip(&completion.calls).map(|(index, call)| {
+            let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+            json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
+        });
         message.insert("tool_calls".into(), calls.collect());
     }
     let mut out = Map::new();
@@ -169,9 +173,11 @@ pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration
     Value::Object(out)
 }
 
-fn call_value(index: u32, call: &ToolCall) -> Value {
-    let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
-    json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
+/// The arguments are an object here, each token as it was written.
+fn call_json(index: u32, call: &ToolCall) -> String {
+    let (id, name) = (json!(call.id), json!(call.name));
+    let arguments = if call.arguments.is_empty() { "{}".to_owned() } else { compact(&call.arguments) };
+    format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
 }
 
 /// What the last line has beside the message. Ollama says `stop` also for calls. Durations are nanoseconds, and left out

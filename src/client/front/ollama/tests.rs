@@ -17,7 +17,7 @@ const EVENTS: &[Event<'static>] = &[
     Event::Reasoning("hm"),
     Event::Text("Let me look."),
     Event::CallStart { index: 0, id: None, name: "a" },
-    Event::CallArguments { index: 0, json: "{\"x\":1}" },
+    Event::CallArguments { index: 0, json: "{\n  \"x\": 1\n}" },
     Event::CallEnd { index: 0, extra: None },
     Event::CallStart { index: 1, id: Some("own"), name: "b" },
     Event::CallEnd { index: 1, extra: None },
