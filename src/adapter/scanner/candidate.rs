@@ -273,6 +273,9 @@ impl Scanner {
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
         let at = self.pos + blank(&self.buf[self.pos..]);
+        if at == self.buf.len() {
+            return (!end).then_some(false);
+        }
         let closers: Vec<String> = call.close.iter().chain(&call.section_close).cloned().collect();
         match starts_with_any(&self.buf[at..], &closers, end) {
             Start::Yes(length) => {

@@ -192,12 +192,12 @@ impl JsonReader {
             }
         }
         let cut = calls(object, keys, context, 0).and_then(|mut found| found.pop()).unwrap_or_default();
-        // The closing brace of complete arguments inside of an incomplete call proves nothing: it is left away, so that
+        // The last character of complete arguments inside of an incomplete call proves nothing: it is left away, so that
         // the arguments are as unfinished as the call is.
-        let arguments = match sound(&cut.arguments) {
-            true => cut.arguments.trim_end().trim_end_matches('}').to_owned(),
-            false => cut.arguments.clone(),
-        };
+        let mut arguments = cut.arguments.trim_end().to_owned();
+        if sound(&arguments) {
+            arguments.pop();
+        }
         Step::Cut { whole, cut: Parsed { arguments, ..cut } }
     }
 }
