@@ -192,6 +192,7 @@ fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<St
         include_usage: false,
         reasoning_field: Some("reasoning_content"),
         shows_reasoning: true,
+        ..Head::default()
     };
     let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
     let deltas = decode(round, std::iter::once(round.bytes().as_slice()))?;
