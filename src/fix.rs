@@ -95,7 +95,8 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
     {
         return Report { verdict: Verdict::Clean, arguments: Some(text.to_owned()), why: None, fixes: Vec::new(), dropped: Vec::new() };
     }
-    let mut report = stages::run(text, stages::Call { schema, keeps_null, end });
+    // Whitespace at the end may belong to a string that was not closed.
+    let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
     let skipped = source.len() - source.trim_start().len();
     for fix in &mut report.fixes {
         fix.at = fix.at.start + skipped..fix.at.end + skipped;

@@ -6,3 +6,8 @@ mod lex;
 pub mod read;
 pub mod strict;
 pub mod tree;
+
+/// Takes one layer of escapes off a text; what is no escape stays as it is.
+pub fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
+    decode::decode(text, lex::Quote::Double).text
+}

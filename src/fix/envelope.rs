@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::schema::{Schema, Types, WRAPPERS};
 use super::{Fix, Verdict};
+use crate::json;
 use crate::json::read::{self, Ending, Guide, Reading, Unguided, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
@@ -51,12 +52,21 @@ pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<V
                 from += text[from..].len() - text[from..].trim_start_matches([' ', '\t', '\r', '\n', '}', ']', ')']).len();
             }
             Err(error) => {
+                // What is meant as JSON is not searched for something smaller inside of it.
+                let meant = text[start + 1..].trim_start().starts_with(['"', '\'', '{', '[']);
                 first_error.get_or_insert(error);
+                if meant {
+                    break;
+                }
                 from = start + 1;
             }
         }
     }
-    if found.is_empty() { Err(first_error.unwrap_or(Unreadable { at: 0, what: "no JSON object" })) } else { Ok(found) }
+    match first_error {
+        Some(error) if found.is_empty() => Err(error),
+        _ if found.is_empty() => Err(Unreadable { at: 0, what: "no JSON object" }),
+        _ => Ok(found),
+    }
 }
 
 /// S14: a text in which everything was escaped once more. Only if the result is strict JSON.
@@ -65,7 +75,7 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
     if !text.starts_with(['{', '[']) || !text[..quote].ends_with('\\') {
         return None;
     }
-    let plain: String = serde_json::from_str(&format!("\"{text}\"")).ok()?;
+    let plain = json::unescape(text).into_owned();
     strict::parse(&plain).is_ok().then_some(plain)
 }
 
@@ -93,6 +103,15 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         return Some((members, "parameters written as a call", Verdict::Coerced));
+    }
+    if text.starts_with(['"', '\''])
+        && let Ok(reading) = read::read(&format!("{{{text}"), 0, schema)
+        && reading.ending != Ending::AfterColon
+        && reading.void.is_none()
+        && reading.rival.is_none()
+        && let Value::Object(members) = reading.root.detached(0, text.len()).value
+    {
+        return Some((members, "members without their braces", Verdict::Guess));
     }
     let mut members = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

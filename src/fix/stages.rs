@@ -97,6 +97,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let mut all: Vec<serde_json::Value> = Vec::new();
     for found in found {
         let whole = found.start == 0;
+        let dangling = found.reading.dangling.clone();
         let settled = ended(text, &found, call).and_then(|more| {
             let mut fixes = fixes.clone();
             fixes.extend(around(text, &found));
@@ -104,7 +105,8 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             settle(text, found.reading.root, fixes, call)
         });
         match settled {
-            Ok(settled) => {
+            Ok(mut settled) => {
+                settled.dropped.extend(dangling);
                 all.push(settled.value.clone());
                 match &settled.fault {
                     None => fitting.push(settled),
@@ -190,7 +192,8 @@ fn ended(text: &str, found: &Found<'_>, call: Call<'_>) -> Result<Vec<Fix>, Why>
         (End::Closed, Ending::Open | Ending::InWord) => (true, Verdict::Lossless),
         (End::Closed, Ending::AfterComma) => (true, Verdict::Guess),
         (End::Closed, _) => return Err(Why::Truncated),
-        (End::Whole, Ending::AfterColon) => return Err(Why::Malformed("a value is missing at the end".to_owned())),
+        (End::Whole, Ending::InKey) => return Err(Why::Malformed("the text ends in a key".to_owned())),
+        (End::Whole, Ending::AfterColon) if call.schema.is_none() => return Err(Why::Malformed("a value is missing at the end".to_owned())),
         (End::Whole, _) => (true, Verdict::Guess),
     };
     if reading.rival.is_some() {
@@ -198,19 +201,21 @@ fn ended(text: &str, found: &Found<'_>, call: Call<'_>) -> Result<Vec<Fix>, Why>
     }
     let mut fixes: Vec<Fix> = Vec::with_capacity(reading.repairs.len() + 1);
     for repair in &reading.repairs {
+        let level = if repair.guess { Verdict::Guess } else { Verdict::Lossless };
         // The same repair again and again at one value is one fix.
         if let Some(last) = fixes.last_mut()
             && last.rule == repair.rule
             && last.path == repair.path
         {
             last.at.end = last.at.end.max(repair.end);
+            last.level = last.level.max(level);
             continue;
         }
         fixes.push(Fix {
             rule: repair.rule,
             path: repair.path.clone(),
             at: repair.start..repair.end,
-            level: if repair.guess { Verdict::Guess } else { Verdict::Lossless },
+            level,
             note: repair.note.to_owned(),
         });
     }

@@ -102,6 +102,8 @@ pub struct Reading<'s> {
     pub void: Option<String>,
     /// Where another reading of the same cost differs: the path of the value.
     pub rival: Option<String>,
+    /// A key whose value was to come when the text ended: its path.
+    pub dangling: Option<String>,
     /// Whether the text held out a closing tag directly after an open container.
     pub tagged: bool,
 }
@@ -265,6 +267,8 @@ pub(super) struct Scan {
     /// Brackets up to `balanced`: round, square, curly.
     pub(super) brackets: [i32; 3],
     pub(super) balanced: u32,
+    /// A closing one came before its opening one.
+    pub(super) crossed: bool,
     /// Joined to the string before it.
     pub(super) more: bool,
 }

@@ -41,6 +41,7 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
         }
     }
     let end = best.state.at as usize;
+    let dangling = builder.open.last().is_some_and(|open| open.key.is_some()).then(|| builder.path());
     while !builder.open.is_empty() {
         builder.close(end, false);
     }
@@ -53,7 +54,7 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     };
     let root = builder.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
     let end = if ending == Ending::Complete { builder.end } else { end };
-    Reading { root, repairs: builder.repairs, ending, end, void: builder.void, rival, tagged: best.state.tagged }
+    Reading { root, repairs: builder.repairs, ending, end, void: builder.void, rival, dangling, tagged: best.state.tagged }
 }
 
 /// The steps of a reading in the order of the text.
@@ -97,8 +98,8 @@ impl<'s> Builder<'s> {
                 let bracket = self.source.as_bytes().get(start);
                 let own = match self.open.last().map(|open| (&open.value, open.paren)) {
                     Some((Value::Object(_), _)) => bracket == Some(&b'}'),
-                    Some((_, false)) => bracket == Some(&b']'),
-                    _ => false,
+                    Some(_) => bracket == Some(&b']'),
+                    None => false,
                 };
                 self.close(end, own && start < end);
             }
@@ -209,6 +210,12 @@ impl<'s> Builder<'s> {
     }
 
     fn repair(&mut self, rule: &'static str, note: &'static str, guess: bool, start: usize, end: usize) {
+        if rule == "S1"
+            && let Some(open) = self.open.last_mut()
+        {
+            // `(1,)` is a list of one.
+            open.paren = false;
+        }
         if rule == "T3"
             && let Some(node) = self.last()
         {

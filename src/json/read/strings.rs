@@ -98,19 +98,30 @@ impl Search<'_, '_> {
 
     /// What unescaped quotes inside cost this string, if it ends here.
     fn inner_cost(&mut self, scan: &mut Scan, end: usize) -> u32 {
-        for byte in &self.text.bytes[scan.balanced as usize..end] {
-            match byte {
-                b'(' => scan.brackets[0] += 1,
-                b')' => scan.brackets[0] -= 1,
-                b'[' => scan.brackets[1] += 1,
-                b']' => scan.brackets[1] -= 1,
-                b'{' => scan.brackets[2] += 1,
-                b'}' => scan.brackets[2] -= 1,
-                _ => {}
-            }
+        let mut at = scan.balanced as usize;
+        while at < end {
+            let (kind, change) = match self.text.bytes[at] {
+                b'(' => (0, 1),
+                b')' => (0, -1),
+                b'[' => (1, 1),
+                b']' => (1, -1),
+                b'{' => (2, 1),
+                b'}' => (2, -1),
+                b'\\' => {
+                    at += 2;
+                    continue;
+                }
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            scan.brackets[kind] += change;
+            scan.crossed |= scan.brackets[kind] < 0;
+            at += 1;
         }
-        scan.balanced = end as u32;
-        let unbalanced = scan.brackets != [0; 3];
+        scan.balanced = at as u32;
+        let unbalanced = scan.crossed || scan.brackets != [0; 3];
         // Apostrophes are odd by nature.
         let odd = scan.inner % 2 == 1 && scan.quote == Quote::Double;
         scan.passed + cost::INNER_QUOTES + u32::from(unbalanced) * cost::UNBALANCED + u32::from(odd) * cost::ODD
@@ -153,11 +164,14 @@ impl Search<'_, '_> {
         };
         let end = if comma { before - 1 } else { before };
         let end = self.text.source[start..end].trim_end().len() + start;
+        if end > start && matches!(self.text.bytes[end - 1], b'"' | b'\'') {
+            return;
+        }
         let mut found = self.ended(state, scan, (start, end), if comma { before - 1 } else { before });
         self.repair(&mut found, ("X3", "missing closing quote added", true), start, end);
         found.cost += price + cost::FORGOTTEN + u32::from(!comma);
         if scan.inner > 0 {
-            found.cost += cost::INNER_QUOTES + scan.passed;
+            found.cost += self.inner_cost(&mut scan.clone(), end);
             self.repair(&mut found, ("T3", "unescaped quotes kept as content", true), start, end);
         }
         found.entered = true;
@@ -171,6 +185,7 @@ impl Search<'_, '_> {
         if scan.inner > 0 {
             state.cost += cost::INNER_QUOTES + scan.passed;
         }
+        self.escaped_end(state, scan);
         match self.closers_at_end(start, state.frame) {
             Some(closers) => {
                 let end = self.text.source[start..closers].trim_end().len() + start;
@@ -189,6 +204,22 @@ impl Search<'_, '_> {
             }
         }
         None
+    }
+
+    /// `"C:\"`: the backslash before the closing quote was content.
+    fn escaped_end(&mut self, state: State, scan: &Scan) {
+        let start = scan.start as usize;
+        let escapes = memchr::memmem::find_iter(&self.text.bytes[start..], b"\\\"").map(|at| start + at);
+        for at in escapes.take(4).collect::<Vec<_>>() {
+            if self.follow(at + 2, state.frame, true).is_some() {
+                let mut found = self.ended(state, scan, (start, at + 1), at + 2);
+                self.repair(&mut found, ("T2", "backslash before the closing quote kept as content", true), start, at + 1);
+                found.cost += cost::INNER_QUOTES;
+                found.entered = true;
+                self.push(found, None);
+                return;
+            }
+        }
     }
 
     /// Where the closing brackets at the very end of the text begin that match what is open.
@@ -283,7 +314,7 @@ impl Search<'_, '_> {
         let Some(byte) = self.text.at(at) else {
             return follow(0, Pass::Free);
         };
-        if matches!(byte, b'}' | b']' | b')') {
+        if matches!(byte, b'}' | b']' | b')') || (byte == b'<' && self.closing_tag(at)) {
             return follow(0, Pass::Free);
         }
         if clean && (self.text.comma(at).is_some() || self.text.starts(at, "...")) {
@@ -307,9 +338,15 @@ impl Search<'_, '_> {
                 None => clean.then_some(Follow { cost: 2, pass: Pass::Free }),
             };
         }
-        let word = self.text.word(at);
         if clean && self.text.quote(at).is_some() {
             return follow(1, Pass::Free);
+        }
+        if clean && self.stray_word(at).is_some() {
+            return follow(0, Pass::Open);
+        }
+        let word = self.text.word(at);
+        if clean && word > at && self.text.at(word) == Some(b'"') && self.text.colon(self.text.skip(word + 1)) {
+            return follow(0, Pass::Open);
         }
         (clean && word > at).then_some(Follow { cost: cost::ODDITY, pass: Pass::Free })
     }
@@ -339,6 +376,6 @@ impl Search<'_, '_> {
         // A quote too many.
         let (_, length) = self.text.quote(at).filter(|_| clean)?;
         matches!(self.text.at(self.text.skip(at + length)), None | Some(b',' | b'}' | b']'))
-            .then_some(Follow { cost: cost::ODDITY, pass: Pass::Free })
+            .then_some(Follow { cost: 2, pass: Pass::Free })
     }
 }

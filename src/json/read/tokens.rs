@@ -17,6 +17,7 @@ const NUMBER: Rule = ("S11", "number respelled", false);
 const ODD_NUMBER: Rule = ("S11", "hexadecimal, octal-looking or unfinished number", true);
 const EXTRA_CLOSER: Rule = ("S12", "superfluous or wrong closing bracket", false);
 const NO_CLOSER: Rule = ("S12", "missing closing bracket added", false);
+const UNCLOSED: Rule = ("S12", "array closed before the next key", true);
 const DOUBLE_OPENER: Rule = ("S12", "superfluous opening bracket dropped", true);
 const REOPENED: Rule = ("S12", "object was closed too early", true);
 const ODD_SPACE: Rule = ("S13", "typographic space or punctuation between tokens", false);
@@ -26,6 +27,8 @@ const ELLIPSIS: Rule = ("S17", "ellipsis dropped", true);
 const ESCAPED_SPACE: Rule = ("S18", "literal \\n or \\t between tokens", false);
 const HALF_QUOTED: Rule = ("S19", "opening quote missing", true);
 const STRAY_QUOTE: Rule = ("S19", "stray quote dropped", true);
+const STRAY_WORD: Rule = ("S10", "word between members dropped", true);
+const PREFIXED: Rule = ("S9", "string prefix of another language dropped", true);
 const PARENS: Rule = ("S19", "parentheses", true);
 const FENCE_INSIDE: Rule = ("E1", "code fence inside the object dropped", true);
 const SEMICOLON: Rule = ("S2", "semicolon instead of a comma", true);
@@ -96,8 +99,25 @@ impl Search<'_, '_> {
             b'.' if self.text.starts(at, "...") => self.ellipsis(state, at),
             b'<' if self.closing_tag(at) => self.tag(state),
             b':' => self.dead(at, "a colon in an array"),
+            b'"' | b'\'' if self.unclosed_before_key(&state, at) => {
+                let comma = state.comma;
+                self.repair(&mut state, UNCLOSED, at, at);
+                state.cost += cost::ODDITY;
+                state = self.close(state, at, at)?;
+                state.comma = comma;
+                state.want = Want::Member;
+                Some(state)
+            }
             _ => self.some_value(state, at, byte),
         }
+    }
+
+    /// Whether the next member of the object around this array stands here: the array was not closed.
+    pub(super) fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
+        let around = self.frames.get(state.frame as usize).and_then(|frame| self.frames.get(frame.parent as usize));
+        around.is_some_and(|around| {
+            around.bracket == Bracket::Object && self.text.key(at).is_some_and(|key| self.fresh(around, key.name).is_some())
+        })
     }
 
     fn some_value(&mut self, mut state: State, at: usize, byte: u8) -> Option<State> {
@@ -127,6 +147,14 @@ impl Search<'_, '_> {
             return Some(state);
         }
         let end = self.text.word(at + usize::from(byte == b'-'));
+        if matches!(&self.text.source[at..end], "r" | "b" | "u" | "f" | "R" | "B" | "rb" | "br")
+            && let Some((quote, length)) = self.text.quote(end)
+            && !matches!(self.text.at(self.text.skip(end + length)), None | Some(b',' | b':' | b'}' | b']'))
+        {
+            self.repair(&mut state, PREFIXED, at, end);
+            state.cost += cost::ODDITY;
+            return self.begin_string(state, end, length, quote, false);
+        }
         if let Some((kind, repaired)) = literal(&self.text.source[at..end])
             && !self.goes_on(&state, end, false)
         {
@@ -291,6 +319,12 @@ impl Search<'_, '_> {
             }
             _ => {}
         }
+        if let Some(next) = self.stray_word(at) {
+            self.repair(&mut state, STRAY_WORD, at, next);
+            state.cost += cost::ODDITY;
+            state.at = next as u32;
+            return Some(state);
+        }
         match self.text.quote(at) {
             Some((quote, length)) => self.quoted_key(state, at, length, quote),
             None => self.bare_key(state, at),
@@ -310,13 +344,15 @@ impl Search<'_, '_> {
                 let mut found = self.key(state, (start, end), after, quote);
                 if inner {
                     self.repair(&mut found, ("T3", "unescaped quotes in a key", true), at, after);
-                    found.cost += cost::INNER_QUOTES + cost::ODDITY;
+                    // A colon or a comma inside says that this is more than a key.
+                    let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
+                    found.cost += cost::INNER_QUOTES + cost::ODDITY + u32::from(several) * cost::UNBALANCED;
                 }
                 let found = self.colon(found);
-                match &best {
-                    None => return Some(found),
-                    Some(_) => self.push(found, None),
+                if !inner {
+                    return Some(found);
                 }
+                self.push(found, None);
                 break;
             }
             if !inner && self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
@@ -330,16 +366,24 @@ impl Search<'_, '_> {
         }
         // `"key: value`: the closing quote of the key is missing.
         let word = self.text.word(start);
-        if inner && best.is_none() && word > start && self.text.at(word) == Some(b':') {
+        if word > start && self.text.at(word) == Some(b':') {
             let mut found = self.key(state, (start, word), word, quote);
             self.repair(&mut found, STRAY_QUOTE, at, word);
             found.cost += cost::FORGOTTEN;
-            best = Some(self.colon(found));
+            let found = self.colon(found);
+            match best {
+                None => best = Some(found),
+                Some(_) => self.push(found, None),
+            }
         }
-        if best.is_none() && !inner && self.text.delimiter(start, quote).is_none() {
+        if !inner && self.text.delimiter(start, quote).is_none() {
             let mut state = state;
             state.at = self.text.bytes.len() as u32;
-            return self.over(state, Ending::InKey, cost::OPEN);
+            let empty = self.text.skip(start) == self.text.bytes.len();
+            let ending = if empty { Ending::AfterComma } else { Ending::InKey };
+            if let Some(over) = self.over(state, ending, if empty { cost::OPEN } else { cost::SPILT }) {
+                self.push(over, None);
+            }
         }
         match best {
             Some(best) if best.cost as usize <= self.cheapest() => Some(best),
@@ -349,6 +393,13 @@ impl Search<'_, '_> {
             }
             None => self.dead(at, "a key without a colon"),
         }
+    }
+
+    /// A word between members that belongs to none of them: a key follows.
+    pub(super) fn stray_word(&self, at: usize) -> Option<usize> {
+        let end = self.text.word(at);
+        let next = self.text.skip(end);
+        (end > at && next > end && self.text.quote(next).is_some() && self.text.key(next).is_some()).then_some(next)
     }
 
     /// A key without quotes.
@@ -646,6 +697,7 @@ impl Search<'_, '_> {
             passed: 0,
             brackets: [0; 3],
             balanced: start,
+            crossed: false,
             more,
         };
         self.scan(state, scan)
@@ -660,7 +712,7 @@ fn literal(word: &str) -> Option<(StepKind, bool)> {
         "null" => (StepKind::Null, false),
         "True" | "TRUE" => (StepKind::True, true),
         "False" | "FALSE" => (StepKind::False, true),
-        "None" | "Null" | "NULL" | "undefined" | "nil" => (StepKind::Null, true),
+        "None" | "NONE" | "Null" | "NULL" | "undefined" | "nil" => (StepKind::Null, true),
         "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void("NaN and Infinity have no JSON form"), false),
         _ => return None,
     })
