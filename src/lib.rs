@@ -3,10 +3,27 @@
 //!
 //! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 
+pub mod adapter;
+#[cfg(feature = "daemon")]
+pub mod backend;
+#[cfg(feature = "daemon")]
+pub mod cli;
+#[cfg(feature = "daemon")]
+pub mod client;
+pub mod config;
 pub mod error;
 pub mod event;
 pub mod fix;
 pub mod fixture;
 pub mod json;
 pub mod openai;
+#[cfg(feature = "daemon")]
+pub mod plan;
+#[cfg(feature = "daemon")]
+pub mod server;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod turn;
+#[cfg(feature = "daemon")]
+pub mod upstream;
+pub mod wire;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary: the command line of the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    toolglot::cli::main()
+}

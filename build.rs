@@ -1,0 +1,42 @@
+//! Embeds `adapters/*.toml` and `fixtures/**/*.txt` into the binary: a file that is added there is in the next build.
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+fn main() -> io::Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    embed(&root.join("adapters"), "toml", &out.join("adapters.rs"), "The adapter files: name and text.")?;
+    embed(&root.join("fixtures"), "txt", &out.join("fixtures.rs"), "The fixture files: path and text.")
+}
+
+fn embed(directory: &Path, extension: &str, target: &Path, comment: &str) -> io::Result<()> {
+    println!("cargo::rerun-if-changed={}", directory.display());
+    let mut files = Vec::new();
+    collect(directory, extension, &mut files)?;
+    files.sort();
+    let mut code = format!("/// {comment}\nconst EMBEDDED: &[(&str, &str)] = &[\n");
+    for path in files {
+        let name = path.strip_prefix(directory).unwrap_or(&path).with_extension("");
+        let _ = writeln!(code, "    ({:?}, include_str!({:?})),", name.to_string_lossy(), path.to_string_lossy());
+    }
+    code.push_str("];\n");
+    fs::write(target, code)
+}
+
+fn collect(directory: &Path, extension: &str, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            println!("cargo::rerun-if-changed={}", path.display());
+            collect(&path, extension, files)?;
+        } else if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

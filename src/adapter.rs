@@ -1,0 +1,219 @@
+//! The model's side: one adapter per model family, as data, and the scanner that runs them all.
+//!
+//! [`Library`] holds the adapters (embedded in the binary, overlaid by a user directory) and finds the one of a model;
+//! [`Scanner`] reads a model's text with it; [`render`] writes the other direction.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+mod file;
+mod library;
+pub mod render;
+pub mod scanner;
+mod syntax;
+mod triggers;
+
+pub use library::{Found, Library};
+pub use scanner::Scanner;
+
+/// Everything that is known of how a model family writes. Made from a TOML file by [`Adapter::parse`].
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    /// The file's name without `.toml`.
+    pub name: String,
+    /// Globs over the model's name; see [`Library::find`].
+    pub models: Vec<String>,
+    /// Texts that all stand in the chat template of such a model.
+    pub templates: Vec<String>,
+    /// How well the file is proven.
+    pub proof: Proof,
+    /// Special tokens that a backend must not swallow.
+    pub preserve: Vec<String>,
+    /// Control tokens that are never content; dropped wherever they appear.
+    pub drop: Vec<String>,
+    /// Where the model thinks, if it does.
+    pub reasoning: Option<Reasoning>,
+    /// How it is asked for calls where its backend has no native tools for it.
+    pub prompt: render::Prompt,
+    /// The forms of its calls, the family's own first, the generic ones behind.
+    pub calls: Vec<Call>,
+    triggers: Arc<triggers::Triggers>,
+}
+
+/// How well an adapter is proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proof {
+    /// From the vendor's documentation alone.
+    Doc,
+    /// By the test suite of a server that runs the family.
+    Suite,
+    /// By recorded answers of real models.
+    Recorded,
+    /// By a running model.
+    Live,
+}
+
+/// The region of the model's text in which it thinks.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reasoning {
+    /// Markers that open it.
+    #[serde(deserialize_with = "file::strings")]
+    pub open: Vec<String>,
+    /// Markers that close it.
+    #[serde(deserialize_with = "file::strings")]
+    pub close: Vec<String>,
+    /// Labels that follow the opening marker and are not content (`thought` and a newline).
+    #[serde(default, deserialize_with = "file::strings")]
+    pub label: Vec<String>,
+    /// What a call in there means.
+    #[serde(default)]
+    pub tool_call_inside: Inside,
+}
+
+/// What a call inside reasoning means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inside {
+    /// Nothing: it is a draft.
+    Ignore,
+    /// The reasoning ends there, without its closing marker.
+    ImplicitEnd,
+    /// It is a call if the answer ends without anything else: the model forgot to close its reasoning.
+    #[default]
+    PromoteAtEnd,
+    /// It is a call, and the reasoning goes on.
+    Parse,
+}
+
+/// One form in which a family writes calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Markers around a group of calls; may be missing.
+    pub section: Vec<String>,
+    /// Their closing counterparts; may be missing.
+    pub section_close: Vec<String>,
+    /// Opening markers that count anywhere outside of code. An empty one stands for "directly behind the section's".
+    pub open: Vec<String>,
+    /// What is left of the opening markers when a backend removed special tokens; an empty one means the body alone.
+    /// Such a call is unmarked.
+    pub stripped: Vec<String>,
+    /// Languages of a code fence whose whole content is the call. Such a call is unmarked.
+    pub fence: Vec<String>,
+    /// Closing markers; may be missing.
+    pub close: Vec<String>,
+    /// The tag is the tool's name (`<read_file>`). Such a call is unmarked.
+    pub element: bool,
+    /// Whether an unmarked call of this form is looked for only at the start of the answer, not at its end.
+    pub start_only: bool,
+    /// How the body is written.
+    pub syntax: Syntax,
+}
+
+/// How the body of a call is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Syntax {
+    /// JSON with name and arguments in one object, an array of such, or one of the wrappers.
+    Json(JsonKeys),
+    /// The name, then JSON.
+    Named(Named),
+    /// The name, then one tag for each argument.
+    Tagged(Tagged),
+    /// Python: `f(a=1)`, `[f(a=1), g()]`.
+    Python,
+    /// A brace dictionary with bare keys and special string delimiters: `f{k:<|"|>v<|"|>}`.
+    Lax(Lax),
+    /// Child elements named after the parameters, or JSON, inside an element named after the tool.
+    Element,
+    /// Elements named after parameters, nested, with a prefix before every tag.
+    Nested(Nested),
+}
+
+/// The keys of [`Syntax::Json`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonKeys {
+    /// Keys that hold the tool's name.
+    pub name: Vec<String>,
+    /// Keys that hold the arguments.
+    pub arguments: Vec<String>,
+    /// Whether the object has one member: the tool's name with the arguments.
+    pub name_is_key: bool,
+}
+
+/// The locators of [`Syntax::Named`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// What stands before the name.
+    pub open: Vec<String>,
+    /// What ends the name; an empty one stands for the brace that opens the arguments.
+    pub close: Vec<String>,
+    /// Prefixes that are not part of the name (`functions.`).
+    pub prefix: Vec<String>,
+    /// The text of the name is the call's id as well (`functions.f:0`) and must be kept.
+    pub name_is_id: bool,
+    /// Markers around an id between name and arguments.
+    pub id: Option<[String; 2]>,
+    /// Markers between name (or id) and arguments that carry nothing.
+    pub skip: Vec<String>,
+    /// A call may consist of its name alone.
+    pub bare_name: bool,
+}
+
+/// The locators of [`Syntax::Tagged`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tagged {
+    /// Around the name.
+    pub name: [Vec<String>; 2],
+    /// Around an argument's key; attributes may stand between the key and the end of the tag.
+    pub argument: [Vec<String>; 2],
+    /// Around an argument's value.
+    pub value: [Vec<String>; 2],
+    /// An attribute in the argument's tag that says its type: `string="true"`, `type="number"`.
+    pub type_attribute: Option<String>,
+    /// How many newlines at the ends of a value belong to the form.
+    pub trim: Trim,
+    /// Whether `<![CDATA[...]]>` around a value is removed.
+    pub cdata: bool,
+    /// Whether XML entities in a value are decoded.
+    pub entities: bool,
+    /// Prefixes that are not part of the name.
+    pub prefix: Vec<String>,
+    /// An id inside the name's tag: `index="1"`.
+    pub id: Option<[String; 2]>,
+}
+
+/// What is cut from the ends of a tagged value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trim {
+    /// Nothing.
+    None,
+    /// One newline at each end.
+    #[default]
+    OneNewline,
+    /// All whitespace.
+    All,
+}
+
+/// The delimiters of [`Syntax::Lax`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lax {
+    /// What stands before the name inside the body.
+    pub open: Vec<String>,
+    /// Delimiters of strings besides `"` and `'`, the same at both ends.
+    pub strings: Vec<String>,
+}
+
+/// The prefix of [`Syntax::Nested`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nested {
+    /// What stands before every tag.
+    pub prefix: String,
+    /// Around the name.
+    pub name: [Vec<String>; 2],
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! An adapter file: TOML -> [`Adapter`], with errors that name the file, the key and the remedy.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer};
+
+use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Proof, Reasoning, Syntax, Tagged, Trim, triggers::Triggers};
+use crate::error::Error;
+
+const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
+const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    models: Vec<String>,
+    #[serde(default)]
+    templates: Vec<String>,
+    proof: Proof,
+    #[serde(default)]
+    preserve: Vec<String>,
+    #[serde(default)]
+    drop: Vec<String>,
+    reasoning: Option<Reasoning>,
+    #[serde(default)]
+    prompt: super::render::Prompt,
+    #[serde(default)]
+    call: Vec<FileCall>,
+}
+
+/// The union of the keys of all syntaxes; [`FileCall::syntax`] takes those that its syntax knows and refuses the rest.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct FileCall {
+    #[serde(default, deserialize_with = "strings")]
+    section: Vec<String>,
+    #[serde(default, deserialize_with = "strings")]
+    section_close: Vec<String>,
+    #[serde(default, deserialize_with = "strings")]
+    open: Vec<String>,
+    #[serde(default, deserialize_with = "strings")]
+    stripped: Vec<String>,
+    #[serde(default)]
+    fence: Vec<String>,
+    #[serde(default, deserialize_with = "strings")]
+    close: Vec<String>,
+    #[serde(default)]
+    start_only: bool,
+    syntax: String,
+    name: Option<[Strings; 2]>,
+    argument: Option<[Strings; 2]>,
+    value: Option<[Strings; 2]>,
+    name_keys: Option<Vec<String>>,
+    argument_keys: Option<Vec<String>>,
+    name_is_key: Option<bool>,
+    name_is_id: Option<bool>,
+    bare_name: Option<bool>,
+    prefix: Option<Strings>,
+    skip: Option<Strings>,
+    id: Option<[String; 2]>,
+    type_attribute: Option<String>,
+    trim: Option<Trim>,
+    cdata: Option<bool>,
+    entities: Option<bool>,
+    strings: Option<Strings>,
+    tag_prefix: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Strings(#[serde(deserialize_with = "strings")] Vec<String>);
+
+/// One string or a list of strings.
+pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
+}
+
+// === impl Adapter ===
+
+impl Adapter {
+    /// Reads an adapter file. `generic` are the forms that stand behind every family's own.
+    pub fn parse(name: &str, text: &str, generic: &[Call]) -> Result<Adapter, Error> {
+        let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
+        let file: File = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
+        let mut calls = Vec::with_capacity(file.call.len() + generic.len());
+        for (at, call) in file.call.into_iter().enumerate() {
+            calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
+        }
+        calls.extend_from_slice(generic);
+        for marker in file.drop.iter().chain(file.reasoning.iter().flat_map(|r| r.open.iter().chain(&r.close))) {
+            if marker.trim().is_empty() {
+                return Err(fail("an empty marker would match everywhere; remove it".into()));
+            }
+        }
+        let triggers = Triggers::new(&file.drop, file.reasoning.as_ref(), &calls).map_err(fail)?;
+        Ok(Adapter {
+            name: name.to_owned(),
+            models: file.models,
+            templates: file.templates,
+            proof: file.proof,
+            preserve: file.preserve,
+            drop: file.drop,
+            reasoning: file.reasoning,
+            prompt: file.prompt,
+            calls,
+            triggers: Arc::new(triggers),
+        })
+    }
+}
+
+// === impl FileCall ===
+
+impl FileCall {
+    fn validate(mut self) -> Result<Call, String> {
+        let syntax = self.syntax()?;
+        let element = syntax == Syntax::Element;
+        let entered = !(self.open.is_empty() && self.stripped.is_empty() && self.fence.is_empty());
+        if !entered && !element {
+            return Err("needs `open`, `stripped` or `fence`: nothing would ever start it".into());
+        }
+        if self.open.iter().any(|marker| marker.trim().is_empty()) && self.section.is_empty() {
+            return Err("an empty `open` needs a `section`; a call without any marker is `stripped = \"\"`".into());
+        }
+        if self.section.iter().any(|marker| marker.trim().is_empty()) {
+            return Err("an empty `section` would match everywhere".into());
+        }
+        Ok(Call {
+            section: self.section,
+            section_close: self.section_close,
+            open: self.open,
+            stripped: self.stripped,
+            fence: self.fence,
+            close: self.close,
+            element,
+            start_only: self.start_only,
+            syntax,
+        })
+    }
+
+    fn syntax(&mut self) -> Result<Syntax, String> {
+        let pair = |pair: Option<[Strings; 2]>| pair.map(|[open, close]| [open.0, close.0]);
+        let list = |list: Option<Strings>| list.map(|list| list.0).unwrap_or_default();
+        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let syntax = match self.syntax.as_str() {
+            "json" => Syntax::Json(JsonKeys {
+                name: self.name_keys.take().unwrap_or_else(|| owned(&NAME_KEYS)),
+                arguments: self.argument_keys.take().unwrap_or_else(|| owned(&ARGUMENT_KEYS)),
+                name_is_key: self.name_is_key.take().unwrap_or_default(),
+            }),
+            "named" => {
+                let [open, close] = pair(self.name.take()).ok_or("syntax `named` needs `name = [before, after]`")?;
+                Syntax::Named(Named {
+                    open,
+                    close,
+                    prefix: list(self.prefix.take()),
+                    name_is_id: self.name_is_id.take().unwrap_or_default(),
+                    id: self.id.take(),
+                    skip: list(self.skip.take()),
+                    bare_name: self.bare_name.take().unwrap_or_default(),
+                })
+            }
+            "tagged" => Syntax::Tagged(Tagged {
+                name: pair(self.name.take()).ok_or("syntax `tagged` needs `name = [before, after]`")?,
+                argument: pair(self.argument.take()).ok_or("syntax `tagged` needs `argument = [before, after]`")?,
+                value: pair(self.value.take()).ok_or("syntax `tagged` needs `value = [before, after]`")?,
+                type_attribute: self.type_attribute.take(),
+                trim: self.trim.take().unwrap_or_default(),
+                cdata: self.cdata.take().unwrap_or_default(),
+                entities: self.entities.take().unwrap_or_default(),
+                prefix: list(self.prefix.take()),
+                id: self.id.take(),
+            }),
+            "python" => Syntax::Python,
+            "lax" => Syntax::Lax(Lax {
+                open: pair(self.name.take()).map(|[open, _]| open).unwrap_or_default(),
+                strings: list(self.strings.take()),
+            }),
+            "element" => Syntax::Element,
+            "nested" => Syntax::Nested(Nested {
+                prefix: self.tag_prefix.take().ok_or("syntax `nested` needs `tag_prefix`")?,
+                name: pair(self.name.take()).ok_or("syntax `nested` needs `name = [before, after]`")?,
+            }),
+            other => return Err(format!("unknown syntax `{other}`; known: json, named, tagged, python, lax, element, nested")),
+        };
+        match self.left_over() {
+            Some(key) => Err(format!("`{key}` means nothing in syntax `{}`", self.syntax)),
+            None => Ok(syntax),
+        }
+    }
+
+    /// A key that was given and that the syntax did not take.
+    fn left_over(&self) -> Option<&'static str> {
+        [
+            ("name", self.name.is_some()),
+            ("argument", self.argument.is_some()),
+            ("value", self.value.is_some()),
+            ("name_keys", self.name_keys.is_some()),
+            ("argument_keys", self.argument_keys.is_some()),
+            ("name_is_key", self.name_is_key.is_some()),
+            ("name_is_id", self.name_is_id.is_some()),
+            ("bare_name", self.bare_name.is_some()),
+            ("prefix", self.prefix.is_some()),
+            ("skip", self.skip.is_some()),
+            ("id", self.id.is_some()),
+            ("type_attribute", self.type_attribute.is_some()),
+            ("trim", self.trim.is_some()),
+            ("cdata", self.cdata.is_some()),
+            ("entities", self.entities.is_some()),
+            ("strings", self.strings.is_some()),
+            ("tag_prefix", self.tag_prefix.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(key, given)| given.then_some(key))
+    }
+}

@@ -1,0 +1,129 @@
+//! All adapters: embedded in the binary, overlaid by a user's directory; and which one a model gets.
+
+use std::{path::Path, sync::Arc};
+
+use super::{Adapter, Call};
+use crate::error::Error;
+
+include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
+
+/// The name of the file whose forms stand behind every family.
+const GENERIC: &str = "generic";
+
+/// The adapters of a process; a snapshot, replaced as a whole on reload.
+#[derive(Debug, Clone)]
+pub struct Library {
+    adapters: Vec<Arc<Adapter>>,
+    generic: Arc<Adapter>,
+}
+
+/// The adapter of a model, and why.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The adapter.
+    pub adapter: Arc<Adapter>,
+    /// What decided, for people: the glob, the fingerprint, or that nothing fits.
+    pub why: String,
+}
+
+// === impl Library ===
+
+impl Library {
+    /// The adapters that are part of the binary.
+    pub fn embedded() -> Result<Library, Error> {
+        Library::from_files(EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect())
+    }
+
+    /// The embedded adapters, overlaid by the `*.toml` files of a directory: a file of the same name replaces one.
+    pub fn with_overlay(directory: &Path) -> Result<Library, Error> {
+        let mut files: Vec<(String, String)> = EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let read = |error: std::io::Error| Error::proxy(format!("adapters in {}: {error}", directory.display()));
+        let mut paths: Vec<_> =
+            std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(path).map_err(read)?;
+            files.retain(|(known, _)| *known != name);
+            files.push((name, text));
+        }
+        Library::from_files(files)
+    }
+
+    fn from_files(files: Vec<(String, String)>) -> Result<Library, Error> {
+        let generic_text = files.iter().find(|(name, _)| name == GENERIC).map(|(_, text)| text.as_str()).unwrap_or_default();
+        let generic = Arc::new(Adapter::parse(GENERIC, generic_text, &[])?);
+        let forms: &[Call] = &generic.calls;
+        let adapters = files
+            .iter()
+            .filter(|(name, _)| name != GENERIC)
+            .map(|(name, text)| Adapter::parse(name, text, forms).map(Arc::new))
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(Library { adapters, generic })
+    }
+
+    /// The adapter of a model. A fingerprint in its chat template counts before its name; of several fits the one with the
+    /// longest literal text wins; a model that nobody knows gets the generic forms.
+    pub fn find(&self, model: &str, template: Option<&str>) -> Found {
+        let by_template = template.and_then(|template| {
+            let fits = |adapter: &&Arc<Adapter>| {
+                !adapter.templates.is_empty() && adapter.templates.iter().all(|text| template.contains(text.as_str()))
+            };
+            self.adapters.iter().filter(fits).max_by_key(|adapter| adapter.templates.iter().map(String::len).sum::<usize>())
+        });
+        if let Some(adapter) = by_template {
+            return Found {
+                adapter: Arc::clone(adapter),
+                why: format!("its chat template contains {}", adapter.templates.join(" and ")),
+            };
+        }
+        let spellings = spellings(model);
+        let fits = self.adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| (adapter, glob)));
+        let best = fits
+            .filter(|(_, glob)| spellings.iter().any(|name| matches(&folded(glob), name)))
+            .max_by_key(|(_, glob)| glob.chars().filter(|&c| c != '*').count());
+        match best {
+            Some((adapter, glob)) => Found { adapter: Arc::clone(adapter), why: format!("its name matches `{glob}`") },
+            None => Found { adapter: Arc::clone(&self.generic), why: "no adapter knows it: the generic forms".into() },
+        }
+    }
+
+    /// The adapter of this file name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Adapter>> {
+        self.adapters.iter().chain([&self.generic]).find(|adapter| adapter.name == name)
+    }
+
+    /// All adapters, the generic one last.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Adapter>> {
+        self.adapters.iter().chain([&self.generic])
+    }
+}
+
+/// The spellings under which a model's name is compared: whole, and without registry, organisation and fine-tuning prefix.
+fn spellings(model: &str) -> Vec<String> {
+    let name = model.trim().strip_prefix("ft:").unwrap_or(model.trim());
+    let last = name.rsplit('/').next().unwrap_or(name);
+    vec![folded(last), folded(name)]
+}
+
+/// Names are compared without case and without `-`, `_` and spaces: `gemma-3`, `Gemma 3` and `gemma3` are one.
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a glob (`*` stands for any text) matches the whole name; a tag or suffix behind `:` or `@` need not be named.
+fn matches(glob: &str, name: &str) -> bool {
+    let Some((first, rest)) = glob.split_once('*') else {
+        return glob == name || name.strip_prefix(glob).is_some_and(|tail| tail.starts_with([':', '@']));
+    };
+    let Some(mut tail) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let Some(last) = parts.pop() else { return true };
+    for part in parts {
+        match tail.find(part) {
+            Some(at) => tail = &tail[at + part.len()..],
+            None => return false,
+        }
+    }
+    tail.ends_with(last)
+}

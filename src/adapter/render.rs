@@ -1,0 +1,351 @@
+//! A request for a model without native tools: the tools become an instruction, past calls the text that the model is
+//! asked to write, results the text that answers it. A pure function of the request: turn N's messages stay a prefix of
+//! turn N+1's, so that the backend's cache holds. Past calls are shown in the call form and never as prose, because a
+//! model imitates its own transcript.
+
+use std::{fmt, io};
+
+use minijinja::{Environment, Value as Data, context, value::Serde};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    error::Error,
+    event::{ToolChoice, Tools},
+    openai::{ChatRequest, Content, Message, ToolCall},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How a family of models is asked for calls: the `[prompt]` table of an adapter file. Every key is optional.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prompt {
+    /// Which set of default templates stands behind those that are not given.
+    pub style: Style,
+    /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `required`
+    /// (a call must be made), `named` (this tool must be called), `parallel`, `example`.
+    pub tools: Option<String>,
+    /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`.
+    pub call: Option<String>,
+    /// Template of one result. Has `name`, `content`, `id`.
+    pub result: Option<String>,
+    /// What becomes of system messages.
+    pub system: System,
+    /// Turns of user and assistant alternate: neighbours of one role are joined.
+    pub alternate: bool,
+    /// The role that results are given in.
+    pub result_role: ResultRole,
+    /// Results that follow each other share a message.
+    pub merge_results: bool,
+    /// A worked example, shown by the instruction as it stands.
+    pub example: Option<String>,
+}
+
+/// A set of default templates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Style {
+    /// Bare JSON, `{"name": ..., "arguments": {...}}`: what small models follow best.
+    #[default]
+    Json,
+}
+
+/// What becomes of system messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum System {
+    /// The model has a system role.
+    #[default]
+    Keep,
+    /// It has none: system text goes to the front of the first user turn.
+    Fold,
+}
+
+/// The role that results are given in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResultRole {
+    /// As the user's text.
+    #[default]
+    User,
+    /// As a message of role `tool`, where the model's chat template has one.
+    Tool,
+}
+
+/// The templates of one rendering, compiled once.
+struct Templates<'p> {
+    environment: Environment<'p>,
+}
+
+/// A writer that refuses to grow without end.
+struct Bounded(Vec<u8>);
+
+const CALL: &str = r#"{"name": {{ name | tojson }}, "arguments": {{ arguments_json }}}"#;
+
+const RESULT: &str = "Result of the tool call {{ name }}:\n{{ content }}";
+
+const TOOLS: &str = r#"You can use the tools listed below.
+To use a tool, your whole answer is one JSON object in this form:
+{{ call_form }}
+Write nothing before or after it, and no code fence around it. "arguments" holds the parameters of the tool. Then stop; the next message brings the result.
+{%- if parallel %} Several calls that do not depend on each other may be written one per line.{% else %} Use one tool at a time.{% endif %}
+{%- if named %}
+In this answer you must use the tool {{ named }}.
+{%- elif required %}
+In this answer you must use a tool.
+{%- else %}
+If no tool is needed, answer in plain text.
+{%- endif %}
+{%- if example %}
+
+{{ example }}
+{%- endif %}
+
+Tools:
+{%- for tool in tools %}
+{{ tool | tojson }}
+{%- endfor %}"#;
+
+/// Work that a template may do, in instructions of its interpreter; a list of 500 tools needs about 10,000.
+const FUEL: u64 = 2_000_000;
+/// What a template may write, in bytes.
+const RENDERED_BYTES: usize = 16 * 1024 * 1024;
+/// A template itself, in bytes.
+const TEMPLATE_BYTES: usize = 64 * 1024;
+
+// === impl Prompt ===
+
+impl Default for Prompt {
+    fn default() -> Prompt {
+        Prompt {
+            style: Style::Json,
+            tools: None,
+            call: None,
+            result: None,
+            system: System::Keep,
+            alternate: true,
+            result_role: ResultRole::User,
+            merge_results: true,
+            example: None,
+        }
+    }
+}
+
+impl Prompt {
+    /// Whether the templates can be compiled. The error names the template and the line.
+    pub fn check(&self) -> Result<(), Error> {
+        Templates::new(self).map(|_| ())
+    }
+}
+
+/// The request for a model without native tools. Fails only if a template of the adapter fails.
+pub fn render(prompt: &Prompt, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
+    let templates = Templates::new(prompt)?;
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    for message in &request.messages {
+        match message.role.as_str() {
+            "assistant" if !message.tool_calls.is_empty() => messages.push(templates.assistant(message)?),
+            "tool" => {
+                let result = templates.result(prompt, message, &request.messages)?;
+                match messages.last_mut() {
+                    Some((true, last)) if prompt.merge_results => join(last, result),
+                    _ => messages.push((true, result)),
+                }
+                continue;
+            }
+            _ => messages.push((false, message.clone())),
+        }
+    }
+    let mut messages: Vec<Message> = messages.into_iter().map(|(_, message)| message).collect();
+    if tools.wanted() {
+        let parallel = request.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
+        instruct(&mut messages, templates.tools(prompt, tools, parallel)?);
+    }
+    if prompt.system == System::Fold {
+        fold_system(&mut messages);
+    }
+    if prompt.alternate {
+        alternate(&mut messages);
+    }
+    let mut rest = request.rest.clone();
+    rest.shift_remove("parallel_tool_calls");
+    Ok(ChatRequest { model: request.model.clone(), messages, stream: request.stream, tools: Vec::new(), tool_choice: None, rest })
+}
+
+/// Moves system text to the front of the first user turn; later system messages become user text where they stand.
+pub fn fold_system(messages: &mut Vec<Message>) {
+    let leading = messages.iter().take_while(|message| message.role == "system").count();
+    let head: Vec<Message> = messages.drain(..leading).collect();
+    for message in messages.iter_mut().filter(|message| message.role == "system") {
+        message.role = "user".to_owned();
+    }
+    let Some(mut folded) = head.into_iter().reduce(|mut all, next| {
+        join(&mut all, next);
+        all
+    }) else {
+        return;
+    };
+    folded.role = "user".to_owned();
+    if messages.first().is_some_and(|message| message.role == "user") {
+        join(&mut folded, messages.remove(0));
+    }
+    messages.insert(0, folded);
+}
+
+/// Joins neighbours of one role, so that the turns of user and assistant alternate.
+pub fn alternate(messages: &mut Vec<Message>) {
+    let mut joined: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages.drain(..) {
+        let mergeable = matches!(message.role.as_str(), "user" | "assistant") && message.tool_calls.is_empty();
+        match joined.last_mut() {
+            Some(last) if mergeable && last.role == message.role && last.tool_calls.is_empty() => join(last, message),
+            _ => joined.push(message),
+        }
+    }
+    *messages = joined;
+}
+
+// === impl Templates ===
+
+impl<'p> Templates<'p> {
+    fn new(prompt: &'p Prompt) -> Result<Templates<'p>, Error> {
+        let Style::Json = prompt.style;
+        let mut environment = Environment::new();
+        environment.set_fuel(Some(FUEL));
+        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        // The built-in filter escapes for HTML, which models would copy.
+        environment.add_filter("tojson", tojson);
+        for (name, given, default) in
+            [("tools", &prompt.tools, TOOLS), ("call", &prompt.call, CALL), ("result", &prompt.result, RESULT)]
+        {
+            let source = given.as_deref().unwrap_or(default);
+            if source.len() > TEMPLATE_BYTES {
+                return Err(Error::proxy(format!("[prompt] {name}: a template of more than {TEMPLATE_BYTES} bytes")));
+            }
+            environment.add_template(name, source).map_err(|error| failed(name, &error))?;
+        }
+        Ok(Templates { environment })
+    }
+
+    fn render(&self, name: &str, data: Data) -> Result<String, Error> {
+        let mut out = Bounded(Vec::new());
+        let template = self.environment.get_template(name).map_err(|error| failed(name, &error))?;
+        template.render_captured_to(data, &mut out).map_err(|error| failed(name, &error))?;
+        String::from_utf8(out.0).map_err(|error| failed(name, &error))
+    }
+
+    fn tools(&self, prompt: &Prompt, tools: &Tools, parallel: bool) -> Result<String, Error> {
+        let list: Vec<Value> = tools
+            .iter()
+            .map(|tool| {
+                let parameters = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
+                json!({"name": tool.wire_name, "description": tool.description, "parameters": parameters})
+            })
+            .collect();
+        let named = match &tools.choice {
+            ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
+            _ => None,
+        };
+        let call_form = self.call("TOOL_NAME", r#"{"PARAMETER": "VALUE"}"#, "")?;
+        let required = tools.choice == ToolChoice::Required;
+        let example = &prompt.example;
+        self.render("tools", context! { tools => Serde(list), call_form, required, named, parallel, example })
+    }
+
+    fn call(&self, name: &str, arguments: &str, id: &str) -> Result<String, Error> {
+        let object: Value = serde_json::from_str(arguments).unwrap_or_default();
+        self.render("call", context! { name, arguments => Serde(object), arguments_json => arguments, id })
+    }
+
+    /// An assistant's turn: its text, then its calls as it should have written them.
+    fn assistant(&self, message: &Message) -> Result<(bool, Message), Error> {
+        let mut lines = vec![message.content.to_text()];
+        lines.retain(|text| !text.is_empty());
+        for ToolCall { id, name, arguments, .. } in &message.tool_calls {
+            lines.push(self.call(name, arguments, id)?);
+        }
+        let mut turn = message.clone();
+        turn.content = Content::Text(lines.join("\n"));
+        turn.tool_calls.clear();
+        Ok((false, turn))
+    }
+
+    /// A result as text in its frame; what is not text in it follows it.
+    fn result(&self, prompt: &Prompt, message: &Message, all: &[Message]) -> Result<Message, Error> {
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
+        let calls = all.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
+        let called = calls.into_iter().find(|call| call.id == id).map(|call| call.name.as_str());
+        let name = called.or_else(|| message.rest.get("name").and_then(Value::as_str)).unwrap_or("tool");
+        let text = self.render("result", context! { name, content => message.content.to_text(), id })?;
+        let mut content = Content::Text(text);
+        if let Content::Parts(parts) = &message.content {
+            let others: Vec<Value> = parts.iter().filter(|part| part.get("text").is_none()).cloned().collect();
+            if !others.is_empty() {
+                content = concat(content, Content::Parts(others));
+            }
+        }
+        let role = match prompt.result_role {
+            ResultRole::User => "user",
+            ResultRole::Tool => "tool",
+        };
+        Ok(Message { role: role.to_owned(), content, ..Message::default() })
+    }
+}
+
+// === impl Bounded ===
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > RENDERED_BYTES {
+            return Err(io::Error::other("the rendered text is too long"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Puts the instruction behind the system text, or in front where there is none.
+fn instruct(messages: &mut Vec<Message>, instruction: String) {
+    let instruction = Message::text("system", instruction);
+    match messages.first_mut() {
+        Some(first) if first.role == "system" => join(first, instruction),
+        _ => messages.insert(0, instruction),
+    }
+}
+
+/// Appends the content of another message, an empty line between.
+fn join(message: &mut Message, next: Message) {
+    message.content = concat(std::mem::take(&mut message.content), next.content);
+}
+
+fn concat(first: Content, second: Content) -> Content {
+    match (first, second) {
+        (first, second) if second.is_empty() => first,
+        (first, second) if first.is_empty() => second,
+        (Content::Text(first), Content::Text(second)) => Content::Text(format!("{first}\n\n{second}")),
+        (first, second) => Content::Parts([parts(first), parts(second)].concat()),
+    }
+}
+
+fn parts(content: Content) -> Vec<Value> {
+    match content {
+        Content::None => Vec::new(),
+        Content::Text(text) => vec![json!({"type": "text", "text": text})],
+        Content::Parts(parts) => parts,
+    }
+}
+
+fn tojson(value: Data) -> Result<String, minijinja::Error> {
+    serde_json::to_string(&value)
+        .map_err(|error| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, "not JSON").with_source(error))
+}
+
+fn failed(name: &str, error: &dyn fmt::Display) -> Error {
+    Error::proxy(format!("the adapter's [prompt] {name} template fails: {error}"))
+}

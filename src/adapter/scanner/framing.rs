@@ -1,0 +1,164 @@
+//! What is not content: reasoning, control tokens, and code, in which nothing counts.
+
+use super::{Region, Scanner};
+use crate::{
+    adapter::{
+        Inside,
+        syntax::{Start, starts_with_any},
+        triggers::Found,
+    },
+    event::Sink,
+};
+
+const INFO_BYTES: usize = 200;
+
+impl Scanner {
+    /// Reasoning markers in the text. `None`: it is something else.
+    pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let (at, behind) = (found.at, found.at + found.len);
+        if found.mark.reasoning_open && self.at_line_start(at) {
+            let labels = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.label.clone()).unwrap_or_default();
+            let label = match starts_with_any(&self.buf[behind..], &labels, end) {
+                Start::Yes(length) => length,
+                Start::Maybe => return Some(false),
+                Start::No => 0,
+            };
+            self.accept_tentative(out);
+            self.remove(at, behind + label, out);
+            (self.region, self.swallow_blank, self.draft) = (Region::Reasoning, true, None);
+            return Some(true);
+        }
+        if found.mark.reasoning_close {
+            let rest = &self.buf[behind..];
+            let ends_line = match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
+                Some(b'\n' | b'<') => true,
+                None if !end => return Some(false),
+                None => true,
+                Some(_) => false,
+            };
+            if ends_line || self.at_line_start(at) {
+                self.remove(at, behind, out);
+                self.swallow_blank = !self.said;
+                return Some(true);
+            }
+        }
+        None
+    }
+
+    /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
+    pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
+        let adapter = std::sync::Arc::clone(&self.adapter);
+        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
+            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
+            self.pos = held;
+            self.emit(self.buf[..held].trim_end().len().max(self.from), out);
+            return false;
+        };
+        let (at, behind) = (found.at, found.at + found.len);
+        if !end && adapter.triggers.may_become(&self.buf[at..]) {
+            self.pos = at;
+            self.emit(self.buf[..at].trim_end().len().max(self.from), out);
+            return false;
+        }
+        self.pos = behind;
+        if found.mark.reasoning_close {
+            self.emit(self.buf[..at].trim_end().len().max(self.from), out);
+            (self.from, self.pos) = (behind, behind);
+            (self.region, self.swallow_blank, self.draft, self.believed) = (Region::Text, true, None, None);
+            (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
+            return true;
+        }
+        if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {
+            self.emit(at, out);
+            self.from = behind;
+            return true;
+        }
+        if self.tools.wanted() && !found.mark.calls.is_empty() {
+            match self.inside() {
+                Inside::ImplicitEnd | Inside::Parse => {
+                    self.pos = at;
+                    match self.begin_marked(found, end) {
+                        None => return false,
+                        Some(true) => return true,
+                        Some(false) => self.pos = behind,
+                    }
+                }
+                Inside::PromoteAtEnd if self.draft.is_none() => {
+                    self.emit(at, out);
+                    self.draft = Some(String::new());
+                }
+                Inside::PromoteAtEnd | Inside::Ignore => {}
+            }
+        }
+        true
+    }
+
+    /// A backtick or tilde: a code fence, inline code, or neither.
+    pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
+        let bytes = self.buf.as_bytes();
+        let Some(&tick) = bytes.get(at) else { return false };
+        let length = bytes[at..].iter().take_while(|&&byte| byte == tick).count();
+        if at + length == bytes.len() && !end {
+            return false;
+        }
+        if length >= 3 && self.at_line_start(at) {
+            let info = &self.buf[at + length..];
+            match info.find('\n') {
+                None if !end && info.len() < INFO_BYTES => return false,
+                Some(newline) if !info[..newline].contains('`') => {
+                    let content = at + length + newline + 1;
+                    let language = info[..newline].trim().to_ascii_lowercase();
+                    if tick == b'`' && self.tools.wanted() && self.begin_fence(at, tick, length, content, &language) {
+                        return true;
+                    }
+                    self.advance(content, out);
+                    self.region = Region::Fence(tick, length);
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        if tick == b'`' {
+            self.inline = match self.inline {
+                0 => length,
+                open if open == length => 0,
+                open => open,
+            };
+        }
+        self.advance(at + length, out);
+        true
+    }
+
+    /// Inside a code fence: nothing counts but its end.
+    pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
+        let close = String::from_utf8(vec![tick; length]).unwrap_or_default();
+        let mut offset = self.pos;
+        while let Some(newline) = self.buf[offset..].find('\n').map(|at| offset + at) {
+            let line = &self.buf[offset..newline];
+            if self.line_begins(offset) && line.trim_start().starts_with(&close) && line.trim().bytes().all(|byte| byte == tick) {
+                self.advance(newline, out);
+                self.region = Region::Text;
+                return true;
+            }
+            offset = newline + 1;
+        }
+        let last = &self.buf[offset..];
+        let may_close = last.trim_start().bytes().all(|byte| byte == tick) && self.line_begins(offset);
+        if may_close && !end {
+            self.advance(offset, out);
+            return false;
+        }
+        if may_close && last.trim().len() >= length {
+            self.region = Region::Text;
+        }
+        self.advance(self.buf.len(), out);
+        false
+    }
+
+    fn line_begins(&self, at: usize) -> bool {
+        match at > self.from {
+            true => self.buf[self.from..at].ends_with('\n'),
+            false => self.line_blank,
+        }
+    }
+}

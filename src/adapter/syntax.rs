@@ -1,0 +1,116 @@
+//! How the bodies of calls are read: each syntax is a resumable reader that is fed the text from where the body begins and
+//! says whether it needs more, is not a call after all, or has read calls up to some offset.
+
+use crate::event::Tools;
+
+use super::{Call, Syntax};
+
+pub(super) mod element;
+pub(super) mod json;
+pub(super) mod members;
+pub(super) mod named;
+pub(super) mod typing;
+
+/// A call as it was read: the arguments are still source text, to be fixed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Parsed {
+    pub(super) name: String,
+    pub(super) id: Option<String>,
+    pub(super) arguments: String,
+}
+
+/// What a reader says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// It may still be a call.
+    More,
+    /// It is not.
+    Reject,
+    /// Calls, and where the text goes on behind them and their closing marker.
+    Done { calls: Vec<Parsed>, end: usize },
+    /// The text ended inside of a call; the last one is as far as it got.
+    Cut { whole: Vec<Parsed>, cut: Parsed },
+}
+
+/// What a reader may look at besides the text.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    /// The form that is being read.
+    pub(super) call: &'a Call,
+    /// What closes the body: the form's markers, or the fence.
+    pub(super) close: &'a [String],
+    /// The offered tools: element names, parameter names and types.
+    pub(super) tools: &'a Tools,
+    /// The body stands behind a marker of its own.
+    pub(super) marked: bool,
+    /// No more text will come.
+    pub(super) end: bool,
+}
+
+/// A reader of one body.
+#[derive(Debug)]
+pub(super) enum Reader {
+    Json(json::JsonReader),
+    Named(named::NamedReader),
+    Element(element::ElementReader),
+}
+
+// === impl Reader ===
+
+impl Reader {
+    pub(super) fn new(syntax: &Syntax) -> Reader {
+        match syntax {
+            Syntax::Json(_) => Reader::Json(json::JsonReader::default()),
+            Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
+            Syntax::Element => Reader::Element(element::ElementReader::default()),
+            _ => todo!(),
+        }
+    }
+
+    /// Reads on; `text` is everything from where the body begins, longer with every call.
+    pub(super) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
+        match (self, &context.call.syntax) {
+            (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
+            (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
+            (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
+            _ => Step::Reject,
+        }
+    }
+}
+
+impl Reader {
+    /// The tool's name, as far as it was seen.
+    pub(super) fn name(&self, text: &str, context: Context<'_>) -> Option<String> {
+        match (self, &context.call.syntax) {
+            (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
+            (Reader::Named(reader), _) => reader.name(),
+            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+/// Whether `text` begins with one of the markers: its length if so, or that it may still turn out so.
+pub(super) fn starts_with_any(text: &str, markers: &[String], end: bool) -> Start {
+    let found = markers.iter().filter(|marker| !marker.is_empty() && text.starts_with(marker.as_str())).map(String::len).max();
+    let longer = || markers.iter().any(|marker| marker.len() > text.len() && marker.starts_with(text));
+    match found {
+        Some(_) if !end && longer() => Start::Maybe,
+        Some(len) => Start::Yes(len),
+        None if !end && longer() => Start::Maybe,
+        None => Start::No,
+    }
+}
+
+/// The answer of [`starts_with_any`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    Yes(usize),
+    Maybe,
+    No,
+}
+
+/// How many bytes of whitespace `text` begins with.
+pub(super) fn blank(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}

@@ -1,0 +1,86 @@
+//! The members of a JSON-like object or the elements of an array, one level deep, as slices of the source: strict JSON and
+//! what models make of it (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not judged here.
+
+use crate::json::extent::Extent;
+
+/// The members of an object, in source order: (key without quotes, value as written).
+/// `None` if the text does not begin as an object. A value that is broken runs to the end of the text without the
+/// object's own closing brace, so that nothing of it is lost.
+pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
+    let mut out = Vec::new();
+    let mut rest = text.trim().strip_prefix('{')?;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        if rest.is_empty() || rest.starts_with('}') {
+            return Some(out);
+        }
+        let (key, after) = key(rest)?;
+        let value = after.trim_start().strip_prefix([':', '='])?.trim_start();
+        let end = value_end(value);
+        let follows = value[end..].trim_start();
+        if follows.is_empty() || follows.starts_with([',', '}']) {
+            out.push((key, value[..end].trim_end()));
+            rest = follows;
+        } else {
+            // Out of step: quotes inside of the value are not escaped. What is left belongs to it, less the closing brace.
+            let whole = value.trim_end();
+            out.push((key, whole.strip_suffix('}').unwrap_or(whole).trim_end()));
+            return Some(out);
+        }
+    }
+}
+
+/// The elements of an array, as written. `None` if the text does not begin as an array.
+pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
+    let mut out = Vec::new();
+    let mut rest = text.trim().strip_prefix('[')?;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        if rest.is_empty() || rest.starts_with(']') {
+            return Some(out);
+        }
+        let end = value_end(rest).max(rest.chars().next().map_or(1, char::len_utf8));
+        out.push(rest[..end].trim_end());
+        rest = &rest[end..];
+    }
+}
+
+/// The text of a string value without its quotes and with JSON's escapes resolved; a bare word as it is.
+pub(crate) fn unquote(value: &str) -> String {
+    if let Ok(text) = serde_json::from_str::<String>(value) {
+        return text;
+    }
+    value.trim().trim_matches(['"', '\'', '`']).to_owned()
+}
+
+fn key(text: &str) -> Option<(String, &str)> {
+    let first = text.chars().next()?;
+    if matches!(first, '"' | '\'' | '`') {
+        let end = string_end(text)?;
+        return Some((unquote(&text[..end]), &text[end..]));
+    }
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "_$-.".contains(c))).unwrap_or(text.len());
+    (end > 0).then(|| (text[..end].to_owned(), &text[end..]))
+}
+
+fn value_end(text: &str) -> usize {
+    match text.as_bytes().first() {
+        Some(b'{' | b'[') => Extent::default().feed(text.as_bytes()).unwrap_or(text.len()),
+        Some(b'"' | b'\'' | b'`') => string_end(text).unwrap_or(text.len()),
+        _ => text.find([',', '}', ']']).unwrap_or(text.len()),
+    }
+}
+
+/// Behind the closing quote of the string that `text` begins with.
+fn string_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = *bytes.first()?;
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&quote) {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}

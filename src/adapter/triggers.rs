@@ -1,0 +1,145 @@
+//! The places in a text where something may begin: one automaton over all markers of an adapter, and the length of the
+//! tail that may still become one of them.
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::{Call, Reasoning, Syntax};
+
+/// What a marker may mean.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mark {
+    /// The forms that it may open.
+    pub(super) calls: Vec<usize>,
+    /// A control token that is never content.
+    pub(super) drop: bool,
+    /// Opens reasoning.
+    pub(super) reasoning_open: bool,
+    /// Closes reasoning.
+    pub(super) reasoning_close: bool,
+    /// `` ` `` or `~~~`: code may begin.
+    pub(super) code: bool,
+    /// `{` or `[`: a body without a marker may begin.
+    pub(super) bare: bool,
+    /// `<`: an element named after a tool may begin.
+    pub(super) element: bool,
+}
+
+/// Where something begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'t> {
+    /// Byte offset.
+    pub(super) at: usize,
+    /// Length of the marker.
+    pub(super) len: usize,
+    /// What it may mean.
+    pub(super) mark: &'t Mark,
+}
+
+/// All markers of an adapter.
+#[derive(Debug)]
+pub(super) struct Triggers {
+    automaton: AhoCorasick,
+    marks: Vec<Mark>,
+    /// The markers by their first byte.
+    by_first: Vec<Vec<String>>,
+    longest: usize,
+}
+
+// === impl Mark ===
+
+impl Mark {
+    /// Whether it means something when no calls are looked for.
+    pub(super) fn framing(&self) -> bool {
+        self.drop || self.reasoning_open || self.reasoning_close || self.code
+    }
+}
+
+// === impl Triggers ===
+
+impl Triggers {
+    pub(super) fn new(drop: &[String], reasoning: Option<&Reasoning>, calls: &[Call]) -> Result<Triggers, String> {
+        let mut texts: Vec<String> = Vec::new();
+        let mut marks: Vec<Mark> = Vec::new();
+        let mut add = |text: &str, note: &mut dyn FnMut(&mut Mark)| {
+            if text.is_empty() {
+                return;
+            }
+            let at = texts.iter().position(|known| known == text).unwrap_or_else(|| {
+                texts.push(text.to_owned());
+                marks.push(Mark::default());
+                texts.len() - 1
+            });
+            if let Some(mark) = marks.get_mut(at) {
+                note(mark);
+            }
+        };
+        for text in drop {
+            add(text, &mut |mark| mark.drop = true);
+        }
+        if let Some(reasoning) = reasoning {
+            reasoning.open.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_open = true));
+            reasoning.close.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_close = true));
+        }
+        for (index, call) in calls.iter().enumerate() {
+            for text in call.section.iter().chain(&call.open).chain(&call.stripped) {
+                add(text, &mut |mark| {
+                    if mark.calls.last() != Some(&index) {
+                        mark.calls.push(index);
+                    }
+                });
+            }
+            if call.element {
+                add("<", &mut |mark| mark.element = true);
+            }
+            if call.stripped.iter().any(String::is_empty) && matches!(call.syntax, Syntax::Json(_)) {
+                add("{", &mut |mark| mark.bare = true);
+            }
+            if call.stripped.iter().any(String::is_empty) && matches!(call.syntax, Syntax::Json(_) | Syntax::Python) {
+                add("[", &mut |mark| mark.bare = true);
+            }
+        }
+        add("`", &mut |mark| mark.code = true);
+        add("~~~", &mut |mark| mark.code = true);
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&texts)
+            .map_err(|error| error.to_string())?;
+        let longest = texts.iter().map(String::len).max().unwrap_or(0);
+        let mut by_first = vec![Vec::new(); 256];
+        for text in texts {
+            if let Some(list) = text.as_bytes().first().and_then(|&byte| by_first.get_mut(usize::from(byte))) {
+                list.push(text);
+            }
+        }
+        Ok(Triggers { automaton, marks, by_first, longest })
+    }
+
+    /// The first marker at or behind `from`.
+    pub(super) fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
+        let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
+        let mark = self.marks.get(found.pattern().as_usize())?;
+        Some(Found { at: found.start(), len: found.len(), mark })
+    }
+
+    /// Whether `tail` is the proper beginning of some marker: it may still become one.
+    pub(super) fn may_become(&self, tail: &str) -> bool {
+        let Some(&first) = tail.as_bytes().first() else { return false };
+        self.by_first.get(usize::from(first)).is_some_and(|markers| {
+            markers.iter().any(|marker| marker.len() > tail.len() && marker.as_bytes().starts_with(tail.as_bytes()))
+        })
+    }
+
+    /// Where the tail begins that may still become a marker; the length of the text if there is none.
+    pub(super) fn held_from(&self, text: &str, from: usize) -> usize {
+        let start = from.max(text.len().saturating_sub(self.longest));
+        (start..text.len())
+            .find(|&at| {
+                let first = text.as_bytes().get(at).copied().unwrap_or_default();
+                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
+                    && text.is_char_boundary(at)
+                    && self.may_become(&text[at..])
+            })
+            .unwrap_or(text.len())
+    }
+}

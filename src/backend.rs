@@ -1,0 +1,211 @@
+//! What differs between the servers that run models: how a request is written for each ([`request`]), how its answer is
+//! read ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), which models it has ([`models`]).
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::{
+    adapter::render::Prompt,
+    config::{self, Secret},
+    event::{Note, Tools},
+    openai::ChatRequest,
+    upstream::Outgoing,
+    wire::Framing,
+};
+
+mod decode;
+mod errors;
+mod history;
+mod models;
+mod replay;
+mod request;
+
+pub use decode::Decoder;
+pub use errors::{Refusal, error_from};
+pub use models::{Capabilities, Model, describe, detect, models, profile};
+pub use replay::Replay;
+pub use request::request;
+
+/// The API that a backend speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Ollama's own `/api/chat`: unlike its `/v1` it keeps errors, thinking and the context size.
+    Ollama,
+    /// OpenAI's `/v1/chat/completions`, whoever serves it.
+    OpenAi,
+    /// Google's `streamGenerateContent`.
+    Google,
+    /// Recorded conversations instead of a model.
+    Replay,
+}
+
+/// Who serves a backend of kind [`Kind::OpenAi`], where that makes a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Profile {
+    /// llama.cpp's `llama-server`.
+    LlamaCpp,
+    /// vLLM.
+    Vllm,
+    /// SGLang.
+    Sglang,
+    /// LM Studio.
+    LmStudio,
+    /// Anybody else.
+    #[default]
+    Generic,
+}
+
+/// How an answer is written on the wire. It follows from the kind; a replay backend speaks whatever was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// NDJSON of `/api/chat`.
+    Ollama,
+    /// Chunks of `/v1/chat/completions`.
+    OpenAi,
+    /// Events of `streamGenerateContent`.
+    Google,
+}
+
+/// Whether the backend is told about tools, and who writes the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ToolMode {
+    /// The request's `tools` go to the backend.
+    #[default]
+    Native,
+    /// The tools are written into the prompt, because the model has no native tools.
+    Prompt,
+    /// The same, because the backend's own parser destroys what the model writes.
+    Raw,
+}
+
+/// A backend as configured or detected.
+#[derive(Debug, Clone)]
+pub struct Backend {
+    /// The name in the configuration and in messages.
+    pub name: String,
+    /// The API it speaks.
+    pub kind: Kind,
+    /// Who serves it.
+    pub profile: Profile,
+    /// The base URL without a slash at the end; for kind `openai` with `/v1`. Empty for kind `replay`.
+    pub url: String,
+    /// Sent as the backend's kind wants it.
+    pub api_key: Option<Secret>,
+    /// Whether the client's `Authorization` goes upstream where no key is configured.
+    pub forward_authorization: bool,
+    /// What a backend of kind [`Kind::Replay`] answers with.
+    pub replay: Replay,
+}
+
+/// What a request to a backend is made from. The result depends on nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct Round<'a> {
+    /// Where it goes.
+    pub backend: &'a Backend,
+    /// How the model's family is asked for calls where the tools are written into the prompt.
+    pub prompt: &'a Prompt,
+    /// The conversation; `model` is the name that the backend knows.
+    pub chat: &'a ChatRequest,
+    /// The tools that are offered.
+    pub tools: &'a Tools,
+    /// How they are offered.
+    pub mode: ToolMode,
+    /// The model has no system role ([`Refusal::System`]): system text goes into the first user turn.
+    pub fold_system: bool,
+    /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.
+    pub num_ctx: Option<u64>,
+    /// The client's `Authorization` header.
+    pub authorization: Option<&'a HeaderValue>,
+}
+
+/// A request that is ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// What goes out.
+    pub outgoing: Outgoing,
+    /// What comes back, if the status says success: the framing and the decoder follow from it.
+    pub dialect: Dialect,
+    /// What could not be said in the backend's API.
+    pub notes: Vec<Note>,
+}
+
+// === impl Dialect ===
+
+impl Dialect {
+    /// How its frames are separated.
+    pub fn framing(self) -> Framing {
+        match self {
+            Dialect::Ollama => Framing::Lines,
+            Dialect::OpenAi | Dialect::Google => Framing::Sse,
+        }
+    }
+}
+
+// === impl Backend ===
+
+impl Backend {
+    /// A backend without a key.
+    pub fn open(name: impl Into<String>, kind: Kind, url: impl Into<String>) -> Backend {
+        Backend {
+            name: name.into(),
+            kind,
+            profile: Profile::default(),
+            url: url.into(),
+            api_key: None,
+            forward_authorization: false,
+            replay: Replay::default(),
+        }
+    }
+
+    /// A backend that answers with recordings.
+    pub fn replay(name: impl Into<String>, replay: Replay) -> Backend {
+        Backend { replay, ..Backend::open(name, Kind::Replay, "") }
+    }
+
+    /// The `Authorization` for requests to this backend: its key, or the client's where that is configured.
+    pub fn authorization(&self, client: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let Some(key) = &self.api_key else { return client.filter(|_| self.forward_authorization).cloned() };
+        secret(&format!("Bearer {}", key.reveal()))
+    }
+
+    /// The headers of a request of our own: JSON, and the key in the form that the backend wants.
+    fn headers(&self, client: Option<&HeaderValue>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let (name, value) = match (self.kind, &self.api_key) {
+            (Kind::Google, Some(key)) => (HeaderName::from_static("x-goog-api-key"), secret(key.reveal())),
+            _ => (header::AUTHORIZATION, self.authorization(client)),
+        };
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
+        headers
+    }
+
+    /// The URL without OpenAI's `/v1`: where a server's own endpoints are.
+    fn origin(&self) -> &str {
+        self.url.strip_suffix("/v1").unwrap_or(&self.url)
+    }
+}
+
+impl From<&config::Backend> for Backend {
+    fn from(configured: &config::Backend) -> Backend {
+        let kind = match configured.kind {
+            config::Kind::Ollama => Kind::Ollama,
+            config::Kind::Openai => Kind::OpenAi,
+            config::Kind::Replay => Kind::Replay,
+        };
+        Backend {
+            api_key: configured.key.clone(),
+            forward_authorization: configured.forward_authorization,
+            replay: if kind == Kind::Replay { Replay::embedded() } else { Replay::default() },
+            ..Backend::open(&configured.name, kind, &configured.url)
+        }
+    }
+}
+
+/// A header that `Debug` does not show; `None` for a key that no header can carry.
+fn secret(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}

@@ -1,0 +1,142 @@
+//! Calls out of fragments. The rule of the field: a new id, or a new name after complete arguments, is a new call,
+//! whatever the index says; everything else belongs to the call that is open. Indices are missing, all 0, or count per
+//! chunk; names and ids are repeated, null or split; arguments come again from their beginning.
+
+use serde::de::IgnoredAny;
+
+use super::Out;
+use crate::event::Delta;
+
+/// What one delta says about a call; `""` is what it does not say.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fragment<'a> {
+    pub(super) index: Option<u64>,
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a str,
+    pub(super) extra: Option<&'a str>,
+}
+
+/// The calls that are not yet yielded, in the order of their beginnings.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    pending: Vec<Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    extra: Option<String>,
+}
+
+// === impl Calls ===
+
+impl Calls {
+    /// Takes a fragment; calls that are complete leave when the next one begins.
+    pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Out<'_>) {
+        let open = self.open_for(&fragment);
+        match open.and_then(|at| self.pending.get_mut(at)).filter(|pending| pending.continues(&fragment)) {
+            Some(pending) => pending.add(&fragment),
+            None => {
+                self.yield_complete(out);
+                self.pending.push(Pending::new(&fragment));
+            }
+        }
+    }
+
+    /// Text comes next: complete calls leave before it, so that the order stays.
+    pub(super) fn before_text(&mut self, out: &mut Out<'_>) {
+        if !self.pending.is_empty() {
+            self.yield_complete(out);
+        }
+    }
+
+    /// Everything leaves, complete or not.
+    pub(super) fn flush(&mut self, out: &mut Out<'_>) {
+        self.pending.drain(..).for_each(|pending| pending.yield_to(out));
+    }
+
+    /// The call that a fragment may belong to: the last of its index, of its id, or the last of all.
+    fn open_for(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let last = |wanted: &dyn Fn(&Pending) -> bool| self.pending.iter().rposition(wanted);
+        let by_id = || (!fragment.id.is_empty()).then(|| last(&|pending| pending.id == fragment.id)).flatten();
+        let by_index = || fragment.index.and_then(|index| last(&|pending| pending.index == Some(index)));
+        let headless = fragment.name.is_empty() && fragment.id.is_empty();
+        by_id()
+            .or_else(by_index)
+            .or_else(|| (headless || fragment.index.is_none()).then(|| self.pending.len().checked_sub(1)).flatten())
+    }
+
+    /// Complete calls leave from the front; one that is still open (interleaved fragments) holds back those behind it.
+    fn yield_complete(&mut self, out: &mut Out<'_>) {
+        let open = self.pending.iter().position(|pending| !pending.is_complete()).unwrap_or(self.pending.len());
+        self.pending.drain(..open).for_each(|pending| pending.yield_to(out));
+    }
+}
+
+// === impl Pending ===
+
+impl Pending {
+    fn new(fragment: &Fragment<'_>) -> Pending {
+        Pending {
+            index: fragment.index,
+            id: fragment.id.to_owned(),
+            name: fragment.name.to_owned(),
+            arguments: fragment.arguments.to_owned(),
+            extra: fragment.extra.map(str::to_owned),
+        }
+    }
+
+    /// Whether the fragment belongs to this call rather than to a new one.
+    fn continues(&self, fragment: &Fragment<'_>) -> bool {
+        let other_id = !fragment.id.is_empty() && !self.id.is_empty() && fragment.id != self.id;
+        let same_id = !fragment.id.is_empty() && fragment.id == self.id;
+        if same_id || (fragment.id.is_empty() && fragment.name.is_empty()) {
+            return true;
+        }
+        if other_id {
+            // Some servers make up an id for every fragment: without a name, open arguments go on.
+            return fragment.name.is_empty() && !self.is_complete();
+        }
+        // A name again: the rest of a split name, a repetition, or a new call once the arguments are there.
+        self.arguments.is_empty() || (!self.is_complete() && (fragment.name.is_empty() || fragment.name == self.name))
+    }
+
+    fn add(&mut self, fragment: &Fragment<'_>) {
+        if self.id.is_empty() {
+            self.id.push_str(fragment.id);
+        }
+        let repeated = !fragment.name.is_empty() && fragment.name == self.name;
+        if !repeated {
+            // A name that starts with what is there is the name again, longer.
+            if fragment.name.starts_with(&self.name) {
+                self.name.clear();
+            }
+            self.name.push_str(fragment.name);
+        }
+        let again = (repeated || fragment.id == self.id) && !self.arguments.is_empty();
+        if again && fragment.arguments.starts_with(&self.arguments)
+            || self.arguments == "{}" && fragment.arguments.starts_with('{')
+        {
+            self.arguments.clear();
+        }
+        self.arguments.push_str(fragment.arguments);
+        if let Some(extra) = fragment.extra {
+            self.extra = Some(extra.to_owned());
+        }
+    }
+
+    /// Whether its arguments are one JSON value.
+    fn is_complete(&self) -> bool {
+        // The cheap look first: most fragments do not end in a brace.
+        self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok()
+    }
+
+    fn yield_to(self, out: &mut Out<'_>) {
+        let id = (!self.id.is_empty()).then_some(&*self.id);
+        out(Delta::Call { id, name: &self.name, arguments: &self.arguments, extra: self.extra.as_deref() });
+    }
+}

@@ -1,0 +1,138 @@
+//! An event of Google's `streamGenerateContent`: parts of text, thought and whole calls; counters on any chunk; a finish
+//! reason that may stand on every chunk or come after the call without one.
+
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+use super::{
+    Answer, Out,
+    loose::{Arguments, Number, Text},
+    reported, unreadable,
+};
+use crate::{
+    error::Error,
+    event::{Channel, Delta, FinishReason, Usage},
+};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct Event<'a> {
+    candidates: Option<Vec<Candidate<'a>>>,
+    usage_metadata: Option<Counts>,
+    prompt_feedback: Option<Feedback<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct Candidate<'a> {
+    #[serde(default)]
+    index: Number,
+    content: Option<Content<'a>>,
+    #[serde(default)]
+    finish_reason: Text<'a>,
+    #[serde(default)]
+    finish_message: Text<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Content<'a> {
+    parts: Option<Vec<Part<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct Part<'a> {
+    #[serde(default)]
+    text: Text<'a>,
+    #[serde(default)]
+    thought: Option<bool>,
+    function_call: Option<FunctionCall<'a>>,
+    #[serde(default)]
+    thought_signature: Text<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct FunctionCall<'a> {
+    #[serde(default)]
+    id: Text<'a>,
+    #[serde(default)]
+    name: Text<'a>,
+    #[serde(default)]
+    args: Arguments<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    #[serde(default)]
+    prompt_token_count: Number,
+    #[serde(default)]
+    candidates_token_count: Number,
+    #[serde(default)]
+    thoughts_token_count: Number,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct Feedback<'a> {
+    #[serde(default)]
+    block_reason: Text<'a>,
+}
+
+pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
+    let event: Event<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
+    if let Some(error) = event.error {
+        reported(error)?;
+    }
+    if let Some(counts) = event.usage_metadata {
+        let written = counts.candidates_token_count.0.unwrap_or_default() + counts.thoughts_token_count.0.unwrap_or_default();
+        answer.usage = Some(Usage { prompt_tokens: counts.prompt_token_count.0.unwrap_or_default(), completion_tokens: written });
+    }
+    if event.prompt_feedback.is_some_and(|feedback| feedback.block_reason.some().is_some()) {
+        answer.finish = Some(FinishReason::ContentFilter);
+    }
+    let candidates = event.candidates.unwrap_or_default();
+    for candidate in candidates.into_iter().filter(|candidate| candidate.index.0.unwrap_or(0) == 0) {
+        for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
+            take(part, out);
+        }
+        if let Some(reason) = candidate.finish_reason.some() {
+            answer.finish = Some(reason_of(reason, &candidate.finish_message.0)?);
+        }
+    }
+    Ok(())
+}
+
+fn take(part: Part<'_>, out: &mut Out<'_>) {
+    if let Some(text) = part.text.some() {
+        let channel = if part.thought == Some(true) { Channel::Reasoning } else { Channel::Content };
+        out(Delta::Text(channel, text));
+    }
+    if let Some(call) = part.function_call {
+        // The form in which Google's OpenAI endpoint carries the same thing.
+        let extra =
+            part.thought_signature.some().map(|signature| json!({"google": {"thought_signature": signature}}).to_string());
+        let arguments = call.args.0.as_deref().unwrap_or_default();
+        out(Delta::Call { id: call.id.some(), name: &call.name.0, arguments, extra: extra.as_deref() });
+    }
+}
+
+/// The meaning of a finish reason; a call that Google itself could not read is an error, because nothing of it is there.
+fn reason_of(reason: &str, message: &str) -> Result<FinishReason, Error> {
+    Ok(match reason {
+        "MAX_TOKENS" => FinishReason::Length,
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
+            FinishReason::ContentFilter
+        }
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => {
+            let message = if message.is_empty() { reason } else { message };
+            return Err(Error::backend(format!("the backend could not read the model's tool call: {message}"))
+                .with_code("malformed_function_call"));
+        }
+        _ => FinishReason::Stop,
+    })
+}

@@ -1,0 +1,148 @@
+//! JSON fields as backends really write them: a type of its own for each that takes null, absence and the usual other
+//! types without an error, and without copying where nothing has to be unescaped.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// A string; null and absent are empty, a number is its digits, a list of parts (`[{"text": ...}]`) is their text.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+/// A count or an index; also as a string or a float.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Number(pub(super) Option<u64>);
+
+/// The arguments of a call as text: a string's content, another value's JSON; null and absent are nothing.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
+
+struct TextVisitor;
+struct NumberVisitor;
+
+// === impl Text ===
+
+impl Text<'_> {
+    pub(super) fn some(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(&*self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor).map(Text)
+    }
+}
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
+        let mut all = String::new();
+        while let Some(part) = parts.next_element::<Text<'de>>()? {
+            all.push_str(&part.0);
+        }
+        Ok(Cow::Owned(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Self::Value, A::Error> {
+        let mut text = Cow::Borrowed("");
+        while let Some(key) = part.next_key::<Text<'de>>()? {
+            if key.0 == "text" {
+                text = part.next_value::<Text<'de>>()?.0;
+            } else {
+                part.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(text)
+    }
+}
+
+// === impl Number ===
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberVisitor).map(Number)
+    }
+}
+
+impl<'de> Visitor<'de> for NumberVisitor {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok((number >= 0.0).then_some(number as u64))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(text.trim().parse().ok())
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+// === impl Arguments ===
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(Arguments(match raw.as_bytes().first() {
+            Some(b'"') => Some(serde_json::from_str::<Text<'a>>(raw).map_err(serde::de::Error::custom)?.0),
+            Some(b'n') => None,
+            _ => Some(Cow::Borrowed(raw)),
+        }))
+    }
+}

@@ -1,0 +1,87 @@
+//! A line of Ollama's `/api/chat`: `{"message": {content, thinking, tool_calls}, "done", "done_reason", counters}` or
+//! `{"error"}`. A call is always whole and its arguments are an object.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    Answer, Out,
+    loose::{Arguments, Number, Text},
+    reported, unreadable,
+};
+use crate::{
+    error::Error,
+    event::{Channel, Delta, FinishReason, Usage},
+};
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Line<'a> {
+    message: Option<Message<'a>>,
+    #[serde(default)]
+    done: Option<bool>,
+    #[serde(default)]
+    done_reason: Text<'a>,
+    #[serde(default)]
+    prompt_eval_count: Number,
+    #[serde(default)]
+    eval_count: Number,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Message<'a> {
+    #[serde(default)]
+    content: Text<'a>,
+    #[serde(default)]
+    thinking: Text<'a>,
+    tool_calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Call<'a> {
+    #[serde(default)]
+    id: Text<'a>,
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Function<'a> {
+    #[serde(default)]
+    name: Text<'a>,
+    #[serde(default)]
+    arguments: Arguments<'a>,
+}
+
+pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
+    let line: Line<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
+    if let Some(error) = line.error {
+        reported(error)?;
+    }
+    if let Some(message) = line.message {
+        if let Some(text) = message.thinking.some() {
+            out(Delta::Text(Channel::Reasoning, text));
+        }
+        if let Some(text) = message.content.some() {
+            out(Delta::Text(Channel::Content, text));
+        }
+        for call in message.tool_calls.unwrap_or_default() {
+            let Some(function) = call.function else { continue };
+            let arguments = function.arguments.0.as_deref().unwrap_or_default();
+            out(Delta::Call { id: call.id.some(), name: &function.name.0, arguments, extra: None });
+        }
+    }
+    if line.done == Some(true) {
+        answer.finish = Some(if line.done_reason.0 == "length" { FinishReason::Length } else { FinishReason::Stop });
+        // A prompt that was in the cache whole is not counted again; then the count is absent.
+        if let (prompt, Some(completion_tokens)) = (line.prompt_eval_count.0, line.eval_count.0) {
+            answer.usage = Some(Usage { prompt_tokens: prompt.unwrap_or_default(), completion_tokens });
+        }
+        answer.closed = true;
+    }
+    Ok(())
+}

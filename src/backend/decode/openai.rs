@@ -1,0 +1,153 @@
+//! A chunk of `/v1/chat/completions` (or the whole completion of a server that ignored `stream: true`): text, reasoning
+//! under any of its names, calls in fragments, usage, errors inside the stream.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    Answer, Out,
+    calls::Fragment,
+    loose::{Arguments, Number, Text},
+    reported, unreadable,
+};
+use crate::{
+    backend::errors,
+    error::Error,
+    event::{Channel, Delta, FinishReason, Usage},
+};
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Chunk<'a> {
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<Counts>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(default)]
+    object: Text<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Choice<'a> {
+    #[serde(default)]
+    index: Number,
+    delta: Option<Message<'a>>,
+    message: Option<Message<'a>>,
+    #[serde(default)]
+    finish_reason: Text<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Message<'a> {
+    #[serde(default)]
+    content: Text<'a>,
+    #[serde(default)]
+    refusal: Text<'a>,
+    #[serde(default)]
+    reasoning_content: Text<'a>,
+    #[serde(default)]
+    reasoning: Text<'a>,
+    #[serde(default)]
+    thinking: Text<'a>,
+    tool_calls: Option<Vec<Call<'a>>>,
+    function_call: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Call<'a> {
+    #[serde(default)]
+    index: Number,
+    #[serde(default)]
+    id: Text<'a>,
+    function: Option<Function<'a>>,
+    #[serde(borrow)]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Function<'a> {
+    #[serde(default)]
+    name: Text<'a>,
+    #[serde(default)]
+    arguments: Arguments<'a>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    #[serde(default)]
+    prompt_tokens: Number,
+    #[serde(default)]
+    completion_tokens: Number,
+}
+
+pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
+    let chunk: Chunk<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
+    if let Some(error) = chunk.error {
+        reported(error)?;
+    }
+    if chunk.object.0 == "error" {
+        return Err(
+            serde_json::from_slice(frame).map_or_else(|error| unreadable(&error, frame), |value| errors::in_stream(&value))
+        );
+    }
+    if let Some(counts) = chunk.usage {
+        answer.usage = Some(Usage {
+            prompt_tokens: counts.prompt_tokens.0.unwrap_or_default(),
+            completion_tokens: counts.completion_tokens.0.unwrap_or_default(),
+        });
+    }
+    // With `n` > 1 the other choices are other answers; only the first is read.
+    let choices = chunk.choices.unwrap_or_default();
+    for choice in choices.into_iter().filter(|choice| choice.index.0.unwrap_or(0) == 0) {
+        let whole = choice.message.is_some();
+        if let Some(message) = choice.delta.or(choice.message) {
+            take(message, answer, out);
+        }
+        if let Some(reason) = choice.finish_reason.some() {
+            answer.finish = Some(reason_of(reason));
+        } else if whole {
+            answer.finish.get_or_insert(FinishReason::Stop);
+        }
+    }
+    Ok(())
+}
+
+fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
+    // Some servers write the same reasoning under two names.
+    let reasoning = [&message.reasoning_content, &message.reasoning, &message.thinking];
+    if let Some(text) = reasoning.into_iter().find_map(Text::some) {
+        out(Delta::Text(Channel::Reasoning, text));
+    }
+    for text in [&message.content, &message.refusal].into_iter().filter_map(Text::some) {
+        answer.calls.before_text(out);
+        out(Delta::Text(Channel::Content, text));
+    }
+    for call in message.tool_calls.unwrap_or_default() {
+        let function = call.function.unwrap_or_default();
+        let fragment = Fragment {
+            index: call.index.0,
+            id: &call.id.0,
+            name: &function.name.0,
+            arguments: function.arguments.0.as_deref().unwrap_or_default(),
+            extra: call.extra_content.map(RawValue::get).filter(|extra| *extra != "null"),
+        };
+        answer.calls.take(fragment, out);
+    }
+    if let Some(function) = message.function_call {
+        let arguments = function.arguments.0.as_deref().unwrap_or_default();
+        answer.calls.take(Fragment { index: None, id: "", name: &function.name.0, arguments, extra: None }, out);
+    }
+}
+
+fn reason_of(reason: &str) -> FinishReason {
+    match reason {
+        "length" | "max_tokens" => FinishReason::Length,
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "content_filter" => FinishReason::ContentFilter,
+        _ => FinishReason::Stop,
+    }
+}

@@ -1,0 +1,139 @@
+//! What a backend's error means: its message out of whatever it is wrapped in, and whether it says that another form of
+//! the request would be accepted.
+
+use serde_json::Value;
+
+use crate::error::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// What a backend will not take, although the conversation itself is fine. The request is sent again in another form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// `tools`: the model or the server has none. Write them into the prompt.
+    Tools,
+    /// A system message: fold it into the first user turn.
+    System,
+    /// `think`: the model does not reason. Leave it out.
+    Thinking,
+    /// The backend's own parser could not read what the model wrote with `tools`. Keep that parser out (raw mode).
+    Parser,
+}
+
+/// Texts by which backends refuse, in lower case. The first that occurs decides.
+const REFUSALS: &[(&str, Refusal)] = &[
+    ("does not support thinking", Refusal::Thinking),
+    ("does not support tool", Refusal::Tools),
+    ("does not support function calling", Refusal::Tools),
+    ("function calling is not enabled", Refusal::Tools),
+    ("requires --enable-auto-tool-choice", Refusal::Tools),
+    ("tools param requires --jinja", Refusal::Tools),
+    ("no endpoints found that support tool use", Refusal::Tools),
+    ("developer instruction is not enabled", Refusal::System),
+    ("system role not supported", Refusal::System),
+    ("system role is not supported", Refusal::System),
+    ("failed to parse input at pos", Refusal::Parser),
+    ("error parsing tool call", Refusal::Parser),
+    ("peg-native", Refusal::Parser),
+    ("the model produced output that does not match", Refusal::Parser),
+];
+
+/// Texts by which backends say that the conversation is too long, in lower case.
+const TOO_LONG: &[&str] = &["context length", "context size", "context window", "exceed_context", "input length exceeds"];
+
+const SHOWN_CHARS: usize = 2000;
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// What this error of a backend ([`error_from`] or a decoder's) refuses, if anything.
+    pub fn of(error: &Error) -> Option<Refusal> {
+        let message = error.message.to_lowercase();
+        REFUSALS.iter().find(|(text, _)| message.contains(text)).map(|(_, refusal)| *refusal)
+    }
+}
+
+/// The error that a backend answered with: its status and its own message. A status that is no error's (a redirection)
+/// becomes 502.
+pub fn error_from(status: u16, body: &[u8]) -> Error {
+    let value: Option<Value> = serde_json::from_slice(body).ok();
+    let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
+    said.into_error(if (400..600).contains(&status) { status } else { 502 })
+}
+
+/// The error inside a stream of status 200: the value of its `error` field, or the whole object.
+pub(super) fn in_stream(value: &Value) -> Error {
+    let said = Said::of(value).unwrap_or_else(|| Said { message: shown(&value.to_string()), code: None, status: None });
+    let status = said.status.unwrap_or(502);
+    said.into_error(status)
+}
+
+/// What an error body says.
+struct Said {
+    message: String,
+    code: Option<String>,
+    status: Option<u16>,
+}
+
+impl Said {
+    /// Unwraps `{error: {...}}`, `{error: "..."}`, `[{error}]`, `{message}`, `{detail}` and the bare forms of these.
+    fn of(value: &Value) -> Option<Said> {
+        match value {
+            Value::String(text) => Some(Said { message: shown(text), code: None, status: None }),
+            Value::Array(list) => Said::of(list.first()?),
+            Value::Object(object) => {
+                if let Some(inner) = object.get("error").filter(|inner| !inner.is_null()) {
+                    return Said::of(inner);
+                }
+                let message = ["message", "detail", "msg"].iter().find_map(|key| object.get(*key))?;
+                let mut said = match message {
+                    Value::String(text) => Said { message: shown(text), code: None, status: None },
+                    other => Said::of(other)?,
+                };
+                // OpenRouter keeps what the real backend said apart.
+                if let Some(raw) = object.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(Value::as_str) {
+                    said.message = format!("{}: {}", said.message, shown(raw));
+                }
+                let named = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+                said.code = named("code").or_else(|| named("status")).or_else(|| named("type")).or(said.code);
+                said.status = object
+                    .get("code")
+                    .and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()))
+                    .and_then(|code| u16::try_from(code).ok())
+                    .filter(|code| (400..600).contains(code));
+                Some(said)
+            }
+            _ => None,
+        }
+    }
+
+    fn plain(status: u16, body: &[u8]) -> Said {
+        let text = String::from_utf8_lossy(body);
+        let text = text.trim();
+        let message = if text.is_empty() || text.starts_with('<') {
+            format!("the backend answered with HTTP status {status} and no message")
+        } else {
+            shown(text)
+        };
+        Said { message, code: None, status: None }
+    }
+
+    fn into_error(self, status: u16) -> Error {
+        let lower = self.message.to_lowercase();
+        let code = if TOO_LONG.iter().any(|text| lower.contains(text)) && status < 500
+            || self.code.as_deref().is_some_and(|code| code.starts_with("exceed_context"))
+        {
+            Some("context_length_exceeded".to_owned())
+        } else if status == 404 && lower.contains("model") {
+            Some("model_not_found".to_owned())
+        } else {
+            self.code
+        };
+        Error { code, ..Error::backend(self.message).with_status(status) }
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS).collect()
+}

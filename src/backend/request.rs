@@ -1,0 +1,122 @@
+//! A conversation into the request that a backend takes: history cleaned, tools native or written into the prompt, fields
+//! mapped. A pure function of the [`Round`]: the same conversation is always the same bytes, and turn N's messages are a
+//! prefix of turn N+1's.
+
+use std::borrow::Cow;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Dialect, Kind, Prepared, Round, ToolMode, history};
+use crate::{
+    adapter::render::{self, System},
+    error::Error,
+    event::{Note, Tool, ToolChoice, Tools},
+    openai::ChatRequest,
+    upstream::{HttpRequest, Outgoing},
+};
+
+mod google;
+mod ollama;
+mod openai;
+#[cfg(test)]
+mod tests;
+
+/// The request for this round. Upstream it is always a stream. Fails where the conversation cannot be said in the
+/// backend's API (an image that would have to be fetched), or a template of the adapter fails.
+pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
+    if round.backend.kind == Kind::Replay {
+        return round.backend.replay.answer(round.chat);
+    }
+    let mut notes = Vec::new();
+    let chat = conversation(round, &mut notes)?;
+    let offered = (round.mode == ToolMode::Native).then_some(round.tools).filter(|tools| !tools.is_empty());
+    let (path, body, dialect) = match round.backend.kind {
+        Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
+        Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
+        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, &mut notes), Dialect::OpenAi),
+    };
+    let request = HttpRequest {
+        method: Method::POST,
+        url: format!("{}{path}", round.backend.url),
+        headers: round.backend.headers(round.authorization),
+        body: body.to_string().into(),
+    };
+    Ok(Prepared { outgoing: Outgoing::Http(request), dialect, notes })
+}
+
+/// The conversation in the form that this backend's model takes.
+fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
+    let mut chat = history::clean(round.chat, notes);
+    for call in chat.messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
+        if let Some(tool) = round.tools.get(&call.name) {
+            call.name.clone_from(&tool.wire_name);
+        }
+    }
+    if round.mode != ToolMode::Native {
+        chat = render::render(round.prompt, &chat, round.tools)?;
+    }
+    let fold = round.fold_system || (round.backend.kind == Kind::Google && round.prompt.system == System::Fold);
+    if fold {
+        render::fold_system(&mut chat.messages);
+    }
+    Ok(chat)
+}
+
+/// The tools in OpenAI's form, under their wire names; what the client wrote beyond it (`strict`) stays.
+fn functions(chat: &ChatRequest, tools: &Tools) -> Vec<Value> {
+    tools.iter().map(|tool| function(chat, tool)).collect()
+}
+
+fn function(chat: &ChatRequest, tool: &Tool) -> Value {
+    let name_of = |value: &Value| {
+        value.get("function").and_then(|function| function.get("name")).and_then(Value::as_str) == Some(&tool.name)
+    };
+    let mut value = match chat.tools.iter().find(|value| name_of(value)) {
+        Some(value) => Cow::Borrowed(value),
+        None => Cow::Owned(json!({"type": "function", "function": {"name": tool.name, "description": tool.description}})),
+    }
+    .into_owned();
+    if let Some(function) = value.get_mut("function").and_then(Value::as_object_mut) {
+        function.insert("name".into(), json!(tool.wire_name));
+        let parameters =
+            function.get("parameters").is_some_and(|parameters| parameters.as_object().is_some_and(|map| !map.is_empty()));
+        if !parameters {
+            function.insert("parameters".into(), parameters_of(tool));
+        }
+    }
+    value
+}
+
+/// A tool's schema; a tool without parameters has an object without properties.
+fn parameters_of(tool: &Tool) -> Value {
+    match serde_json::from_str(&tool.schema) {
+        Ok(Value::Object(schema)) if !schema.is_empty() => Value::Object(schema),
+        _ => json!({"type": "object", "properties": {}}),
+    }
+}
+
+/// The wire name of the tool that must be called.
+fn named(tools: &Tools) -> Option<&str> {
+    match &tools.choice {
+        ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
+        _ => None,
+    }
+}
+
+fn dropped(notes: &mut Vec<Note>, field: &str, backend: &str) {
+    notes.push(Note::Warning {
+        code: "field_dropped",
+        text: format!("`{field}` cannot be said in {backend}'s API and was left out"),
+    });
+}
+
+/// An image of a message as (MIME type, base64). A URL that would have to be fetched is an error.
+fn image(part: &Value, at: usize) -> Option<Result<(&str, &str), Error>> {
+    let url = part.get("image_url")?;
+    let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    Some(inline.ok_or_else(|| {
+        Error::client(format!("`messages[{at}]` holds an image by URL; this backend takes images only as `data:` URLs with base64, and nothing is fetched here"))
+    }))
+}

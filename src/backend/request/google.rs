@@ -1,0 +1,181 @@
+//! The body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations in the subset of
+//! JSON Schema that Google takes, signatures returned with their calls.
+
+use serde_json::{Map, Value, json};
+
+use super::{dropped, image, named, parameters_of};
+use crate::{
+    error::Error,
+    event::{Note, ToolChoice, Tools},
+    openai::{ChatRequest, Content, Message},
+};
+
+mod schema;
+
+/// OpenAI's name and the name in `generationConfig`.
+const CONFIG: &[(&str, &str)] = &[
+    ("max_completion_tokens", "maxOutputTokens"),
+    ("max_tokens", "maxOutputTokens"),
+    ("temperature", "temperature"),
+    ("top_p", "topP"),
+    ("top_k", "topK"),
+    ("seed", "seed"),
+    ("frequency_penalty", "frequencyPenalty"),
+    ("presence_penalty", "presencePenalty"),
+];
+const QUIET: &[&str] = &[
+    "stream_options",
+    "user",
+    "store",
+    "metadata",
+    "service_tier",
+    "parallel_tool_calls",
+    "safety_identifier",
+    "prompt_cache_key",
+];
+
+/// The path behind the base URL (`https://.../v1beta`).
+pub(super) fn path(model: &str) -> String {
+    let model = model.strip_prefix("models/").unwrap_or(model);
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let name = model.bytes().map(|byte| if safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
+}
+
+pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+    let mut body = Map::new();
+    let mut system = Vec::new();
+    let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
+    for (at, message) in chat.messages.iter().enumerate() {
+        if message.role == "system" {
+            system.extend(parts(at, message, notes)?);
+            continue;
+        }
+        let role = if message.role == "assistant" { "model" } else { "user" };
+        let parts = if message.role == "tool" { result(at, message, &chat.messages) } else { parts(at, message, notes)? };
+        // The results of parallel calls belong into one turn.
+        match contents.last_mut() {
+            Some((last, all)) if *last == role => all.extend(parts),
+            _ => contents.push((role, parts)),
+        }
+    }
+    // An empty instruction is refused by models without a system role just as a full one is.
+    if !system.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": system}));
+    }
+    let contents = contents.into_iter().filter(|(_, parts)| !parts.is_empty());
+    body.insert("contents".into(), contents.map(|(role, parts)| json!({"role": role, "parts": parts})).collect());
+    if let Some(tools) = tools {
+        let declarations = tools.iter().map(|tool| {
+            let mut declaration = json!({"name": tool.wire_name, "description": tool.description});
+            let parameters = parameters_of(tool);
+            let empty = parameters.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
+            if let Some(declaration) = declaration.as_object_mut().filter(|_| !empty) {
+                declaration.insert("parameters".into(), schema::subset(&parameters));
+            }
+            declaration
+        });
+        body.insert("tools".into(), json!([{"functionDeclarations": declarations.collect::<Vec<_>>()}]));
+        let calling = match &tools.choice {
+            ToolChoice::Auto => None,
+            ToolChoice::None => Some(json!({"mode": "NONE"})),
+            ToolChoice::Required => Some(json!({"mode": "ANY"})),
+            ToolChoice::Named(_) => Some(json!({"mode": "ANY", "allowedFunctionNames": [named(tools)]})),
+        };
+        if let Some(calling) = calling {
+            body.insert("toolConfig".into(), json!({"functionCallingConfig": calling}));
+        }
+    }
+    let config = config(chat, notes);
+    if !config.is_empty() {
+        body.insert("generationConfig".into(), Value::Object(config));
+    }
+    Ok(Value::Object(body))
+}
+
+fn config(chat: &ChatRequest, notes: &mut Vec<Note>) -> Map<String, Value> {
+    let mut config = Map::new();
+    for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
+        if let Some((_, key)) = CONFIG.iter().find(|(openai, _)| openai == name) {
+            config.entry(*key).or_insert_with(|| value.clone());
+            continue;
+        }
+        match (name.as_str(), value) {
+            ("stop", stop) => {
+                let stop = if stop.is_string() { json!([stop]) } else { stop.clone() };
+                config.insert("stopSequences".into(), stop);
+            }
+            ("response_format", form) => match form.get("type").and_then(Value::as_str) {
+                Some("json_object") => drop(config.insert("responseMimeType".into(), json!("application/json"))),
+                Some("json_schema") => {
+                    config.insert("responseMimeType".into(), json!("application/json"));
+                    if let Some(wanted) = form.get("json_schema").and_then(|form| form.get("schema")) {
+                        config.insert("responseSchema".into(), schema::subset(wanted));
+                    }
+                }
+                Some("text") => {}
+                _ => dropped(notes, name, "Google"),
+            },
+            ("reasoning_effort", effort) => {
+                let budget = match effort.as_str() {
+                    Some("none") => json!(0),
+                    Some("minimal" | "low") => json!(1024),
+                    Some("medium") => json!(8192),
+                    _ => json!(24576),
+                };
+                config.insert("thinkingConfig".into(), json!({"thinkingBudget": budget}));
+            }
+            ("n", one) if one == &json!(1) => {}
+            ("logprobs", no) if no == &json!(false) => {}
+            (name, _) if QUIET.contains(&name) => {}
+            _ => dropped(notes, name, "Google"),
+        }
+    }
+    config
+}
+
+fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Value>, Error> {
+    let mut parts = Vec::new();
+    let mut say = |text: &str| parts.push(json!({"text": text}));
+    match &message.content {
+        Content::None => {}
+        Content::Text(text) if text.is_empty() => {}
+        Content::Text(text) => say(text),
+        Content::Parts(list) => {
+            for part in list {
+                if let Some(text) = part.get("text").and_then(Value::as_str) {
+                    parts.push(json!({"text": text}));
+                } else if let Some(image) = image(part, at) {
+                    let (mime, data) = image?;
+                    parts.push(json!({"inlineData": {"mimeType": mime, "data": data}}));
+                } else {
+                    dropped(notes, &format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null)), "Google");
+                }
+            }
+        }
+    }
+    for call in &message.tool_calls {
+        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+        let mut part = json!({"functionCall": {"name": call.name, "args": arguments}});
+        let signature = call.extra.as_ref().and_then(|extra| extra.get("google")?.get("thought_signature"));
+        if let (Some(signature), Some(part)) = (signature, part.as_object_mut()) {
+            part.insert("thoughtSignature".into(), signature.clone());
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// A result: Google wants an object, and the name of the function instead of an id.
+fn result(at: usize, message: &Message, all: &[Message]) -> Vec<Value> {
+    let before = all.get(..at).unwrap_or_default();
+    let mut calls = before.iter().rev().flat_map(|message| &message.tool_calls);
+    let called = calls.find(|call| Some(&call.id) == message.tool_call_id.as_ref());
+    let name = called.map_or("tool", |call| &call.name);
+    let text = message.content.to_text();
+    let response = match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => Value::Object(object),
+        _ => json!({"result": text}),
+    };
+    vec![json!({"functionResponse": {"name": name, "response": response}})]
+}

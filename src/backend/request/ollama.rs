@@ -1,0 +1,139 @@
+//! The body for Ollama's `/api/chat`: arguments of past calls as objects, results with the tool's name, images apart from
+//! the text, sampling under `options`.
+
+use serde_json::{Map, Value, json};
+
+use super::{dropped, functions, image};
+use crate::{
+    error::Error,
+    event::{Note, Tools},
+    openai::{ChatRequest, Content, Message},
+};
+
+/// OpenAI's name and Ollama's option.
+const OPTIONS: &[(&str, &str)] = &[
+    ("max_completion_tokens", "num_predict"),
+    ("max_tokens", "num_predict"),
+    ("stop", "stop"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("seed", "seed"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("presence_penalty", "presence_penalty"),
+    // Not OpenAI's, but what clients of local servers send.
+    ("top_k", "top_k"),
+    ("min_p", "min_p"),
+    ("repeat_penalty", "repeat_penalty"),
+    ("num_ctx", "num_ctx"),
+];
+/// Ollama's own fields, passed on.
+const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
+/// Fields whose loss changes nothing of the answer.
+const QUIET: &[&str] = &[
+    "stream_options",
+    "user",
+    "store",
+    "metadata",
+    "service_tier",
+    "parallel_tool_calls",
+    "safety_identifier",
+    "prompt_cache_key",
+];
+
+pub(super) fn body(
+    chat: &ChatRequest,
+    tools: Option<&Tools>,
+    num_ctx: Option<u64>,
+    notes: &mut Vec<Note>,
+) -> Result<Value, Error> {
+    let mut body = Map::new();
+    body.insert("model".into(), json!(chat.model));
+    let messages = chat.messages.iter().enumerate().map(|(at, turn)| message(at, turn, &chat.messages, notes));
+    body.insert("messages".into(), Value::Array(messages.collect::<Result<_, _>>()?));
+    body.insert("stream".into(), json!(true));
+    // Ollama has no `tool_choice`: where no call is wanted, none is offered.
+    if let Some(tools) = tools.filter(|tools| tools.wanted()) {
+        body.insert("tools".into(), Value::Array(functions(chat, tools)));
+    }
+    let mut options = Map::new();
+    for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
+        if let Some((_, option)) = OPTIONS.iter().find(|(openai, _)| openai == name) {
+            let value = if name == "stop" && value.is_string() { json!([value]) } else { value.clone() };
+            options.entry(*option).or_insert(value);
+        } else if OWN.contains(&name.as_str()) {
+            body.insert(name.clone(), value.clone());
+        } else {
+            match (name.as_str(), value) {
+                ("options", Value::Object(own)) => options.extend(own.clone()),
+                ("reasoning_effort", effort) => {
+                    body.entry("think").or_insert(if effort == "none" { json!(false) } else { effort.clone() });
+                }
+                ("response_format", form) => match format(form) {
+                    Some(format) => drop(body.insert("format".into(), format)),
+                    None if form.get("type").and_then(Value::as_str) == Some("text") => {}
+                    None => dropped(notes, name, "Ollama"),
+                },
+                ("n", one) if one == &json!(1) => {}
+                ("logprobs", no) if no == &json!(false) => {}
+                (name, _) if QUIET.contains(&name) => {}
+                _ => dropped(notes, name, "Ollama"),
+            }
+        }
+    }
+    if let Some(num_ctx) = num_ctx {
+        options.insert("num_ctx".into(), json!(num_ctx));
+    }
+    if !options.is_empty() {
+        body.insert("options".into(), Value::Object(options));
+    }
+    Ok(Value::Object(body))
+}
+
+fn message(at: usize, message: &Message, all: &[Message], notes: &mut Vec<Note>) -> Result<Value, Error> {
+    let mut out = Map::new();
+    out.insert("role".into(), json!(message.role));
+    out.insert("content".into(), json!(message.content.to_text()));
+    if let Content::Parts(parts) = &message.content {
+        let mut images = Vec::new();
+        for part in parts.iter().filter(|part| part.get("text").is_none()) {
+            match image(part, at) {
+                Some(image) => images.push(json!(image?.1)),
+                None => {
+                    dropped(notes, &format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null)), "Ollama")
+                }
+            }
+        }
+        if !images.is_empty() {
+            out.insert("images".into(), Value::Array(images));
+        }
+    }
+    let thinking = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| message.rest.get(*key)?.as_str());
+    if let Some(thinking) = thinking.filter(|text| message.role == "assistant" && !text.is_empty()) {
+        out.insert("thinking".into(), json!(thinking));
+    }
+    if !message.tool_calls.is_empty() {
+        let calls = message.tool_calls.iter().map(|call| {
+            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+            json!({"id": call.id, "function": {"name": call.name, "arguments": arguments}})
+        });
+        out.insert("tool_calls".into(), calls.collect());
+    }
+    if let Some(id) = &message.tool_call_id {
+        let before = all.get(..at).unwrap_or_default();
+        let called = before.iter().rev().flat_map(|message| &message.tool_calls).find(|call| &call.id == id);
+        if let Some(call) = called {
+            out.insert("tool_name".into(), json!(call.name));
+        }
+        out.insert("tool_call_id".into(), json!(id));
+    }
+    Ok(Value::Object(out))
+}
+
+/// Ollama's `format` for a `response_format`.
+fn format(form: &Value) -> Option<Value> {
+    match form.get("type")?.as_str()? {
+        "json_object" => Some(json!("json")),
+        "json_schema" => form.get("json_schema")?.get("schema").cloned(),
+        _ => None,
+    }
+}

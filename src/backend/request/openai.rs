@@ -1,0 +1,46 @@
+//! The body for `/v1/chat/completions`: the client's own, streamed, with usage; unknown fields stay as they came.
+
+use serde_json::{Value, json};
+
+use super::{functions, named};
+use crate::{
+    event::{Note, ToolChoice, Tools},
+    openai::ChatRequest,
+};
+
+pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
+    chat.stream = true;
+    match tools {
+        Some(tools) => {
+            chat.tools = functions(&chat, tools);
+            chat.tool_choice = match &tools.choice {
+                ToolChoice::Auto => chat.tool_choice.filter(Value::is_string),
+                ToolChoice::None => Some(json!("none")),
+                ToolChoice::Required => Some(json!("required")),
+                ToolChoice::Named(_) => Some(json!({"type": "function", "function": {"name": named(tools)}})),
+            };
+            if chat.rest.get("logprobs").is_some_and(|value| value == &json!(true)) {
+                chat.rest.shift_remove("logprobs");
+                chat.rest.shift_remove("top_logprobs");
+                notes.push(Note::Warning {
+                    code: "logprobs_dropped",
+                    text: "`logprobs` does not go together with tools and was left out".into(),
+                });
+            }
+        }
+        None => {
+            // Servers refuse a choice where nothing is offered.
+            chat.tools.clear();
+            chat.tool_choice = None;
+            chat.rest.shift_remove("parallel_tool_calls");
+        }
+    }
+    let options = chat.rest.entry("stream_options").or_insert_with(|| json!({}));
+    if !options.is_object() {
+        *options = json!({});
+    }
+    if let Some(options) = options.as_object_mut() {
+        options.insert("include_usage".into(), json!(true));
+    }
+    chat.to_value()
+}

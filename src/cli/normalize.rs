@@ -1,0 +1,227 @@
+//! `toolglot normalize`: a model's text (or a backend's frames) -> the answer as a client would get it. As JSON lines for
+//! suites, or for a person with one text on standard input.
+
+use std::{
+    io::{BufRead, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use clap::Args;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    adapter::{Library, scanner},
+    backend::{Decoder, Dialect},
+    client,
+    error::Error,
+    event::{Channel, Delta, Event, FinishReason, Sink, ToolCall},
+    fix::{Checked, Schemas},
+    openai::ChatRequest,
+    turn::answer::{Answer, Policy, Setup},
+};
+
+/// Shows what the proxy makes of a model's text.
+#[derive(Debug, Args)]
+pub struct Normalize {
+    /// Read JSON lines {id, model, tools, text | chunks | frames + backend, finish_reason?, reasoning_open?}, write one JSON line each.
+    #[arg(long)]
+    jsonl: bool,
+    /// The model's name; decides which adapter reads the text.
+    #[arg(long, required_unless_present = "jsonl")]
+    model: Option<String>,
+    /// A JSON file with the offered tools in OpenAI's form.
+    #[arg(long)]
+    tools: Option<PathBuf>,
+    /// The answer begins inside of reasoning.
+    #[arg(long)]
+    reasoning_open: bool,
+    /// Why the answer ended: stop, length, tool_calls or content_filter.
+    #[arg(long, default_value = "stop")]
+    finish_reason: String,
+}
+
+/// One answer to be normalized.
+#[derive(Debug, Default, Deserialize)]
+struct Row {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    tools: Vec<Value>,
+    text: Option<String>,
+    chunks: Option<Vec<String>>,
+    frames: Option<Vec<Value>>,
+    backend: Option<String>,
+    finish_reason: Option<String>,
+    #[serde(default)]
+    reasoning_open: bool,
+    tool_choice: Option<Value>,
+}
+
+/// The answer, collected.
+#[derive(Default)]
+struct Collected {
+    content: String,
+    reasoning: String,
+    calls: Vec<ToolCall>,
+    finish: Option<FinishReason>,
+}
+
+// === impl Normalize ===
+
+impl Normalize {
+    /// Runs the command.
+    pub fn run(self, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
+        let library = Library::embedded()?;
+        let io = |error: std::io::Error| Error::proxy(format!("normalize: {error}"));
+        if self.jsonl {
+            for (number, line) in input.lines().enumerate() {
+                let line = line.map_err(io)?;
+                if line.trim().is_empty() {
+                    continue;
+                }
+                let row: Row =
+                    serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
+                let (mut answer, _) = normalize(&library, &row)?;
+                if let Some(object) = answer.as_object_mut() {
+                    object.shift_insert(0, "id".into(), row.id);
+                }
+                writeln!(output, "{answer}").map_err(io)?;
+            }
+            return output.flush().map_err(io);
+        }
+        let mut text = String::new();
+        input.read_to_string(&mut text).map_err(io)?;
+        let tools = match &self.tools {
+            None => Vec::new(),
+            Some(path) => {
+                let fail = |what: String| Error::client(format!("{}: {what}", path.display()));
+                let file = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+                serde_json::from_str(&file).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))?
+            }
+        };
+        let row = Row {
+            model: self.model.unwrap_or_default(),
+            tools,
+            text: Some(text),
+            finish_reason: Some(self.finish_reason),
+            reasoning_open: self.reasoning_open,
+            ..Row::default()
+        };
+        let found = library.find(&row.model, None);
+        let (answer, checked) = normalize(&library, &row)?;
+        write_for_people(output, &found.adapter.name, &found.why, &answer, &checked).map_err(io)
+    }
+}
+
+fn normalize(library: &Library, row: &Row) -> Result<(Value, Vec<Checked>), Error> {
+    let request = json!({"model": if row.model.is_empty() { "unknown" } else { &row.model }, "messages": [], "tools": row.tools, "tool_choice": row.tool_choice});
+    let incoming = client::read(ChatRequest::from_value(request)?, &client::Hints::default())?;
+    let mut answer = Answer::new(Setup {
+        adapter: library.find(&row.model, None).adapter,
+        tools: Arc::new(incoming.tools),
+        schemas: Arc::new(Schemas::default()),
+        scanner: scanner::Options { reasoning_open: row.reasoning_open, ..scanner::Options::default() },
+        policy: Policy::default(),
+    });
+    let mut collected = Collected::default();
+    if let Some(frames) = &row.frames {
+        let dialect = match row.backend.as_deref() {
+            Some("ollama") => Dialect::Ollama,
+            Some("google") => Dialect::Google,
+            _ => Dialect::OpenAi,
+        };
+        let mut decoder = Decoder::new(dialect);
+        for frame in frames {
+            decoder.frame(frame.to_string().as_bytes(), &mut |delta| answer.delta(delta, &mut collected))?;
+        }
+        // Rows of a suite may leave the end away; what was read stands.
+        let _ = decoder.finish(&mut |delta| answer.delta(delta, &mut collected));
+    } else {
+        let text = row.text.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        for piece in row.chunks.as_deref().unwrap_or(text) {
+            answer.delta(Delta::Text(Channel::Content, piece), &mut collected);
+        }
+        answer.delta(Delta::Finish(finish_reason(row.finish_reason.as_deref())?), &mut collected);
+    }
+    let outcome = answer.finish(&mut collected);
+    Ok((collected.into_value(), outcome.checked))
+}
+
+fn finish_reason(word: Option<&str>) -> Result<FinishReason, Error> {
+    let known = [FinishReason::Stop, FinishReason::Length, FinishReason::ToolCalls, FinishReason::ContentFilter];
+    match word {
+        None => Ok(FinishReason::Stop),
+        Some(word) => known.into_iter().find(|reason| reason.as_str() == word).ok_or_else(|| {
+            Error::client(format!("unknown finish_reason `{word}`; known: stop, length, tool_calls, content_filter"))
+        }),
+    }
+}
+
+fn write_for_people(
+    output: &mut dyn Write,
+    adapter: &str,
+    why: &str,
+    answer: &Value,
+    checked: &[Checked],
+) -> std::io::Result<()> {
+    writeln!(output, "adapter    {adapter} ({why})")?;
+    for (label, key) in [("reasoning", "reasoning"), ("content", "content")] {
+        if let Some(text) = answer[key].as_str().filter(|text| !text.is_empty()) {
+            writeln!(output, "{label:10} {text:?}")?;
+        }
+    }
+    for call in answer["tool_calls"].as_array().into_iter().flatten() {
+        writeln!(output, "call       {} {}", call["name"].as_str().unwrap_or_default(), call["arguments"])?;
+    }
+    for call in checked {
+        writeln!(output, "verdict    {} {}", call.name, call.report.verdict.as_str())?;
+        for fix in &call.report.fixes {
+            writeln!(output, "           {} at {}..{}: {}", fix.rule, fix.at.start, fix.at.end, fix.note)?;
+        }
+    }
+    writeln!(output, "finish     {}", answer["finish_reason"].as_str().unwrap_or_default())
+}
+
+// === impl Collected ===
+
+impl Sink for Collected {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.content.push_str(text),
+            Event::Reasoning(text) => self.reasoning.push_str(text),
+            Event::CallStart { id, name, .. } => {
+                self.calls.push(ToolCall { id: id.map(str::to_owned), name: name.to_owned(), ..ToolCall::default() });
+            }
+            Event::CallArguments { json, .. } => {
+                if let Some(call) = self.calls.last_mut() {
+                    call.arguments.push_str(json);
+                }
+            }
+            Event::CallEnd { .. } | Event::Refused { .. } | Event::Note(_) => {}
+            Event::Finish { reason, .. } => self.finish = Some(reason),
+        }
+    }
+}
+
+impl Collected {
+    fn into_value(self) -> Value {
+        let call = |call: &ToolCall| {
+            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+            let mut out = json!({"name": call.name, "arguments": arguments});
+            if let (Some(id), Some(object)) = (&call.id, out.as_object_mut()) {
+                object.insert("id".into(), json!(id));
+            }
+            out
+        };
+        json!({
+            "content": self.content,
+            "reasoning": self.reasoning,
+            "tool_calls": self.calls.iter().map(call).collect::<Vec<_>>(),
+            "finish_reason": self.finish.map(FinishReason::as_str),
+        })
+    }
+}

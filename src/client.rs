@@ -1,0 +1,79 @@
+//! The client's side. A request in whatever form a client writes it becomes the internal form: an
+//! [`openai::ChatRequest`](crate::openai::ChatRequest) without any tool prompt and a table [`Tools`]; the events of an
+//! answer become the client's calls ([`shape`]) and the client's bytes ([`front`]). Synchronous and pure.
+
+use crate::{
+    error::Error,
+    event::{Note, Tools},
+    openai::{ChatRequest, Content, Message},
+};
+
+mod compact;
+pub mod front;
+pub mod profile;
+pub mod shape;
+
+#[cfg(test)]
+mod tests;
+
+use profile::Profile;
+
+/// What is known about the client beside the request itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Hints {
+    /// The `User-Agent` header, `""` if there was none.
+    pub user_agent: String,
+    /// A profile that configuration or a path prefix (`/void/v1`) forces, by name.
+    pub profile: Option<String>,
+    /// A shape that configuration forces.
+    pub shape: Option<shape::Kind>,
+}
+
+/// A request as the rest of the program sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incoming {
+    /// The request: a tool prompt is cut out of the system text, a history that the client wrote in its own form is
+    /// translated to calls and results. Which tools are offered is said by the table below; `tools` and `tool_choice` are
+    /// as they came, for fields that the table does not know.
+    pub request: ChatRequest,
+    /// The tools that the client offers, and what it said about using them.
+    pub tools: Tools,
+    /// How this client reads calls.
+    pub shape: shape::Kind,
+    /// The client takes one call per answer: further ones are dropped and counted.
+    pub one_call: bool,
+    /// What is known about this client.
+    pub profile: &'static Profile,
+    /// What the user should know about the request.
+    pub warnings: Vec<Note>,
+}
+
+/// Reads a request. Fails only on tools that cannot be understood at all.
+pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> {
+    let mut warnings = Vec::new();
+    let mut tools = shape::native::read_tools(&request, &mut warnings)?;
+    let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
+    let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
+    let (kind, void) = match prompt {
+        Some((kind, found)) => {
+            tools = found;
+            (kind, true)
+        }
+        None => (shape::Kind::Native, shape::complete_native(&mut tools)),
+    };
+    tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
+    let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
+    let profile = profile::detect(hints, void || marks > 0);
+    let one_call = profile.one_call || shape::native::one_call_asked(&request);
+    Ok(Incoming { request, tools, shape: hints.shape.unwrap_or(kind), one_call, profile, warnings })
+}
+
+/// Strips what Void leaves in native histories: a foreign field that strict backends refuse, and its placeholder for an
+/// empty text, which models imitate. Says whether there was anything.
+fn without_void_marks(message: &mut Message) -> bool {
+    let marked = message.rest.shift_remove("anthropicReasoning").is_some();
+    if marked && matches!(&message.content, Content::Text(text) if text == "(empty message)") {
+        message.content = if message.tool_calls.is_empty() { Content::Text(String::new()) } else { Content::None };
+    }
+    marked
+}

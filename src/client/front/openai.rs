@@ -1,0 +1,86 @@
+//! OpenAI's protocol: events become the chunk sequence that every known client accepts (role once and first, text before
+//! calls, a call whole in one chunk, one finish, usage only when asked for).
+
+use bytes::{BufMut, BytesMut};
+
+use super::{Calls, Head, note_text};
+use crate::{
+    error::Error,
+    event::{Event, Note},
+    openai::answer::{Chunks, error_body},
+    wire::{write_comment, write_sse},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A stream of server-sent events.
+#[derive(Debug)]
+pub(super) struct Stream {
+    head: Head,
+    chunks: Chunks,
+    started: bool,
+    calls: Calls,
+}
+
+// === impl Stream ===
+
+impl Stream {
+    pub(super) fn new(head: Head) -> Stream {
+        Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default() }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+        match event {
+            Event::Text("") | Event::Reasoning("") => {}
+            Event::Text(text) => {
+                self.start(out);
+                write_sse(out, |out| self.chunks.content(text, out));
+            }
+            Event::Reasoning(text) => self.reasoning(text, out),
+            Event::CallStart { id, name, .. } => self.calls.start(id, name),
+            Event::CallArguments { json, .. } => self.calls.arguments(json),
+            Event::CallEnd { index, extra } => {
+                self.start(out);
+                let call = self.calls.end(index, extra, &self.head.envelope.id);
+                write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
+            }
+            Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
+                self.reasoning(&(note_text(note) + "\n"), out)
+            }
+            Event::Note(note) => self.comment(&note_text(note), out),
+            // What the client shall read about a refusal has been said in text by the stages before.
+            Event::Refused { .. } => {}
+            Event::Finish { reason, usage } => {
+                self.start(out);
+                write_sse(out, |out| self.chunks.finish(reason, out));
+                if self.head.include_usage {
+                    write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
+                }
+                write_sse(out, |out| out.put_slice(b"[DONE]"));
+            }
+        }
+    }
+
+    pub(super) fn comment(&mut self, text: &str, out: &mut BytesMut) {
+        write_comment(out, text);
+    }
+
+    pub(super) fn fault(&mut self, error: &Error, out: &mut BytesMut) {
+        write_sse(out, |out| out.put_slice(error_body(error).to_string().as_bytes()));
+    }
+
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        if let Some(field) = self.head.reasoning_field {
+            self.start(out);
+            write_sse(out, |out| self.chunks.reasoning(field, text, out));
+        }
+    }
+
+    fn start(&mut self, out: &mut BytesMut) {
+        if !self.started {
+            self.started = true;
+            write_sse(out, |out| self.chunks.role(out));
+        }
+    }
+}

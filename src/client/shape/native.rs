@@ -1,0 +1,98 @@
+//! OpenAI's own form: `tools` and `tool_choice` of a request become the table, calls pass as they are.
+
+use serde_json::Value;
+
+use super::Counts;
+use crate::{
+    error::Error,
+    event::{Event, Note, Sink, Tool, ToolChoice, Tools},
+    openai::ChatRequest,
+};
+
+/// Passes everything through; with `one_call`, calls after the first are dropped and counted.
+#[derive(Debug)]
+pub(in crate::client) struct Writer {
+    one_call: bool,
+    counts: Counts,
+}
+
+// === impl Writer ===
+
+impl Writer {
+    pub(super) fn new(one_call: bool) -> Writer {
+        Writer { one_call, counts: Counts::default() }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match event {
+            Event::CallStart { index, .. } if self.one_call && index > 0 => self.counts.dropped += 1,
+            Event::CallArguments { index, .. } | Event::CallEnd { index, .. } if self.one_call && index > 0 => {}
+            event => out.event(event),
+        }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+/// Whether the client asked for one call per answer (`parallel_tool_calls: false`).
+pub(in crate::client) fn one_call_asked(request: &ChatRequest) -> bool {
+    request.rest.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
+}
+
+/// Makes the table of the request's `tools`.
+pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
+    let mut tools = Tools::default();
+    for (at, value) in request.tools.iter().enumerate() {
+        let Some(function) = value.get("function") else {
+            let kind = value.get("type").and_then(Value::as_str).unwrap_or("no type");
+            warnings.push(warning(
+                "tool_ignored",
+                format!("`tools[{at}]` ({kind}) is not a function and is not offered to the model"),
+            ));
+            continue;
+        };
+        let Some(name) = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
+            return Err(Error::client(format!("`tools[{at}].function.name` must be a non-empty string")));
+        };
+        let description = function.get("description").and_then(Value::as_str).unwrap_or_default();
+        let schema = match function.get("parameters") {
+            None | Some(Value::Null) => "{}".to_owned(),
+            Some(schema @ Value::Object(_)) => schema.to_string(),
+            Some(_) => return Err(Error::client(format!("`tools[{at}].function.parameters` must be a JSON Schema object"))),
+        };
+        if !tools.add(Tool::new(name, description, schema)) {
+            warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
+        }
+    }
+    Ok(tools)
+}
+
+/// What the request says about using these tools.
+pub(in crate::client) fn read_choice(
+    request: &ChatRequest,
+    tools: &Tools,
+    warnings: &mut Vec<Note>,
+) -> Result<ToolChoice, Error> {
+    let Some(choice) = &request.tool_choice else { return Ok(ToolChoice::Auto) };
+    match choice.as_str() {
+        Some("auto") => return Ok(ToolChoice::Auto),
+        Some("none") => return Ok(ToolChoice::None),
+        Some("required" | "any") => return Ok(ToolChoice::Required),
+        _ => {}
+    }
+    let named = choice.get("function").unwrap_or(choice).get("name").and_then(Value::as_str);
+    match named {
+        Some(name) if tools.get(name).is_some() => Ok(ToolChoice::Named(name.to_owned())),
+        Some(name) => Err(Error::client(format!("`tool_choice` names `{name}`, which is not among `tools`"))),
+        None => {
+            warnings.push(warning("tool_choice_ignored", format!("`tool_choice` {choice} is not understood; the model decides")));
+            Ok(ToolChoice::Auto)
+        }
+    }
+}
+
+fn warning(code: &'static str, text: String) -> Note {
+    Note::Warning { code, text }
+}

@@ -1,0 +1,118 @@
+//! `proxy.toml` as it is written -> structs with everything optional, and the error that a person can act on.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{Backend, Environment, Kind, Limits, Mode, Route, Secret, base_url};
+use crate::error::Error;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Raw {
+    pub(super) listen: Option<String>,
+    pub(super) mode: Option<Mode>,
+    pub(super) adapters: Option<String>,
+    pub(super) retry: Option<u8>,
+    pub(super) allowed_hosts: Vec<String>,
+    pub(super) allowed_origins: Vec<String>,
+    backend: Vec<RawBackend>,
+    #[serde(rename = "route")]
+    pub(super) routes: Vec<Route>,
+    pub(super) limits: RawLimits,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawBackend {
+    name: Option<String>,
+    kind: Kind,
+    url: Option<String>,
+    api_key_env: Option<String>,
+    #[serde(default)]
+    forward_authorization: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawLimits {
+    held_bytes: Option<usize>,
+    argument_bytes: Option<usize>,
+    body_bytes: Option<usize>,
+}
+
+/// Reads the text; an error names file, line and what was probably meant.
+pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
+    toml::from_str(text).map_err(|error| {
+        let place = file.map_or("configuration".to_owned(), |file| file.display().to_string());
+        let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        let message = error.message();
+        Error::proxy(format!("{place}{line}: {message}{}", hint(message)))
+    })
+}
+
+/// Of serde's ``unknown field `x`, expected one of `a`, `b` `` the name that is nearest to `x`.
+fn hint(message: &str) -> String {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.split_first() {
+        Some((unknown, known)) if message.starts_with("unknown ") => {
+            nearest(unknown, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The name that was probably meant, if one is near enough.
+pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |name: &str| strsim::damerau_levenshtein(written, name);
+    names.iter().copied().min_by_key(|name| distance(name)).filter(|name| distance(name) * 2 <= written.len().max(name.len()))
+}
+
+// === impl Raw ===
+
+impl Raw {
+    pub(super) fn backends(&self, environment: &Environment) -> Result<Vec<Backend>, Error> {
+        self.backend.iter().map(|raw| raw.check(environment)).collect()
+    }
+}
+
+impl RawBackend {
+    fn check(&self, environment: &Environment) -> Result<Backend, Error> {
+        let kind = match self.kind {
+            Kind::Ollama => "ollama",
+            Kind::Openai => "openai",
+            Kind::Replay => "replay",
+        };
+        let name = self.name.clone().unwrap_or_else(|| kind.to_owned());
+        let url = match (&self.url, self.kind) {
+            (None, Kind::Replay) => String::new(),
+            (None, Kind::Ollama) => "http://127.0.0.1:11434".to_owned(),
+            (None, Kind::Openai) => return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)"))),
+            (Some(_), Kind::Replay) => return Err(Error::proxy(format!("backend `{name}` of kind replay has no `url`"))),
+            (Some(url), _) => base_url(url).ok_or_else(|| {
+                Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
+            })?,
+        };
+        let key = match &self.api_key_env {
+            None => None,
+            Some(variable) => Some(environment.get(variable).map(Secret::new).ok_or_else(|| {
+                Error::proxy(format!("backend `{name}`: the environment variable {variable} of `api_key_env` is not set"))
+            })?),
+        };
+        Ok(Backend { name, kind: self.kind, url, key, forward_authorization: self.forward_authorization })
+    }
+}
+
+// === impl Limits ===
+
+impl From<RawLimits> for Limits {
+    fn from(raw: RawLimits) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            held_bytes: raw.held_bytes.unwrap_or(usual.held_bytes),
+            argument_bytes: raw.argument_bytes.unwrap_or(usual.argument_bytes),
+            body_bytes: raw.body_bytes.unwrap_or(usual.body_bytes),
+        }
+    }
+}

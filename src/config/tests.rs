@@ -1,0 +1,136 @@
+use super::*;
+
+fn parse(text: &str) -> Result<Config, String> {
+    let environment = Environment::from([("HOME", "/home/u"), ("A_KEY", "s3cret")]);
+    Config::parse(text, Some(Path::new("/etc/tg/proxy.toml")), &Overrides::default(), &environment).map_err(|error| error.message)
+}
+
+#[test]
+fn no_file_is_a_complete_configuration() {
+    let environment = Environment::from([("HOME", "/home/u"), ("XDG_DATA_HOME", "/data")]);
+    let config = Config::parse("", None, &Overrides::default(), &environment).unwrap();
+    let addresses: Vec<String> = config.listen.addresses.iter().map(ToString::to_string).collect();
+    assert_eq!(addresses, ["127.0.0.1:8000", "[::1]:8000"]);
+    assert_eq!((config.mode, config.retry, config.backends.len()), (Mode::Rewrite, 1, 0));
+    assert_eq!(config.limits, Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 67108864 });
+    if cfg!(target_os = "linux") {
+        assert_eq!(config.adapters, Overlay::Usual("/data/toolglot/adapters".into()));
+    }
+}
+
+#[test]
+fn every_key_acts() {
+    let config = parse(
+        r#"
+        listen = "0.0.0.0:9000"
+        mode = "off"
+        adapters = "mine"
+        retry = 3
+        allowed_hosts = ["Box.lan"]
+        allowed_origins = ["https://Chat.example/"]
+        [[backend]]
+        name = "far"
+        kind = "openai"
+        url = "https://far.example/v1/"
+        api_key_env = "A_KEY"
+        forward_authorization = true
+        [[backend]]
+        kind = "ollama"
+        [[route]]
+        model = "gem*"
+        backend = "far"
+        adapter = "plain"
+        mode = "rewrite"
+        [limits]
+        held_bytes = 100
+        argument_bytes = 1000
+        body_bytes = 10000
+        "#,
+    )
+    .unwrap();
+    assert_eq!(config.listen.addresses.len(), 1);
+    assert_eq!(config.adapters, Overlay::Named("/etc/tg/mine".into()));
+    assert_eq!((config.mode, config.retry), (Mode::Off, 3));
+    assert_eq!(config.allowed_hosts, ["box.lan"]);
+    assert_eq!(config.allowed_origins, ["https://chat.example"]);
+    assert_eq!(config.backends[0].url, "https://far.example/v1");
+    assert_eq!(config.backends[0].key.as_ref().map(Secret::reveal), Some("s3cret"));
+    assert!(!format!("{config:?}").contains("s3cret"));
+    assert_eq!((config.backends[1].name.as_str(), config.backends[1].url.as_str()), ("ollama", "http://127.0.0.1:11434"));
+    assert_eq!(config.route("GEMini").and_then(|route| route.mode), Some(Mode::Rewrite));
+    assert_eq!(config.limits, Limits { held_bytes: 100, argument_bytes: 1000, body_bytes: 10000 });
+}
+
+#[test]
+fn a_mistake_names_its_line_and_what_was_meant() {
+    for (text, expected) in [
+        ("mode = \"off\"\nlisten_on = \"x\"\n", "line 2: unknown field `listen_on`"),
+        ("\n\nretries = 2\n", "line 3: unknown field `retries`, expected one of"),
+        ("retries = 2\n", "did you mean `retry`?"),
+        ("mode = \"rewrit\"\n", "did you mean `rewrite`?"),
+        ("[[backend]]\nkind = \"olama\"\n", "did you mean `ollama`?"),
+        ("[[backend]]\nkind = \"ollama\"\nurll = \"x\"\n", "line 3: unknown field `urll`"),
+        ("[limits]\nheld_byte = 1\n", "did you mean `held_bytes`?"),
+        ("listen = 8000\n", "/etc/tg/proxy.toml, line 1: invalid type"),
+        ("listen = \"everywhere\"\n", "write it as 127.0.0.1:8000"),
+        ("retry = 4\n", "0 to 3"),
+        ("[[backend]]\nkind = \"openai\"\n", "needs a `url`"),
+        ("[[backend]]\nkind = \"ollama\"\nurl = \"localhost:11434\"\n", "http://host:port"),
+        ("[[backend]]\nkind = \"ollama\"\napi_key_env = \"NOT_THERE\"\n", "NOT_THERE"),
+        ("[[backend]]\nkind = \"ollama\"\n[[backend]]\nkind = \"ollama\"\n", "two backends are named `ollama`"),
+        ("[[backend]]\nkind = \"ollama\"\n[[route]]\nmodel = \"*\"\nbackend = \"olama\"\n", "did you mean `ollama`?"),
+    ] {
+        let message = parse(text).unwrap_err();
+        assert!(message.contains(expected), "{text:?} gives {message:?}, expected {expected:?}");
+    }
+}
+
+#[test]
+fn the_command_line_goes_over_the_file() {
+    let overrides = Overrides {
+        listen: Some("localhost:9001".into()),
+        backends: vec!["ollama=http://big:11434/".into(), "openai=http://other:1/v1".into()],
+        ..Overrides::default()
+    };
+    let text = "listen = \"127.0.0.1:1\"\n[[backend]]\nkind = \"ollama\"\nurl = \"http://small:11434\"\n";
+    let config = Config::parse(text, None, &overrides, &Environment::default()).unwrap();
+    assert_eq!(config.listen, Listen::loopback(9001));
+    let urls: Vec<&str> = config.backends.iter().map(|backend| backend.url.as_str()).collect();
+    assert_eq!(urls, ["http://big:11434", "http://other:1/v1"]);
+
+    let wrong = Overrides { backends: vec!["http://big:11434".into()], ..Overrides::default() };
+    assert!(Config::parse("", None, &wrong, &Environment::default()).unwrap_err().message.contains("ollama=http://host:11434"));
+}
+
+#[test]
+fn ollama_host_is_read_as_ollama_reads_it() {
+    for (written, expected) in [
+        ("", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:1234", "http://127.0.0.1:1234"),
+        (":5000", "http://127.0.0.1:5000"),
+        ("big.lan", "http://big.lan:11434"),
+        ("http://big.lan", "http://big.lan:80"),
+        ("https://big.lan/ollama/", "https://big.lan:443/ollama"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::]:7", "http://[::1]:7"),
+    ] {
+        assert_eq!(Environment::from([("OLLAMA_HOST", written)]).ollama_url(), expected, "{written:?}");
+    }
+}
+
+#[test]
+fn globs_match_whole_names() {
+    for (glob, name, expected) in [
+        ("*", "", true),
+        ("gem*", "Gem-3:4b", true),
+        ("gem", "gem3", false),
+        ("*coder*7b", "a-coder-b-coder:7b", true),
+        ("a?c", "abc", true),
+        ("a?c", "ac", false),
+        ("a**b", "ab", true),
+        ("*x", "yyz", false),
+    ] {
+        assert_eq!(matches(glob, name), expected, "{glob} {name}");
+    }
+}

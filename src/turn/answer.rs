@@ -1,0 +1,155 @@
+//! One answer of a backend, from deltas to the events that the client's shape gets: text through the scanner, calls (the
+//! scanner's and the backend's own) through the fixer, everything through the gate. Synchronous and sans-IO: serving,
+//! `toolglot normalize` and the fixtures all run this.
+
+use std::sync::Arc;
+
+use super::gate::Gate;
+pub use super::gate::{Policy, Reask};
+use crate::{
+    adapter::{Adapter, Scanner, scanner},
+    event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
+    fix::{Checked, Fixer, Schemas},
+};
+
+/// What an answer is read with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// How the model writes.
+    pub adapter: Arc<Adapter>,
+    /// The offered tools.
+    pub tools: Arc<Tools>,
+    /// Compiled schemas.
+    pub schemas: Arc<Schemas>,
+    /// What the scanner is told.
+    pub scanner: scanner::Options,
+    /// What becomes of refused calls and of text behind calls.
+    pub policy: Policy,
+}
+
+/// Reads one answer of a backend.
+pub struct Answer {
+    scanner: Scanner,
+    fixer: Fixer,
+    gate: Gate,
+    /// A native call that came last: it is complete if anything but the end follows.
+    native: Option<ToolCall>,
+    native_seen: bool,
+    reason: Option<FinishReason>,
+    usage: Option<Usage>,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many calls the client got.
+    pub delivered: u32,
+    /// Set if the model shall be asked again; then no `Finish` was sent.
+    pub reask: Option<Reask>,
+    /// The calls that went through the fixer, with its reports.
+    pub checked: Vec<Checked>,
+    /// Token counts of the backend.
+    pub usage: Option<Usage>,
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// An answer that has not begun.
+    pub fn new(setup: Setup) -> Answer {
+        let Setup { adapter, tools, schemas, scanner, policy } = setup;
+        Answer {
+            scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
+            fixer: Fixer::new(tools, schemas),
+            gate: Gate::new(policy),
+            native: None,
+            native_seen: false,
+            reason: None,
+            usage: None,
+        }
+    }
+
+    /// Takes what the backend's decoder yields.
+    pub fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
+        match delta {
+            Delta::Text(channel, text) => {
+                self.close_native(out);
+                let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: self.native_seen, out };
+                self.scanner.push(channel, text, &mut stage);
+            }
+            Delta::Call { id, name, arguments, extra } => {
+                self.close_native(out);
+                if !self.native_seen {
+                    // The backend reads calls itself: what the text still holds is no call, leaked markup goes.
+                    let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: true, out };
+                    self.scanner.finish(FinishReason::Stop, &mut stage);
+                    self.native_seen = true;
+                    self.gate.natives_begin();
+                }
+                self.native = Some(ToolCall {
+                    id: id.filter(|id| !id.is_empty()).map(str::to_owned),
+                    name: name.to_owned(),
+                    arguments: arguments.to_owned(),
+                    extra: extra.map(str::to_owned),
+                });
+            }
+            Delta::Usage(usage) => self.usage = Some(usage),
+            Delta::Finish(reason) => self.reason = Some(reason),
+        }
+    }
+
+    /// The answer is over.
+    pub fn finish(mut self, out: &mut dyn Sink) -> Outcome {
+        let reason = self.reason.unwrap_or(FinishReason::Stop);
+        let native = self.native.take();
+        let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: self.native_seen, out };
+        self.scanner.finish(reason, &mut stage);
+        if let Some(call) = native {
+            stage.drop_calls = false;
+            stage.start(&call);
+            // Whole arguments prove themselves; only a call that is cut shows that the end came too early.
+            if reason != FinishReason::Length {
+                stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
+            }
+        }
+        stage.drop_calls = false;
+        stage.event(Event::Finish { reason, usage: self.usage });
+        let (delivered, reask) = self.gate.outcome();
+        Outcome { delivered, reask, checked: self.fixer.checked().to_vec(), usage: self.usage }
+    }
+
+    fn close_native(&mut self, out: &mut dyn Sink) {
+        if let Some(call) = self.native.take() {
+            let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: false, out };
+            stage.start(&call);
+            stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
+        }
+    }
+}
+
+/// The stages behind the scanner.
+struct Stage<'a> {
+    fixer: &'a mut Fixer,
+    gate: &'a mut Gate,
+    /// The backend delivered calls of its own: calls that the scanner finds are leaks of them.
+    drop_calls: bool,
+    out: &'a mut dyn Sink,
+}
+
+impl Stage<'_> {
+    fn start(&mut self, call: &ToolCall) {
+        self.event(Event::CallStart { index: 0, id: call.id.as_deref(), name: &call.name });
+        self.event(Event::CallArguments { index: 0, json: &call.arguments });
+    }
+}
+
+impl Sink for Stage<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        let call = matches!(event, Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. });
+        if self.drop_calls && call {
+            return;
+        }
+        let (gate, out) = (&mut *self.gate, &mut *self.out);
+        self.fixer.event(event, &mut |event: Event<'_>| gate.event(event, &mut *out));
+    }
+}

@@ -1,0 +1,206 @@
+//! What the client sees of an answer: the one place that knows the rules for refused calls, for text behind a call, and for
+//! the finish reason.
+//!
+//! * A refused call is answered to the model, once, hidden from the client, unless a call of this answer was delivered
+//!   already. Where asking again is over or makes no sense: a complete object that does not fit the schema is delivered as
+//!   the model wrote it; anything else becomes one line of notice.
+//! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
+//! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
+
+use crate::event::{Event, FinishReason, Sink, Why};
+
+/// What becomes of refused calls and of text behind calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// The model may be asked again.
+    pub may_reask: bool,
+    /// Text behind a delivered call is sent on.
+    pub keep_text_after_call: bool,
+    /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
+    pub notice_when_empty: bool,
+}
+
+/// What the model is to be told about a call that it got wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reask {
+    /// The tool's name as far as it is known.
+    pub name: String,
+    /// What was wrong.
+    pub why: Why,
+    /// What it wrote.
+    pub raw: String,
+}
+
+/// Applies the rules to the events of one answer.
+#[derive(Debug)]
+pub(super) struct Gate {
+    policy: Policy,
+    delivered: u32,
+    /// The calls that were delivered out of the text (name, arguments without whitespace), until the backend's own begin.
+    from_text: Vec<(String, String)>,
+    native: bool,
+    /// The call that is passing: its name, id and arguments.
+    open: Option<(String, Option<String>, String)>,
+    withheld: String,
+    refused: u32,
+    truncated: bool,
+    reask: Option<Reask>,
+    said: Said,
+}
+
+/// What the client has of this answer.
+#[derive(Debug, Default)]
+struct Said {
+    text: bool,
+    reasoning: bool,
+    /// The text that left last ended with a newline, or none has left.
+    line_start: bool,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    pub(super) fn new(policy: Policy) -> Gate {
+        Gate {
+            policy,
+            delivered: 0,
+            from_text: Vec::new(),
+            native: false,
+            open: None,
+            withheld: String::new(),
+            refused: 0,
+            truncated: false,
+            reask: None,
+            said: Said { line_start: true, ..Said::default() },
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        if self.reask.is_some() {
+            return;
+        }
+        match event {
+            Event::Text(text) => self.text(text, out),
+            Event::Reasoning(text) => {
+                self.said.reasoning |= !text.trim().is_empty();
+                out.event(event);
+            }
+            Event::CallStart { id, name, .. } => self.open = Some((name.to_owned(), id.map(str::to_owned), String::new())),
+            Event::CallArguments { json, .. } => {
+                if let Some((_, _, arguments)) = &mut self.open {
+                    arguments.push_str(json);
+                }
+            }
+            Event::CallEnd { extra, .. } => {
+                if let Some((name, id, arguments)) = self.open.take() {
+                    self.deliver(&name, id.as_deref(), &arguments, extra, out);
+                }
+            }
+            Event::Refused { name, why, raw } => self.refuse(name, why, raw, out),
+            Event::Note(_) => out.event(event),
+            Event::Finish { reason, usage } => {
+                let reason = self.finish(reason, out);
+                out.event(Event::Finish { reason, usage });
+            }
+        }
+    }
+
+    /// From here on calls are the backend's own.
+    pub(super) fn natives_begin(&mut self) {
+        self.native = true;
+    }
+
+    /// How many calls were delivered, and whether the model shall be asked again.
+    pub(super) fn outcome(self) -> (u32, Option<Reask>) {
+        if self.refused > 0 || !self.withheld.trim().is_empty() {
+            tracing::debug!(
+                refused = self.refused,
+                withheld_bytes = self.withheld.len(),
+                delivered = self.delivered,
+                "answer was gated"
+            );
+        }
+        (self.delivered, self.reask)
+    }
+
+    fn text(&mut self, text: &str, out: &mut dyn Sink) {
+        if self.delivered > 0 && !self.policy.keep_text_after_call {
+            self.withheld.push_str(text);
+            return;
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.said.text |= !text.trim().is_empty();
+        self.said.line_start = text.ends_with('\n');
+        out.event(Event::Text(text));
+    }
+
+    fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
+        let key = (name.to_owned(), canonical(arguments));
+        // A backend may repeat as its own call what also stood in the text.
+        if self.native && self.from_text.contains(&key) {
+            return;
+        }
+        if !self.withheld.trim().is_empty() {
+            out.event(Event::Text(&std::mem::take(&mut self.withheld)));
+        }
+        self.withheld.clear();
+        let index = self.delivered;
+        self.delivered += 1;
+        if !self.native {
+            self.from_text.push(key);
+        }
+        out.event(Event::CallStart { index, id, name });
+        out.event(Event::CallArguments { index, json: arguments });
+        out.event(Event::CallEnd { index, extra });
+    }
+
+    fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
+        self.refused += 1;
+        tracing::info!(tool = name, %why, after_delivered = self.delivered > 0, "call refused");
+        if self.delivered > 0 {
+            return;
+        }
+        self.truncated |= *why == Why::Truncated;
+        if self.policy.may_reask && *why != Why::Truncated {
+            self.reask = Some(Reask { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
+            return;
+        }
+        if matches!(why, Why::Schema(_)) {
+            return self.deliver(name, None, raw, None, out);
+        }
+        let subject = if name.is_empty() { "a tool" } else { name };
+        self.notice(&format!("[toolglot] call of {subject} was not run: {why}"), out);
+    }
+
+    /// One line of its own.
+    fn notice(&mut self, line: &str, out: &mut dyn Sink) {
+        let gap = if self.said.line_start { "" } else { "\n" };
+        self.text(&format!("{gap}{line}\n"), out);
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
+        if self.delivered > 0 {
+            return FinishReason::ToolCalls;
+        }
+        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning {
+            let why = match reason {
+                FinishReason::Length => "the output limit was reached before the model wrote anything",
+                FinishReason::ContentFilter => "the backend's filter stopped the answer",
+                FinishReason::Stop | FinishReason::ToolCalls => "the model's answer was empty",
+            };
+            self.notice(&format!("[toolglot] {why}"), out);
+        }
+        match reason {
+            _ if self.truncated => FinishReason::Length,
+            FinishReason::ToolCalls => FinishReason::Stop,
+            other => other,
+        }
+    }
+}
+
+/// JSON text without insignificant whitespace, for comparison.
+fn canonical(json: &str) -> String {
+    serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
+}

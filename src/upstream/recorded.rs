@@ -1,0 +1,55 @@
+//! An answer from memory: status, headers, and reads with the pauses between them. Replay serves fixtures with it, and
+//! tests stand in for a backend with it.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, StatusCode};
+
+use super::{Body, Response};
+use crate::error::Error;
+
+/// What a backend answered.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// What each read gave, after how long a pause.
+    pub reads: VecDeque<(Duration, Bytes)>,
+}
+
+// === impl Recording ===
+
+impl Recording {
+    /// An answer whose body comes in one read.
+    pub fn whole(status: StatusCode, body: impl Into<Bytes>) -> Recording {
+        Recording { status, headers: HeaderMap::new(), reads: [(Duration::ZERO, body.into())].into() }
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        Response { status: self.status, headers: self.headers.clone(), body: Box::new(self) }
+    }
+}
+
+impl Body for Recording {
+    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
+        Box::pin(async move {
+            while let Some((pause, bytes)) = self.reads.front_mut() {
+                if !pause.is_zero() {
+                    tokio::time::sleep(*pause).await;
+                    *pause = Duration::ZERO; // a read that is given up and repeated does not wait again
+                }
+                let bytes = std::mem::take(bytes);
+                self.reads.pop_front();
+                if !bytes.is_empty() {
+                    into.extend_from_slice(&bytes);
+                    return Ok(bytes.len());
+                }
+            }
+            Ok(0)
+        })
+    }
+}

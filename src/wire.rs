@@ -1,0 +1,231 @@
+//! Framing in both directions: bytes of a stream, cut anywhere, into frames (the data of a server-sent event, a line of
+//! NDJSON, a whole JSON body), and JSON into server-sent events. Our own decoder, because every answer passes through it:
+//! it is linear, bounded, skips a byte order mark, and takes every line ending; `eventsource-stream` is its oracle in the
+//! tests.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::error::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// How frames are separated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// Server-sent events: a frame is the `data` of one event, its lines joined by newlines. `[DONE]` is a frame like any
+    /// other. A body that begins with `{` or `[` is no event stream: it is one frame (servers that ignore `stream: true`,
+    /// error bodies).
+    Sse,
+    /// One JSON value per line.
+    Lines,
+}
+
+/// Cuts a stream of bytes into frames. The frames do not depend on how the bytes were cut.
+#[derive(Debug)]
+pub struct Frames {
+    state: State,
+    limit: usize,
+    /// What has not been consumed yet.
+    buffer: BytesMut,
+    /// How much of `buffer` is known to contain no line ending.
+    scanned: usize,
+    /// The last line ended with CR: an LF that follows belongs to it.
+    after_cr: bool,
+    /// The data of the event that is being read.
+    data: Data,
+}
+
+/// What the bytes are read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing but a byte order mark and white space so far.
+    Start(Framing),
+    Sse,
+    Lines,
+    /// One JSON value up to the end.
+    Whole,
+}
+
+/// The data of an event: usually one line, taken out of the buffer without copying.
+#[derive(Debug, Default)]
+enum Data {
+    #[default]
+    None,
+    One(Bytes),
+    Many(Vec<u8>),
+}
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+// === impl Frames ===
+
+impl Frames {
+    /// A decoder for this framing. A frame of more than `limit` bytes is an error.
+    pub fn new(framing: Framing, limit: usize) -> Frames {
+        Frames { state: State::Start(framing), limit, buffer: BytesMut::new(), scanned: 0, after_cr: false, data: Data::None }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next complete frame, `None` if more bytes are needed. An error means that the limit was exceeded; the stream
+    /// cannot be read any further.
+    #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]
+    pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        if let State::Start(framing) = self.state {
+            match self.begin(framing) {
+                Some(state) => self.state = state,
+                None => return self.bounded(self.buffer.len()).map(|()| None),
+            }
+        }
+        while self.state != State::Whole
+            && let Some(line) = self.line()
+        {
+            self.bounded(line.len())?;
+            if let Some(frame) = self.take(line) {
+                return Ok(Some(frame));
+            }
+            self.bounded(self.data.len())?;
+        }
+        self.bounded(self.buffer.len()).map(|()| None)
+    }
+
+    /// The end of the stream: what is left counts as a last line and a last frame. To be called when `next` has nothing
+    /// more to give.
+    pub fn finish(&mut self) -> Option<Bytes> {
+        let rest = self.buffer.split().freeze();
+        self.scanned = 0;
+        match self.state {
+            State::Sse => {
+                if let Some(value) = data_of(&rest) {
+                    self.data.add(value);
+                }
+                self.data.take()
+            }
+            State::Start(_) | State::Lines | State::Whole => {
+                let trimmed = rest.trim_ascii();
+                (!trimmed.is_empty() && !BOM.starts_with(trimmed)).then(|| rest.slice_ref(trimmed))
+            }
+        }
+    }
+
+    /// What the first bytes tell about the rest; `None` if they do not tell yet.
+    fn begin(&mut self, framing: Framing) -> Option<State> {
+        if self.buffer.len() < BOM.len() && BOM.starts_with(&self.buffer) {
+            return None;
+        }
+        if self.buffer.starts_with(BOM) {
+            self.buffer.advance(BOM.len());
+        }
+        match framing {
+            Framing::Lines => Some(State::Lines),
+            Framing::Sse => {
+                // Blank lines before the first event mean nothing, so they may be looked through, but not consumed.
+                let first = self.buffer.iter().find(|byte| !byte.is_ascii_whitespace())?;
+                Some(if matches!(first, b'{' | b'[') { State::Whole } else { State::Sse })
+            }
+        }
+    }
+
+    /// The next line without its ending. CR, LF and CRLF end a line; a CR at the end of the buffer does so at once.
+    fn line(&mut self) -> Option<Bytes> {
+        if self.after_cr {
+            if self.buffer.first()? == &b'\n' {
+                self.buffer.advance(1);
+            }
+            self.after_cr = false;
+        }
+        let Some(found) = memchr::memchr2(b'\n', b'\r', self.buffer.get(self.scanned..)?) else {
+            self.scanned = self.buffer.len();
+            return None;
+        };
+        let line = self.buffer.split_to(self.scanned + found).freeze();
+        self.after_cr = self.buffer.first() == Some(&b'\r');
+        self.buffer.advance(1);
+        self.scanned = 0;
+        Some(line)
+    }
+
+    /// Takes a line; gives the frame that it completes.
+    fn take(&mut self, line: Bytes) -> Option<Bytes> {
+        if self.state == State::Lines {
+            let trimmed = line.trim_ascii();
+            return (!trimmed.is_empty()).then(|| line.slice_ref(trimmed));
+        }
+        if line.is_empty() {
+            return self.data.take();
+        }
+        if let Some(value) = data_of(&line) {
+            self.data.add(value);
+        }
+        None
+    }
+
+    fn bounded(&self, bytes: usize) -> Result<(), Error> {
+        if bytes <= self.limit {
+            return Ok(());
+        }
+        Err(Error::backend(format!("the backend sent one piece of more than {} bytes", self.limit)).with_code("frame_too_large"))
+    }
+}
+
+// === impl Data ===
+
+impl Data {
+    fn add(&mut self, line: Bytes) {
+        *self = match std::mem::take(self) {
+            Data::None => Data::One(line),
+            Data::One(first) => Data::Many([&first, &line[..]].join(&b'\n')),
+            Data::Many(mut all) => {
+                all.push(b'\n');
+                all.extend_from_slice(&line);
+                Data::Many(all)
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Data::None => 0,
+            Data::One(line) => line.len(),
+            Data::Many(all) => all.len(),
+        }
+    }
+
+    /// The data of the event, if it has any that is not empty.
+    fn take(&mut self) -> Option<Bytes> {
+        match std::mem::take(self) {
+            Data::None => None,
+            Data::One(line) => (!line.is_empty()).then_some(line),
+            Data::Many(all) => Some(all.into()),
+        }
+    }
+}
+
+/// Writes one server-sent event; `data` appends its data, which must be one line (JSON without line breaks is).
+pub fn write_sse(out: &mut BytesMut, data: impl FnOnce(&mut BytesMut)) {
+    out.extend_from_slice(b"data: ");
+    data(out);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Writes a comment, which every reader of server-sent events skips; line endings in `text` become spaces.
+pub fn write_comment(out: &mut BytesMut, text: &str) {
+    out.extend_from_slice(b": ");
+    out.extend(text.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+    out.extend_from_slice(b"\n\n");
+}
+
+/// The value of a `data` line; `None` for comments and all other fields.
+fn data_of(line: &Bytes) -> Option<Bytes> {
+    let value = line.strip_prefix(b"data")?;
+    let value = match value.first() {
+        None => value,
+        Some(b':') => value.get(1..)?,
+        Some(_) => return None,
+    };
+    Some(line.slice_ref(value.strip_prefix(b" ").unwrap_or(value)))
+}

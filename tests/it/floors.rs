@@ -1,0 +1,252 @@
+//! The rules that no compiler checks: who may import whom, where state may live, where tasks may start, and that no model's
+//! name is known to the code (comments may cite them).
+
+use std::{fs, path::Path};
+
+/// The floor of each module. A module imports only from lower floors.
+const FLOORS: &[(&str, u8)] = &[
+    ("event", 0),
+    ("json", 0),
+    ("wire", 0),
+    ("error", 0),
+    ("store", 0),
+    ("openai", 1),
+    ("fix", 1),
+    ("tools", 1),
+    ("config", 1),
+    ("fixture", 1),
+    ("adapter", 2),
+    ("mcp", 2),
+    ("upstream", 3),
+    ("backend", 3),
+    ("client", 3),
+    ("plan", 4),
+    ("turn", 4),
+    ("server", 5),
+    ("cli", 6),
+    ("main", 6),
+    ("lib", 7),
+];
+
+/// Imports on the same floor that are allowed, beside anything -> `event`, `error`.
+const SIDEWAYS: &[(&str, &str)] = &[("fixture", "openai"), ("backend", "upstream"), ("turn", "plan"), ("main", "cli")];
+
+/// Where a lock may guard state: the store, and caches that may be lost at any time.
+const LOCKS: &[&str] = &[
+    "src/fix/schema.rs",     // compiled schemas
+    "src/store/memory.rs",   // the store of a single process
+    "src/server/catalog.rs", // the models of each backend, for seconds
+];
+
+/// Where a task may start that outlives the request.
+const TASKS: &[&str] = &[];
+
+/// Parts of the names of model families.
+const FAMILIES: &str = "gemma qwen llama3 llama-3 llama_3 mistral mixtral ministral devstral deepseek kimi hermes granite gpt-oss \
+                        phi4 phi-4 command-r nemotron smollm internlm minimax glm harmony";
+
+struct Source {
+    /// Relative to the package, with forward slashes.
+    path: String,
+    /// The top-level module that it belongs to.
+    module: String,
+    /// Its code without comments and without the tests at its end.
+    code: String,
+}
+
+#[test]
+fn imports_go_down() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let Some(floor) = floor(&source.module) else {
+            wrong.push(format!(
+                "{}: module `{}` has no floor; add it to FLOORS and to ARCHITECTURE.md",
+                source.path, source.module
+            ));
+            continue;
+        };
+        for target in imports(&source) {
+            if target == source.module || target == "event" || target == "error" {
+                continue;
+            }
+            match self::floor(&target) {
+                Some(lower) if lower < floor => {}
+                Some(_) if SIDEWAYS.contains(&(source.module.as_str(), target.as_str())) => {}
+                Some(_) => wrong.push(format!("{}: imports `{target}`, which is not below `{}`", source.path, source.module)),
+                None => {} // a macro or an item of the crate's root
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn state_is_in_named_places() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for (at, line) in source.code.lines().enumerate() {
+            let is_static = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ").starts_with("static ");
+            if is_static
+                || ["OnceLock", "LazyLock", "OnceCell", "thread_local!", "lazy_static"].iter().any(|word| line.contains(word))
+            {
+                wrong.push(format!("{}:{}: global state: {}", source.path, at + 1, line.trim()));
+            }
+            if ["Mutex<", "RwLock<"].iter().any(|word| line.contains(word)) && !LOCKS.contains(&source.path.as_str()) {
+                wrong.push(format!("{}:{}: state behind a lock outside the named places: {}", source.path, at + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_task_outlives_its_request() {
+    let starts = ["tokio::spawn", "task::spawn", "spawn_blocking", "spawn_local", "thread::spawn", "JoinSet"];
+    let wrong: Vec<String> =
+        lines_with(&starts).filter(|(path, _)| !TASKS.contains(&path.as_str())).map(|(_, line)| line).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_config_reads_the_environment() {
+    let wrong: Vec<String> = lines_with(&["env::var", "env::set_var"])
+        .filter(|(path, _)| !path.starts_with("src/config"))
+        .map(|(_, line)| line)
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn models_are_data() {
+    let families: Vec<&str> = FAMILIES.split_whitespace().collect();
+    // The one syntax that data cannot express is named after its own specification, not after a model.
+    let syntax = |path: &str, line: &str| path.starts_with("src/adapter") && line.to_lowercase().contains("harmony");
+    let named = |line: &str| families.iter().any(|family| line.to_lowercase().contains(family));
+    let wrong: Vec<String> =
+        lines_where(named).filter(|(path, line)| !syntax(path, line)).map(|(_, line)| format!("names a model: {line}")).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let mut wrong = Vec::new();
+    for source in sources_with_comments() {
+        if !source.code.starts_with("//!") {
+            wrong.push(format!("{}: does not open with `//!`", source.path));
+        }
+        let lines = source.code.lines().count();
+        if lines > 450 {
+            wrong.push(format!("{}: {lines} lines: two rooms", source.path));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Lines of code that contain one of the words, each with its file and as a message.
+fn lines_with(words: &[&str]) -> impl Iterator<Item = (String, String)> {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    lines_where(move |line| words.iter().any(|word| line.contains(word.as_str())))
+}
+
+fn lines_where(wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {
+    sources().flat_map(move |source| {
+        let lines = source.code.lines().enumerate().filter(|(_, line)| wanted(line));
+        lines.map(|(at, line)| (source.path.clone(), format!("{}:{}: {}", source.path, at + 1, line.trim()))).collect::<Vec<_>>()
+    })
+}
+
+fn floor(module: &str) -> Option<u8> {
+    FLOORS.iter().find(|(name, _)| *name == module).map(|(_, floor)| *floor)
+}
+
+/// The top-level modules that a file names: `use crate::a::b`, `use crate::{a, b::c}`, `crate::a::b` in code; in the binary
+/// also `toolglot::a`.
+fn imports(source: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    let roots: &[&str] = if source.module == "main" { &["crate::", "toolglot::"] } else { &["crate::"] };
+    for root in roots {
+        for (at, _) in source.code.match_indices(root) {
+            let before = source.code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$') {
+                continue;
+            }
+            let rest = &source.code[at + root.len()..];
+            match rest.strip_prefix('{') {
+                None => found.push(identifier(rest)),
+                Some(group) => {
+                    let mut depth = 0;
+                    let mut start = true;
+                    for (at, c) in group.char_indices() {
+                        match c {
+                            '{' => depth += 1,
+                            '}' if depth == 0 => break,
+                            '}' => depth -= 1,
+                            ',' if depth == 0 => start = true,
+                            c if start && depth == 0 && !c.is_whitespace() => {
+                                found.push(identifier(&group[at..]));
+                                start = false;
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found.retain(|name| !name.is_empty());
+    found
+}
+
+fn identifier(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+fn sources() -> impl Iterator<Item = Source> {
+    sources_with_comments().map(|mut source| {
+        source.code = source.code.lines().map(without_comment).collect::<Vec<_>>().join("\n");
+        source
+    })
+}
+
+/// The line up to `//`, if that is not inside a string (an even number of quotes stands before it).
+fn without_comment(line: &str) -> &str {
+    let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count() % 2 == 0);
+    comment.map_or(line, |(at, _)| &line[..at])
+}
+
+/// All files of `src` except tests.
+fn sources_with_comments() -> impl Iterator<Item = Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    collect(&root.join("src"), &mut files);
+    assert!(files.len() > 5, "no sources found");
+    files.into_iter().filter_map(move |file| {
+        let path = file.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/");
+        if path.ends_with("/tests.rs") || path.contains("/tests/") {
+            return None;
+        }
+        let module = path.trim_start_matches("src/").split(['/', '.']).next()?.to_owned();
+        Some(Source { code: fs::read_to_string(&file).ok()?, path, module })
+    })
+}
+
+fn collect(directory: &Path, files: &mut Vec<std::path::PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_reader_of_imports_reads() {
+    let source = |code: &str| Source { path: "src/x.rs".into(), module: "x".into(), code: code.into() };
+    assert_eq!(imports(&source("use crate::{a::{b, c}, d, e::f};")), ["a", "d", "e"]);
+    assert_eq!(imports(&source("use crate::plan::Plan; fn f() -> crate::turn::T {}")), ["plan", "turn"]);
+    assert_eq!(imports(&source("let x = mycrate::a;")), Vec::<String>::new());
+    assert_eq!(without_comment("let a = \"http://x\"; // why"), "let a = \"http://x\"; ");
+}
