@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{config, error::Error};
 
+pub mod fix;
 pub mod normalize;
 mod serve;
 
@@ -29,6 +30,8 @@ enum Command {
     Serve(serve::Serve),
     /// Show what the proxy makes of a model's text
     Normalize(normalize::Normalize),
+    /// Repair the arguments of a tool call
+    Fix(fix::Fix),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -48,6 +51,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(serve) => serve.run(&environment),
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {
