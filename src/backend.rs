@@ -12,16 +12,22 @@ use crate::{
     wire::Framing,
 };
 
+mod context;
 mod decode;
 mod errors;
 mod history;
 mod models;
+mod names;
+mod pace;
 mod replay;
 mod request;
 
+pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
-pub use models::{Capabilities, Model, describe, detect, models, profile};
+pub use models::{Capabilities, Model, describe, detect, loaded, models, profile};
+pub use names::spell;
+pub use pace::Pace;
 pub use replay::Replay;
 pub use request::request;
 
@@ -111,6 +117,8 @@ pub struct Round<'a> {
     pub mode: ToolMode,
     /// The model has no system role ([`Refusal::System`]): system text goes into the first user turn.
     pub fold_system: bool,
+    /// The model sees images; where nobody knows, it is given them.
+    pub vision: bool,
     /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.
     pub num_ctx: Option<u64>,
     /// The client's `Authorization` header.

@@ -113,6 +113,7 @@ impl<O: Sink> Rounds<O> {
                 tools: &plan.tools,
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
+                vision: plan.vision,
                 num_ctx: None,
                 authorization: plan.passed.authorization.as_ref(),
             })?;
