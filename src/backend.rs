@@ -1,11 +1,14 @@
 //! What differs between the servers that run models: how a request is written for each ([`request`]), how its answer is
 //! read ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), which models it has ([`models`]).
 
+use std::time::Duration;
+
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
     adapter::render::Prompt,
     config::{self, Secret},
+    error::Error,
     event::{Note, Tools},
     openai::ChatRequest,
     upstream::Outgoing,
@@ -98,6 +101,8 @@ pub struct Backend {
     pub api_key: Option<Secret>,
     /// Whether the client's `Authorization` goes upstream where no key is configured.
     pub forward_authorization: bool,
+    /// How many requests it takes.
+    pub pace: Option<Pace>,
     /// What a backend of kind [`Kind::Replay`] answers with.
     pub replay: Replay,
 }
@@ -136,6 +141,9 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
+/// A client may wait so long for the turn of its request.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 // === impl Dialect ===
 
 impl Dialect {
@@ -160,6 +168,7 @@ impl Backend {
             url: url.into(),
             api_key: None,
             forward_authorization: false,
+            pace: None,
             replay: Replay::default(),
         }
     }
@@ -167,6 +176,14 @@ impl Backend {
     /// A backend that answers with recordings.
     pub fn replay(name: impl Into<String>, replay: Replay) -> Backend {
         Backend { replay, ..Backend::open(name, Kind::Replay, "") }
+    }
+
+    /// Waits until this backend takes another request; 429 if that would be too long.
+    pub async fn turn(&self) -> Result<(), Error> {
+        match &self.pace {
+            Some(pace) => pace.turn().await,
+            None => Ok(()),
+        }
     }
 
     /// The `Authorization` for requests to this backend: its key, or the client's where that is configured.
@@ -200,11 +217,13 @@ impl From<&config::Backend> for Backend {
         let kind = match configured.kind {
             config::Kind::Ollama => Kind::Ollama,
             config::Kind::Openai => Kind::OpenAi,
+            config::Kind::Google => Kind::Google,
             config::Kind::Replay => Kind::Replay,
         };
         Backend {
             api_key: configured.key.clone(),
             forward_authorization: configured.forward_authorization,
+            pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests, PATIENCE)),
             replay: if kind == Kind::Replay { Replay::embedded() } else { Replay::default() },
             ..Backend::open(&configured.name, kind, &configured.url)
         }

@@ -38,6 +38,10 @@ pub struct Plan {
     pub learned: Learned,
     /// The model sees images, as far as anybody knows.
     pub vision: bool,
+    /// Tokens of context that the model has, at an Ollama: that it can have.
+    pub context: Option<u64>,
+    /// The largest context that an Ollama is asked for, in tokens.
+    pub context_cap: u64,
     /// How the client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer.
@@ -139,6 +143,8 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         argument_bytes: config.limits.argument_bytes,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
+        context: model.context,
+        context_cap: config.limits.context_tokens,
         tools: Arc::new(tools),
         backend,
         adapter,

@@ -3,10 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Round;
 use crate::{
     error::Error,
-    event::Note,
+    event::{Note, Tools},
     openai::{ChatRequest, Content},
 };
 
@@ -57,10 +56,9 @@ const IMAGE: u64 = 1024;
 // === impl Size ===
 
 impl Size {
-    /// The size of the request that a round makes.
-    pub fn of(round: &Round<'_>) -> Size {
-        let chat = round.chat;
-        let tools = round.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.len() + 60);
+    /// The size of a conversation with its tools.
+    pub fn of(chat: &ChatRequest, tools: &Tools) -> Size {
+        let tools = tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.len() + 60);
         let text = chat.messages.iter().map(|message| {
             let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len() + 30);
             text_bytes(&message.content) + calls.sum::<usize>() + 12
