@@ -339,8 +339,16 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     fn begin(&mut self, start: usize) {
-        let state =
-            State { at: start as u32, frame: NONE, step: NONE, cost: 0, want: Want::Value, comma: false, tagged: false, entered: false };
+        let state = State {
+            at: start as u32,
+            frame: NONE,
+            step: NONE,
+            cost: 0,
+            want: Want::Value,
+            comma: false,
+            tagged: false,
+            entered: false,
+        };
         self.push(state, None);
     }
 
@@ -476,7 +484,8 @@ impl<'s, 'g> Search<'s, 'g> {
 
     /// Appends a step to a reading.
     pub(super) fn note(&mut self, state: &mut State, kind: StepKind, start: usize, end: usize) {
-        let step = Step { previous: state.step, start: start as u32, end: end as u32, after: end as u32, frame: state.frame, kind };
+        let step =
+            Step { previous: state.step, start: start as u32, end: end as u32, after: end as u32, frame: state.frame, kind };
         state.step = self.steps.len() as u32;
         self.steps.push(step);
     }

@@ -359,7 +359,9 @@ impl Search<'_, '_> {
                 return match (clean, apart) {
                     (true, true) => follow(0, Pass::Free),
                     (false, true) => follow(if quoted { 2 } else { 4 }, Pass::Free),
-                    (_, false) => (clean && matches!(self.text.at(at), Some(b'{' | b'['))).then_some(Follow { cost: 1, pass: Pass::Free }),
+                    (_, false) => {
+                        (clean && matches!(self.text.at(at), Some(b'{' | b'['))).then_some(Follow { cost: 1, pass: Pass::Free })
+                    }
                 };
             }
             return (apart && self.text.word(at) > at).then_some(Follow { cost: 4, pass: Pass::Free });

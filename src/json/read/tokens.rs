@@ -237,7 +237,10 @@ impl Search<'_, '_> {
                     i = next;
                     continue;
                 }
-                b'/' if matches!(self.text.at(i + 1), Some(b'/' | b'*')) && i > at && self.text.bytes[i - 1].is_ascii_whitespace() => {
+                b'/' if matches!(self.text.at(i + 1), Some(b'/' | b'*'))
+                    && i > at
+                    && self.text.bytes[i - 1].is_ascii_whitespace() =>
+                {
                     break;
                 }
                 b'<' if self.closing_tag(i) => break,
@@ -490,9 +493,10 @@ impl Search<'_, '_> {
         let frame = *self.frames.get(state.frame as usize)?;
         let Some(byte) = self.text.at(at) else {
             let ending = match self.steps.get(state.step as usize).map(|step| (step.kind, step.end as usize)) {
-                Some((StepKind::Number | StepKind::True | StepKind::False | StepKind::Null | StepKind::Text(Quote::Bare), end)) if end == at => {
-                    Ending::InWord
-                }
+                Some((
+                    StepKind::Number | StepKind::True | StepKind::False | StepKind::Null | StepKind::Text(Quote::Bare),
+                    end,
+                )) if end == at => Ending::InWord,
                 Some((StepKind::Repair("S9" | "S11" | "S16", ..), end)) if end == at => Ending::InWord,
                 _ => Ending::Open,
             };
