@@ -35,6 +35,7 @@ const SIDEWAYS: &[(&str, &str)] = &[("fixture", "openai"), ("backend", "upstream
 const LOCKS: &[&str] = &[
     "src/fix/schema.rs",     // compiled schemas
     "src/store/memory.rs",   // the store of a single process
+    "src/backend/pace.rs",   // when requests were sent, for a minute
     "src/server/catalog.rs", // the models of each backend, for seconds
 ];
 
