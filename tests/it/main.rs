@@ -5,3 +5,4 @@ mod fixtures;
 
 mod floors;
 mod proxy;
+mod void;
