@@ -2,6 +2,7 @@
 
 mod fake;
 mod fixtures;
+mod properties;
 
 mod floors;
 mod proxy;

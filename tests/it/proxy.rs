@@ -10,6 +10,7 @@ use toolglot::{
 
 use crate::fake::{Fake, Script, Seen, Step};
 
+mod chat;
 mod requests;
 
 /// A proxy on a free port.
