@@ -134,7 +134,8 @@ impl Writer {
                 self.counts.refused += 1;
                 out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
                 let gap = if self.said { "\n\n" } else { "" };
-                let notice = self.text.push(&format!("{gap}[toolglot] call of {} was not run: {why}\n", call.name));
+                let notice = format!("{gap}[toolglot] call of {} was not run: {why}\n", call.name);
+                let notice = self.text.push(&notice);
                 self.say(&notice, out);
             }
         }
