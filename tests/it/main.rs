@@ -6,3 +6,4 @@ mod properties;
 
 mod floors;
 mod proxy;
+mod void;
