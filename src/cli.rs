@@ -27,6 +27,8 @@ struct Cli {
 enum Command {
     /// Run the proxy (the usual command)
     Serve(serve::Serve),
+    /// Run the proxy and write every chat into a fixture file (without headers and keys)
+    Record(serve::Record),
     /// Show what the proxy makes of a model's text
     Normalize(normalize::Normalize),
 }
@@ -37,7 +39,8 @@ struct Output {
     closed: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
 Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (where to look for Ollama).";
 
 /// Runs the command that the process was started with.
@@ -46,6 +49,7 @@ pub fn main() -> ExitCode {
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
     let result = match Cli::parse().command {
         Command::Serve(serve) => serve.run(&environment),
+        Command::Record(record) => record.run(&environment),
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));

@@ -56,6 +56,8 @@ struct Behind<'a, O> {
 
 /// A frame may hold the largest arguments and what is around them.
 const FRAME_SLACK: usize = 1024 * 1024;
+/// As much prose is shown to a model that is asked again, give or take a piece.
+const SAID_BYTES: usize = 64 * 1024;
 /// As much of an error's body is read.
 const ERROR_BYTES: usize = 64 * 1024;
 /// What was learned of a model holds so long: servers are updated.
@@ -270,7 +272,9 @@ impl<O: Sink> Sink for Behind<'_, O> {
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
-        if let Event::Text(text) = event {
+        if let Event::Text(text) = event
+            && self.said.len() < SAID_BYTES
+        {
             self.said.push_str(text);
         }
         *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });

@@ -1,5 +1,6 @@
 //! The tests that see the product from outside: one binary, so that it is linked once.
 
+mod cli;
 mod fake;
 mod fixtures;
 
