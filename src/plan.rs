@@ -130,6 +130,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
+            ..Head::default()
         },
         scanner: scanner::Options { held_bytes: config.limits.held_bytes, ..scanner::Options::default() },
         argument_bytes: config.limits.argument_bytes,

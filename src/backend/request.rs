@@ -97,7 +97,7 @@ fn parameters_of(tool: &Tool) -> Value {
 }
 
 /// The wire name of the tool that must be called.
-fn named<'t>(tools: &'t Tools) -> Option<&'t str> {
+fn named(tools: &Tools) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
         _ => None,

@@ -9,7 +9,10 @@ use crate::{
 };
 
 pub(super) mod native;
+pub mod shell;
 mod void_xml;
+
+use shell::{Form, Shell, Spooled, Via};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -38,6 +41,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Shape {
     kind: Kind,
+    shell: Option<shell::Stage>,
     tools: Arc<Tools>,
     writer: Writer,
 }
@@ -57,15 +61,30 @@ impl Shape {
             Kind::Native => Writer::Native(native::Writer::new(one_call)),
             Kind::VoidXml => Writer::VoidXml(Box::new(void_xml::Writer::new(Arc::clone(&tools)))),
         };
-        Shape { kind, tools, writer }
+        Shape { kind, shell: None, tools, writer }
+    }
+
+    /// The same stage for a client whose shell shall run the calls of our own tools.
+    pub fn in_shell(mut self, mut shell: Shell) -> Shape {
+        if self.kind == Kind::VoidXml && shell.via == Via::Block {
+            shell.form = Form::Id; // mentions of tools in a block's arguments would be defused
+        }
+        self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.tools)));
+        self
     }
 
     /// Takes an event, gives what the client shall see.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        match &mut self.writer {
-            Writer::Native(writer) => writer.event(event, out),
-            Writer::VoidXml(writer) => writer.event(event, out),
+        let writer = &mut self.writer;
+        match &mut self.shell {
+            Some(shell) => shell.event(event, &mut |event: Event<'_>| writer.event(event, out)),
+            None => writer.event(event, out),
         }
+    }
+
+    /// The calls that wait for `toolglot call` since the last time; to be stored before the bytes leave.
+    pub fn take_spooled(&mut self) -> Vec<Spooled> {
+        self.shell.as_mut().map(shell::Stage::take_spooled).unwrap_or_default()
     }
 
     /// Whether this client's form can carry the call; `Err` says why not. For the stage that may ask the model again:
@@ -82,6 +101,17 @@ impl Shape {
         match &self.writer {
             Writer::Native(writer) => writer.counts(),
             Writer::VoidXml(writer) => writer.counts(),
+        }
+    }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match self {
+            Writer::Native(writer) => writer.event(event, out),
+            Writer::VoidXml(writer) => writer.event(event, out),
         }
     }
 }

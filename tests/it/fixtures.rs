@@ -82,7 +82,13 @@ fn check(path: &Path, library: &Library, update: bool) -> Result<(), String> {
     for (number, round) in fixture.rounds.iter().enumerate() {
         let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
         let case = Case { adapter: Arc::clone(&adapter), incoming, schemas: Arc::default() };
-        let deltas = decode(round, std::iter::once(round.bytes().as_slice()))?;
+        let deltas = match decode(round, std::iter::once(round.bytes().as_slice())) {
+            Ok(deltas) => deltas,
+            Err(message) => {
+                events.push_str(&format!("fault {message}\n"));
+                continue;
+            }
+        };
         let whole = case.run(&deltas);
         cuts_of_the_wire(round, &case, &whole)?;
         cuts_of_the_text(&deltas, &case, &whole)?;
@@ -186,6 +192,7 @@ fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<St
         include_usage: false,
         reasoning_field: Some("reasoning_content"),
         shows_reasoning: true,
+        ..Head::default()
     };
     let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
     let deltas = decode(round, std::iter::once(round.bytes().as_slice()))?;
