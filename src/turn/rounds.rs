@@ -14,7 +14,7 @@ use crate::{
     backend::{self, Decoder, Dialect, Refusal},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Sink},
+    event::{Delta, Event, FinishReason, Sink, Usage},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -34,6 +34,10 @@ pub(super) struct Rounds<O> {
     spoken: bool,
     /// The prose of the current answer.
     said: String,
+    /// The prose of the answer before did not end its line.
+    gap: bool,
+    /// What the answers before have cost.
+    spent: Usage,
 }
 
 /// The answer that is being read.
@@ -52,6 +56,8 @@ struct Behind<'a, O> {
     out: &'a mut O,
     spoken: &'a mut bool,
     said: &'a mut String,
+    gap: &'a mut bool,
+    spent: Usage,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -68,7 +74,19 @@ const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
         let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
-        Rounds { plan, shared, tap, shape, out, reading: None, asked_again: 0, spoken: false, said: String::new() }
+        Rounds {
+            plan,
+            shared,
+            tap,
+            shape,
+            out,
+            reading: None,
+            asked_again: 0,
+            spoken: false,
+            said: String::new(),
+            gap: false,
+            spent: Usage::default(),
+        }
     }
 
     /// Waits for the backend once and passes on what came; `false` at the end of the turn.
@@ -186,6 +204,10 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
         self.asked_again += 1;
+        self.gap = !self.said.is_empty() && !self.said.ends_with('\n');
+        let usage = outcome.usage.unwrap_or_default();
+        self.spent.prompt_tokens += usage.prompt_tokens;
+        self.spent.completion_tokens += usage.completion_tokens;
         let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
         self.plan.chat.messages.extend(messages);
         true
@@ -226,8 +248,8 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { tap, shape, out, spoken, said, .. } = self;
-        Behind { tap, shape, out, spoken, said }
+        let Rounds { tap, shape, out, spoken, said, gap, spent, .. } = self;
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent }
     }
 }
 
@@ -272,12 +294,29 @@ impl<O: Sink> Sink for Behind<'_, O> {
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
-        if let Event::Text(text) = event
-            && self.said.len() < SAID_BYTES
-        {
-            self.said.push_str(text);
+        match event {
+            Event::Text(text) => {
+                if std::mem::take(self.gap) {
+                    self.shape.event(Event::Text("\n"), self.out);
+                }
+                if self.said.len() < SAID_BYTES {
+                    self.said.push_str(text);
+                }
+                *self.spoken = true;
+                self.shape.event(event, self.out);
+            }
+            Event::Finish { reason, usage } => {
+                *self.spoken = true;
+                let usage = usage.map(|usage| Usage {
+                    prompt_tokens: usage.prompt_tokens + self.spent.prompt_tokens,
+                    completion_tokens: usage.completion_tokens + self.spent.completion_tokens,
+                });
+                self.shape.event(Event::Finish { reason, usage }, self.out);
+            }
+            _ => {
+                *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
+                self.shape.event(event, self.out);
+            }
         }
-        *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
-        self.shape.event(event, self.out);
     }
 }

@@ -6,3 +6,5 @@ mod fixtures;
 
 mod floors;
 mod proxy;
+#[path = "../support/void.rs"]
+mod void;

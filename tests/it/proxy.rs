@@ -12,6 +12,7 @@ use crate::fake::{Fake, Script, Seen, Step};
 
 mod chat;
 mod requests;
+mod void;
 
 /// A proxy on a free port.
 pub(crate) struct Proxy {

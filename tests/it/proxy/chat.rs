@@ -138,6 +138,17 @@ async fn a_model_without_tools_is_asked_in_its_prompt_and_that_is_remembered() {
 }
 
 #[tokio::test]
+async fn a_refusal_inside_the_stream_is_one_too() {
+    let (proxy, fake) = with_ollama(|_, seen| match seen.body.contains("\"tools\"") {
+        true => Script::lines(vec![Step::Send("{\"error\":\"error parsing tool call: raw='{'\"}\n".into())]),
+        false => Script::lines(vec![text("fine"), done("stop")]),
+    })
+    .await;
+    let saw = stream(&proxy).await;
+    assert_eq!((saw.text.as_str(), saw.error, fake.seen("/api/chat").len()), ("fine", None, 2), "{}", saw.raw);
+}
+
+#[tokio::test]
 async fn a_backend_that_tells_its_capabilities_is_not_asked_in_vain() {
     let fake = Fake::start(|seen| match seen.line.as_str() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
@@ -247,7 +258,7 @@ async fn a_refused_call_is_answered_to_the_model_and_the_client_sees_the_second_
     let saw = stream(&proxy).await;
     assert_eq!(saw.calls.len(), 1, "{}", saw.raw);
     assert_eq!(serde_json::from_str::<Value>(&saw.calls[0].1).unwrap(), json!({"uri": "a", "lines": 3}));
-    assert_eq!(saw.finish, ["tool_calls"]);
+    assert_eq!((saw.text.as_str(), saw.finish.as_slice()), ("Reading.\nReading.", ["tool_calls".to_owned()].as_slice()));
     let second = &fake.seen("/api/chat")[1].body;
     assert!(second.contains("was not run") && second.contains("required"), "{second}");
     assert!(second.contains("\"lines\":3"), "the model sees what it wrote: {second}");
