@@ -115,6 +115,11 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
+    /// All markers, each once.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.by_first.iter().flatten().cloned().collect()
+    }
+
     /// The first marker at or behind `from`.
     pub(super) fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
         let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;

@@ -3,6 +3,7 @@
 mod cli;
 mod fake;
 mod fixtures;
+mod properties;
 
 mod floors;
 mod proxy;
