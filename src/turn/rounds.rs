@@ -15,6 +15,7 @@ use crate::{
     client::shape::Shape,
     error::Error,
     event::{Delta, Event, FinishReason, Sink, Usage},
+    fix::{Checked, Verdict},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -196,6 +197,9 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
+        for checked in &outcome.checked {
+            report(checked);
+        }
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
                 tap.end();
@@ -250,6 +254,20 @@ impl<O: Sink> Rounds<O> {
     fn behind(&mut self) -> Behind<'_, O> {
         let Rounds { tap, shape, out, spoken, said, gap, spent, .. } = self;
         Behind { tap, shape, out, spoken, said, gap, spent: *spent }
+    }
+}
+
+/// What was changed in a call, for whoever reads the log: rules and places, never values.
+fn report(checked: &Checked) {
+    let Checked { name, written, report } = checked;
+    let rules: Vec<&str> = report.fixes.iter().map(|fix| fix.rule).collect();
+    let rules = rules.join(" ");
+    match report.verdict {
+        Verdict::Clean if written.is_none() => tracing::debug!(tool = name, "call"),
+        Verdict::Refused => {} // the gate says what becomes of it
+        verdict => {
+            tracing::info!(tool = name, written, verdict = verdict.as_str(), rules, dropped = ?report.dropped, "call repaired")
+        }
     }
 }
 

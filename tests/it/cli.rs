@@ -118,6 +118,10 @@ async fn the_line_that_the_demonstration_prints_shows_a_call() {
         running.said()
     );
     let said = running.said();
+    if let Some(second) = said.split_whitespace().find(|word| word.starts_with("http://[::1]:")) {
+        let list = client().get(format!("{second}/v1/models")).send().await.unwrap();
+        assert_eq!(list.status(), 200, "both families are served");
+    }
     let line = said.lines().find(|line| line.starts_with("curl ")).unwrap();
     let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap();
     let body = line.split_once("-d '").unwrap().1.trim_end_matches('\'').replace(r"'\''", "'");
