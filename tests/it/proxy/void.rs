@@ -14,6 +14,9 @@ enum Setup {
     Native,
 }
 
+/// Name and values in their order.
+type Call<'a> = (&'a str, Vec<(&'a str, &'a str)>);
+
 fn request(setup: Setup, turn: usize) -> Value {
     let values = [("uri".to_owned(), "/work/a.rs".to_owned())];
     let mut messages = Vec::new();
@@ -72,7 +75,7 @@ async fn model_that_writes(text: &'static str, reason: &'static str) -> (Proxy, 
 #[tokio::test]
 async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
     let edit = "<<<<<<< ORIGINAL\nfn main() {}\n=======\nfn main() { run(); }\n>>>>>>> UPDATED";
-    let cases: [(&str, &str, Option<(&str, Vec<(&str, &str)>)>, &str); 5] = [
+    let cases: [(&str, &str, Option<Call<'_>>, &str); 5] = [
         (
             "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"/work/a.rs\"}}\n```",
             "stop",
