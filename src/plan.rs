@@ -132,7 +132,11 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             shows_reasoning: profile.shows_reasoning,
             ..Head::default()
         },
-        scanner: scanner::Options { held_bytes: config.limits.held_bytes, ..scanner::Options::default() },
+        scanner: scanner::Options {
+            held_bytes: config.limits.held_bytes,
+            unmarked: !wants_json(&chat),
+            ..scanner::Options::default()
+        },
         argument_bytes: config.limits.argument_bytes,
         retry: config.retry,
         tools: Arc::new(tools),
@@ -201,6 +205,12 @@ mod tool_mode {
             _ => ToolMode::Native,
         })
     }
+}
+
+/// Whether the client asked for JSON as the answer itself (`response_format` other than text): then JSON is no call.
+fn wants_json(chat: &ChatRequest) -> bool {
+    let kind = chat.rest.get("response_format").and_then(|format| format.get("type")).and_then(serde_json::Value::as_str);
+    kind.is_some_and(|kind| kind != "text")
 }
 
 fn now() -> u64 {

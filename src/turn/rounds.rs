@@ -170,7 +170,7 @@ impl<O: Sink> Rounds<O> {
                 tools: Arc::clone(&plan.tools),
                 schemas: Arc::clone(&self.shared.schemas),
                 scanner: plan.scanner.clone(),
-                policy: Policy { may_reask: self.asked_again < plan.retry, ..Policy::default() },
+                policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
             }),
             batch: BytesMut::new(),
         }

@@ -115,7 +115,8 @@ impl Scanner {
         self.begin(at, (length, false), entries, Some((tick, length, content)))
     }
 
-    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+        entries.retain(|entry| entry.marked || self.options.unmarked);
         let begun = !entries.is_empty();
         self.candidate = begun.then(|| Candidate { at, marker, entries: entries.into(), reader: None, fresh: self.fresh, fence });
         begun
