@@ -218,5 +218,14 @@ pub struct Nested {
     pub name: [Vec<String>; 2],
 }
 
+// === impl Adapter ===
+
+impl Adapter {
+    /// Every text that may mean something to this adapter: what prose must not be mistaken for.
+    pub fn markers(&self) -> Vec<String> {
+        self.triggers.texts()
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -73,6 +73,7 @@ impl Frames {
 
     /// The next complete frame, `None` if more bytes are needed. An error means that the limit was exceeded; the stream
     /// cannot be read any further.
+    #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]
     pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if let State::Start(framing) = self.state {
             match self.begin(framing) {
@@ -204,14 +205,11 @@ impl Data {
     }
 }
 
-/// Writes JSON as one server-sent event.
-pub fn write_sse(out: &mut BytesMut, json: &[u8]) {
-    for line in json.split(|byte| *byte == b'\n') {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line);
-        out.extend_from_slice(b"\n");
-    }
-    out.extend_from_slice(b"\n");
+/// Writes one server-sent event; `data` appends its data, which must be one line (JSON without line breaks is).
+pub fn write_sse(out: &mut BytesMut, data: impl FnOnce(&mut BytesMut)) {
+    out.extend_from_slice(b"data: ");
+    data(out);
+    out.extend_from_slice(b"\n\n");
 }
 
 /// Writes a comment, which every reader of server-sent events skips; line endings in `text` become spaces.

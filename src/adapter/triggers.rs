@@ -115,6 +115,11 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
+    /// All markers, each once.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.by_first.iter().flatten().cloned().collect()
+    }
+
     /// The first marker at or behind `from`.
     pub(super) fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
         let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
@@ -136,7 +141,9 @@ impl Triggers {
         (start..text.len())
             .find(|&at| {
                 let first = text.as_bytes().get(at).copied().unwrap_or_default();
-                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty) && text.is_char_boundary(at) && self.may_become(&text[at..])
+                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
+                    && text.is_char_boundary(at)
+                    && self.may_become(&text[at..])
             })
             .unwrap_or(text.len())
     }

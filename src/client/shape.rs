@@ -3,9 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::event::{Event, Sink, Tools};
+use crate::{
+    event::{Event, Sink, Tools, Why},
+    openai::ChatRequest,
+};
 
-pub mod native;
+pub(super) mod native;
+pub mod shell;
+mod void_xml;
+
+use shell::{Form, Shell, Spooled, Via};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -13,6 +20,8 @@ pub enum Kind {
     /// OpenAI's `tool_calls`.
     #[default]
     Native,
+    /// Void's calls in the text.
+    VoidXml,
 }
 
 /// What a shape had to change or to leave out; for traces and metrics.
@@ -20,32 +29,99 @@ pub enum Kind {
 pub struct Counts {
     /// Calls that were not delivered because the client takes one per answer.
     pub dropped: u32,
+    /// Calls that the client's form cannot carry.
+    pub refused: u32,
+    /// Mentions of a tool's tag in text that the client would have executed.
+    pub defused: u32,
+    /// Pieces of text after a call that the client would have read as part of it.
+    pub withheld: u32,
 }
 
 /// The stage between the rules of an answer and the front.
 #[derive(Debug)]
 pub struct Shape {
-    writer: native::Writer,
+    kind: Kind,
+    shell: Option<shell::Stage>,
+    tools: Arc<Tools>,
+    writer: Writer,
+}
+
+#[derive(Debug)]
+enum Writer {
+    Native(native::Writer),
+    VoidXml(Box<void_xml::Writer>),
 }
 
 // === impl Shape ===
 
 impl Shape {
-    /// The stage for one answer.
+    /// The stage for one answer to a client that offered these tools.
     pub fn new(kind: Kind, tools: Arc<Tools>, one_call: bool) -> Shape {
-        let _ = tools;
-        match kind {
-            Kind::Native => Shape { writer: native::Writer::new(one_call) },
+        let writer = match kind {
+            Kind::Native => Writer::Native(native::Writer::new(one_call)),
+            Kind::VoidXml => Writer::VoidXml(Box::new(void_xml::Writer::new(Arc::clone(&tools)))),
+        };
+        Shape { kind, shell: None, tools, writer }
+    }
+
+    /// The same stage for a client whose shell shall run the calls of our own tools.
+    pub fn in_shell(mut self, mut shell: Shell) -> Shape {
+        if self.kind == Kind::VoidXml && shell.via == Via::Block {
+            shell.form = Form::Id; // mentions of tools in a block's arguments would be defused
         }
+        self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.tools)));
+        self
     }
 
     /// Takes an event, gives what the client shall see.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        self.writer.event(event, out)
+        let writer = &mut self.writer;
+        match &mut self.shell {
+            Some(shell) => shell.event(event, &mut |event: Event<'_>| writer.event(event, out)),
+            None => writer.event(event, out),
+        }
+    }
+
+    /// The calls that wait for `toolglot call` since the last time; to be stored before the bytes leave.
+    pub fn take_spooled(&mut self) -> Vec<Spooled> {
+        self.shell.as_mut().map(shell::Stage::take_spooled).unwrap_or_default()
+    }
+
+    /// Whether this client's form can carry the call; `Err` says why not. For the stage that may ask the model again:
+    /// [`Shape::event`] refuses such a call with a notice.
+    pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
+        match self.kind {
+            Kind::Native => Ok(()),
+            Kind::VoidXml => void_xml::expressible(&self.tools, name, arguments),
+        }
     }
 
     /// What was changed or left out so far.
     pub fn counts(&self) -> Counts {
-        self.writer.counts()
+        match &self.writer {
+            Writer::Native(writer) => writer.counts(),
+            Writer::VoidXml(writer) => writer.counts(),
+        }
     }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match self {
+            Writer::Native(writer) => writer.event(event, out),
+            Writer::VoidXml(writer) => writer.event(event, out),
+        }
+    }
+}
+
+/// Reads tools and history of a request that is in one of the forms other than OpenAI's own.
+pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools)> {
+    void_xml::read(request).map(|tools| (Kind::VoidXml, tools))
+}
+
+/// Completes the untyped tools of a client that is known; says whether it was recognised by them.
+pub(super) fn complete_native(tools: &mut Tools) -> bool {
+    void_xml::complete_native(tools)
 }

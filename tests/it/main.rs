@@ -1,3 +1,8 @@
 //! The tests that see the product from outside: one binary, so that it is linked once.
 
+mod fake;
+mod fixtures;
+mod properties;
+
 mod floors;
+mod proxy;

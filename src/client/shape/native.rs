@@ -11,7 +11,7 @@ use crate::{
 
 /// Passes everything through; with `one_call`, calls after the first are dropped and counted.
 #[derive(Debug)]
-pub struct Writer {
+pub(in crate::client) struct Writer {
     one_call: bool,
     counts: Counts,
 }
@@ -37,14 +37,14 @@ impl Writer {
 }
 
 /// Whether the client asked for one call per answer (`parallel_tool_calls: false`).
-pub fn one_call_asked(request: &ChatRequest) -> bool {
+pub(in crate::client) fn one_call_asked(request: &ChatRequest) -> bool {
     request.rest.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
 }
 
-/// Takes `tools` and `tool_choice` out of the request and makes the table of them.
-pub fn read_tools(request: &mut ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
+/// Makes the table of the request's `tools`.
+pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
     let mut tools = Tools::default();
-    for (at, value) in std::mem::take(&mut request.tools).into_iter().enumerate() {
+    for (at, value) in request.tools.iter().enumerate() {
         let Some(function) = value.get("function") else {
             let kind = value.get("type").and_then(Value::as_str).unwrap_or("no type");
             warnings.push(warning(
@@ -66,20 +66,23 @@ pub fn read_tools(request: &mut ChatRequest, warnings: &mut Vec<Note>) -> Result
             warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
         }
     }
-    let choice = request.tool_choice.take();
-    tools.choice = read_choice(choice, &tools, warnings)?;
     Ok(tools)
 }
 
-fn read_choice(choice: Option<Value>, tools: &Tools, warnings: &mut Vec<Note>) -> Result<ToolChoice, Error> {
-    let Some(choice) = choice else { return Ok(ToolChoice::Auto) };
+/// What the request says about using these tools.
+pub(in crate::client) fn read_choice(
+    request: &ChatRequest,
+    tools: &Tools,
+    warnings: &mut Vec<Note>,
+) -> Result<ToolChoice, Error> {
+    let Some(choice) = &request.tool_choice else { return Ok(ToolChoice::Auto) };
     match choice.as_str() {
         Some("auto") => return Ok(ToolChoice::Auto),
         Some("none") => return Ok(ToolChoice::None),
         Some("required" | "any") => return Ok(ToolChoice::Required),
         _ => {}
     }
-    let named = choice.get("function").unwrap_or(&choice).get("name").and_then(Value::as_str);
+    let named = choice.get("function").unwrap_or(choice).get("name").and_then(Value::as_str);
     match named {
         Some(name) if tools.get(name).is_some() => Ok(ToolChoice::Named(name.to_owned())),
         Some(name) => Err(Error::client(format!("`tool_choice` names `{name}`, which is not among `tools`"))),
