@@ -71,6 +71,9 @@ pub struct Reasoning {
     /// What a call in there means.
     #[serde(default)]
     pub tool_call_inside: Inside,
+    /// The markers are special tokens and count anywhere; otherwise they count only where a line begins or ends.
+    #[serde(default)]
+    pub anywhere: bool,
 }
 
 /// What a call inside reasoning means.

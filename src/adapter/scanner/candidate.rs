@@ -284,6 +284,7 @@ impl Scanner {
                 Some(true)
             }
             Start::Maybe => Some(false),
+            Start::No if at == self.buf.len() && !end => Some(false),
             Start::No => {
                 let glue = self.buf[at..].len()
                     - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();

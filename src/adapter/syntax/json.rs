@@ -2,7 +2,7 @@
 //! is found by the value, never by searching the closing marker: a marker inside of a string is content.
 
 use super::{
-    Context, Parsed, Start, Step, blank,
+    Context, Parsed, Start, Step, blank, find_any, floor,
     members::{elements, members, unquote},
     starts_with_any,
 };
@@ -298,16 +298,4 @@ fn flattened(members: &[(String, &str)], keys: &JsonKeys) -> String {
 /// Whether it is strict JSON.
 fn sound(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-/// The first of the markers behind `from`: where it begins and ends.
-fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
-    markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
