@@ -7,9 +7,9 @@ pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod backend;
 #[cfg(feature = "daemon")]
-pub mod client;
-#[cfg(feature = "daemon")]
 pub mod cli;
+#[cfg(feature = "daemon")]
+pub mod client;
 pub mod config;
 pub mod error;
 pub mod event;
@@ -17,6 +17,10 @@ pub mod fix;
 pub mod fixture;
 pub mod json;
 pub mod openai;
+#[cfg(feature = "daemon")]
+pub mod plan;
+#[cfg(feature = "daemon")]
+pub mod server;
 pub mod store;
 #[cfg(feature = "daemon")]
 pub mod turn;
