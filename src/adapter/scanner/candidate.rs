@@ -22,7 +22,8 @@ const FENCE: &str = "```";
 pub(super) struct Candidate {
     /// Where it begins.
     at: usize,
-    /// Length of its marker, and whether that is a control token, for the case that it is no call.
+    /// Length of its marker (0: a marker may still be found here), and whether that is a control token, for the case that it
+    /// is no call.
     marker: (usize, bool),
     /// The forms that are still to be tried, with where their bodies begin.
     entries: VecDeque<Entry>,
@@ -61,7 +62,8 @@ impl Scanner {
         let mut entries = Vec::new();
         for &form in &found.mark.calls {
             let call = self.adapter.calls.get(form)?;
-            let unmarked_here = self.fresh || !call.start_only;
+            // In reasoning only what cannot be chatter counts.
+            let unmarked_here = self.region != Region::Reasoning && (self.fresh || !call.start_only);
             match entry(text, call, end) {
                 Entered::At(body, marked) if marked || unmarked_here => {
                     entries.push(Entry { form, body: found.at + body, marked })
@@ -74,7 +76,7 @@ impl Scanner {
     }
 
     /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
-    pub(super) fn begin_bare(&mut self, at: usize) -> bool {
+    pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.fresh;
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
@@ -92,7 +94,7 @@ impl Scanner {
                 entries.push(Entry { form, body: at, marked: false });
             }
         }
-        self.begin(at, (1, false), entries, None)
+        self.begin(at, (bracket_length, false), entries, None)
     }
 
     /// Tries an element that is named after a tool.
@@ -265,6 +267,7 @@ impl Scanner {
                 self.advance(content, out);
                 self.region = Region::Fence(tick, length);
             }
+            None if candidate.marker.0 == 0 => {}
             None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1, out),
         }
     }

@@ -42,6 +42,16 @@ impl Scanner {
                 return Some(true);
             }
         }
+        if found.mark.answer_open && !self.said && !self.wrapped {
+            self.remove(at, behind, out);
+            (self.wrapped, self.swallow_blank) = (true, true);
+            return Some(true);
+        }
+        if found.mark.answer_close && self.wrapped {
+            self.wrapped = false;
+            self.remove(at, behind, out);
+            return Some(true);
+        }
         None
     }
 
@@ -66,6 +76,7 @@ impl Scanner {
             (self.from, self.pos) = (behind, behind);
             (self.region, self.swallow_blank, self.draft, self.believed) = (Region::Text, true, None, None);
             (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
+            self.wrapped |= found.mark.answer_open;
             return true;
         }
         if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {
