@@ -200,10 +200,12 @@ impl Scanner {
                 return true;
             }
         }
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
-            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
-            self.advance(held, out);
-            return false;
+        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+            Ok(found) => found,
+            Err(held) => {
+                self.advance(held, out);
+                return false;
+            }
         };
         let (at, mark) = (found.at, found.mark);
         self.advance(at, out);

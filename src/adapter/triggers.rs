@@ -128,8 +128,14 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
-    /// The first marker at or behind `from`.
-    pub(super) fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
+    /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.
+    /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
+    pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
+        let held = if over { text.len() } else { self.held_from(text, from) };
+        self.find(text, from).filter(|found| found.at <= held).ok_or(held)
+    }
+
+    fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
         let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
         let mark = self.marks.get(found.pattern().as_usize())?;
         Some(Found { at: found.start(), len: found.len(), mark })
@@ -144,7 +150,7 @@ impl Triggers {
     }
 
     /// Where the tail begins that may still become a marker; the length of the text if there is none.
-    pub(super) fn held_from(&self, text: &str, from: usize) -> usize {
+    fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
         (start..text.len())
             .find(|&at| {

@@ -58,11 +58,13 @@ impl Scanner {
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = std::sync::Arc::clone(&self.adapter);
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
-            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
-            self.pos = held;
-            self.emit(self.buf[..held].trim_end().len().max(self.from), out);
-            return false;
+        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+            Ok(found) => found,
+            Err(held) => {
+                self.pos = held;
+                self.emit(self.buf[..held].trim_end().len().max(self.from), out);
+                return false;
+            }
         };
         let (at, behind) = (found.at, found.at + found.len);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
