@@ -177,6 +177,8 @@ pub struct Named {
     pub skip: Vec<String>,
     /// A call may consist of its name alone.
     pub bare_name: bool,
+    /// Where only a number stands in the place of the name, the arguments tell it: the one offered tool that they fit.
+    pub name_from_arguments: bool,
 }
 
 /// The locators of [`Syntax::Tagged`].

@@ -57,6 +57,7 @@ struct FileCall {
     name_is_key: Option<bool>,
     name_is_id: Option<bool>,
     bare_name: Option<bool>,
+    name_from_arguments: Option<bool>,
     prefix: Option<Strings>,
     skip: Option<Strings>,
     id: Option<[String; 2]>,
@@ -174,6 +175,7 @@ impl FileCall {
                     id_first: self.id_first.take().unwrap_or_default(),
                     skip: list(self.skip.take()),
                     bare_name: self.bare_name.take().unwrap_or_default(),
+                    name_from_arguments: self.name_from_arguments.take().unwrap_or_default(),
                 })
             }
             "tagged" => Syntax::Tagged(Tagged {
@@ -216,6 +218,7 @@ impl FileCall {
             ("name_is_key", self.name_is_key.is_some()),
             ("name_is_id", self.name_is_id.is_some()),
             ("bare_name", self.bare_name.is_some()),
+            ("name_from_arguments", self.name_from_arguments.is_some()),
             ("prefix", self.prefix.is_some()),
             ("skip", self.skip.is_some()),
             ("id", self.id.is_some()),

@@ -2,11 +2,16 @@
 //! before or behind the name, or in its place.
 
 use super::{
-    Context, Parsed, Start, Step, Word, blank, starts_with_any,
+    Context, Parsed, Start, Step, Word, blank,
+    members::members,
+    starts_with_any, typing,
     value::{Behind, Got, TornReader, ValueReader, behind, sound},
     word,
 };
-use crate::adapter::Named;
+use crate::{
+    adapter::Named,
+    event::{Tool, Tools},
+};
 
 /// A longer id is none.
 const ID_BYTES: usize = 256;
@@ -86,7 +91,7 @@ impl NamedReader {
                 }
                 Body::Value(value) => match value.read(text, context.close, context.end) {
                     Got::More => return unfinished(),
-                    Got::Closed(begin, end) => return Step::Done { calls: vec![parsed(begin)], end },
+                    Got::Closed(begin, end) => return done(parsed(begin), end, named, context),
                     Got::Balanced(end) => self.body = Body::Ended(end),
                 },
                 Body::Quoted { quote, seen } => {
@@ -102,8 +107,8 @@ impl NamedReader {
                 }
                 Body::Torn(torn) => {
                     return match torn.read(text, context.close) {
-                        Some((begin, end)) => Step::Done { calls: vec![parsed(begin)], end },
-                        None if context.end => Step::Done { calls: vec![parsed(torn.end)], end: torn.end },
+                        Some((begin, end)) => done(parsed(begin), end, named, context),
+                        None if context.end => done(parsed(torn.end), torn.end, named, context),
                         None => Step::More,
                     };
                 }
@@ -116,11 +121,11 @@ impl NamedReader {
                     };
                     match behind(text, *end + fence, context.close, context.end) {
                         Behind::More => return Step::More,
-                        Behind::Marker(at) => return Step::Done { calls: vec![parsed(*end)], end: at },
+                        Behind::Marker(at) => return done(parsed(*end), at, named, context),
                         Behind::Nothing if !context.close.is_empty() && *end > from && !sound(text[from..*end].trim()) => {
                             self.body = Body::Torn(TornReader::behind(*end));
                         }
-                        Behind::Nothing => return Step::Done { calls: vec![parsed(*end)], end: *end + fence },
+                        Behind::Nothing => return done(parsed(*end), *end + fence, named, context),
                     }
                 }
             }
@@ -131,6 +136,28 @@ impl NamedReader {
     pub(crate) fn name(&self) -> Option<String> {
         self.head.as_ref().map(|head| head.name.clone())
     }
+}
+
+/// A call was read, up to `end`.
+fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
+    if !(named.name_from_arguments && call.name.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Step::Done { calls: vec![call], end };
+    }
+    match fitting(&call.arguments, context.tools) {
+        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), ..call }], end },
+        None => Step::Reject,
+    }
+}
+
+/// The one offered tool that has all of these parameters and needs no other.
+fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
+    let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
+    let mut fitting = tools.iter().filter(|tool| {
+        let known = typing::properties(tool);
+        given.iter().all(|key| known.contains(key)) && typing::required(tool).iter().all(|key| given.contains(key))
+    });
+    let first = fitting.next().filter(|_| !given.is_empty())?;
+    fitting.next().is_none().then_some(first)
 }
 
 /// The closing fence behind arguments that stood in one.
