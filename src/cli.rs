@@ -13,6 +13,8 @@ use clap::{Parser, Subcommand};
 use crate::{config, error::Error};
 
 pub mod fix;
+pub mod adapters;
+pub mod check;
 pub mod normalize;
 mod serve;
 

@@ -13,4 +13,5 @@ mod fixtures;
 mod floors;
 mod properties;
 mod proxy;
+#[path = "../support/void.rs"]
 mod void;
