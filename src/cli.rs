@@ -12,9 +12,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{config, error::Error};
 
-pub mod fix;
 pub mod adapters;
 pub mod check;
+pub mod fix;
 pub mod normalize;
 mod serve;
 
