@@ -1,4 +1,52 @@
+use serde_json::json;
+
 use super::*;
+use crate::{
+    client::{self, Hints},
+    config::{Environment, Overrides},
+};
+
+fn config(text: &str) -> Config {
+    Config::parse(text, None, &Overrides::default(), &Environment::default()).unwrap()
+}
+
+#[test]
+fn the_nearest_wish_decides_the_mode() {
+    let mixed = config(
+        "mode = \"off\"\n[[route]]\nmodel = \"a*\"\nmode = \"rewrite\"\n[[route]]\nmodel = \"b*\"\nadapter = \"generic\"\n",
+    );
+    for (model, asked, expected) in [
+        ("a1", None, Mode::Rewrite),
+        ("a1", Some(Mode::Off), Mode::Off),
+        ("b1", None, Mode::Off),
+        ("c1", None, Mode::Off),
+        ("c1", Some(Mode::Rewrite), Mode::Rewrite),
+    ] {
+        assert_eq!(mode(&mixed, model, asked), expected, "{model} {asked:?}");
+    }
+    assert_eq!(mode(&config(""), "x", None), Mode::Rewrite);
+}
+
+#[test]
+fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
+    let library = Library::embedded().unwrap();
+    let adapter = |text: &str, name: &str, model: Model| {
+        let request = ChatRequest::from_value(json!({"model": name, "messages": []})).unwrap();
+        let incoming = client::read(request, &Hints::default()).unwrap();
+        let backend = Arc::new(Backend::open("b", crate::backend::Kind::OpenAi, "http://b/v1"));
+        let (learned, caller, passed) = (Learned::default(), Caller::default(), Passed::default());
+        plan(&config(text), &library, Request { incoming, backend, learned, model: &model, caller, passed })
+            .map(|plan| plan.adapter.name.clone())
+    };
+    let route = "[[route]]\nmodel = \"gemma*\"\nadapter = \"generic\"\n";
+    let alias = Model { base: Some("gemma-3-12b-it".into()), ..Model::named("my-alias") };
+    assert_eq!(adapter("", "gemma3:12b", Model::named("gemma3:12b")).unwrap(), "gemma3");
+    assert_eq!(adapter(route, "gemma3:12b", Model::named("gemma3:12b")).unwrap(), "generic");
+    assert_eq!(adapter("", "my-alias", alias).unwrap(), "gemma3");
+    assert_eq!(adapter("", "my-alias", Model::named("my-alias")).unwrap(), "generic");
+    let wrong = adapter("[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "x", Model::named("x")).unwrap_err();
+    assert!(wrong.message.contains("nonsense"), "{wrong}");
+}
 
 #[test]
 fn a_refusal_teaches_once() {

@@ -14,7 +14,8 @@ use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Sink},
+    event::{Delta, Event, FinishReason, Sink, Usage},
+    fix::{Checked, Verdict},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -34,6 +35,10 @@ pub(super) struct Rounds<O> {
     spoken: bool,
     /// The prose of the current answer.
     said: String,
+    /// The prose of the answer before did not end its line.
+    gap: bool,
+    /// What the answers before have cost.
+    spent: Usage,
 }
 
 /// The answer that is being read.
@@ -54,10 +59,14 @@ struct Behind<'a, O> {
     out: &'a mut O,
     spoken: &'a mut bool,
     said: &'a mut String,
+    gap: &'a mut bool,
+    spent: Usage,
 }
 
 /// A frame may hold the largest arguments and what is around them.
 const FRAME_SLACK: usize = 1024 * 1024;
+/// As much prose is shown to a model that is asked again, give or take a piece.
+const SAID_BYTES: usize = 64 * 1024;
 /// As much of an error's body is read.
 const ERROR_BYTES: usize = 64 * 1024;
 /// What was learned of a model holds so long: servers are updated.
@@ -68,7 +77,19 @@ const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
         let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
-        Rounds { plan, shared, tap, shape, out, reading: None, asked_again: 0, spoken: false, said: String::new() }
+        Rounds {
+            plan,
+            shared,
+            tap,
+            shape,
+            out,
+            reading: None,
+            asked_again: 0,
+            spoken: false,
+            said: String::new(),
+            gap: false,
+            spent: Usage::default(),
+        }
     }
 
     /// Waits for the backend once and passes on what came; `false` at the end of the turn.
@@ -182,6 +203,9 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
+        for checked in &outcome.checked {
+            report(checked);
+        }
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
                 tap.end();
@@ -190,6 +214,10 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
         self.asked_again += 1;
+        self.gap = !self.said.is_empty() && !self.said.ends_with('\n');
+        let usage = outcome.usage.unwrap_or_default();
+        self.spent.prompt_tokens += usage.prompt_tokens;
+        self.spent.completion_tokens += usage.completion_tokens;
         let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
         self.plan.chat.messages.extend(messages);
         true
@@ -230,8 +258,22 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { tap, shape, out, spoken, said, .. } = self;
-        Behind { tap, shape, out, spoken, said }
+        let Rounds { tap, shape, out, spoken, said, gap, spent, .. } = self;
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent }
+    }
+}
+
+/// What was changed in a call, for whoever reads the log: rules and places, never values.
+fn report(checked: &Checked) {
+    let Checked { name, written, report } = checked;
+    let rules: Vec<&str> = report.fixes.iter().map(|fix| fix.rule).collect();
+    let rules = rules.join(" ");
+    match report.verdict {
+        Verdict::Clean if written.is_none() => tracing::debug!(tool = name, "call"),
+        Verdict::Refused => {} // the gate says what becomes of it
+        verdict => {
+            tracing::info!(tool = name, written, verdict = verdict.as_str(), rules, dropped = ?report.dropped, "call repaired")
+        }
     }
 }
 
@@ -285,10 +327,29 @@ impl<O: Sink> Sink for Behind<'_, O> {
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
-        if let Event::Text(text) = event {
-            self.said.push_str(text);
+        match event {
+            Event::Text(text) => {
+                if std::mem::take(self.gap) {
+                    self.shape.event(Event::Text("\n"), self.out);
+                }
+                if self.said.len() < SAID_BYTES {
+                    self.said.push_str(text);
+                }
+                *self.spoken = true;
+                self.shape.event(event, self.out);
+            }
+            Event::Finish { reason, usage } => {
+                *self.spoken = true;
+                let usage = usage.map(|usage| Usage {
+                    prompt_tokens: usage.prompt_tokens + self.spent.prompt_tokens,
+                    completion_tokens: usage.completion_tokens + self.spent.completion_tokens,
+                });
+                self.shape.event(Event::Finish { reason, usage }, self.out);
+            }
+            _ => {
+                *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
+                self.shape.event(event, self.out);
+            }
         }
-        *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
-        self.shape.event(event, self.out);
     }
 }

@@ -211,7 +211,7 @@ fn sources() -> impl Iterator<Item = Source> {
 
 /// The line up to `//`, if that is not inside a string (an even number of quotes stands before it).
 fn without_comment(line: &str) -> &str {
-    let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count() % 2 == 0);
+    let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2));
     comment.map_or(line, |(at, _)| &line[..at])
 }
 
