@@ -25,6 +25,7 @@ mod pace;
 mod replay;
 mod request;
 
+pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
@@ -72,18 +73,6 @@ pub enum Dialect {
     OpenAi,
     /// Events of `streamGenerateContent`.
     Google,
-}
-
-/// Whether the backend is told about tools, and who writes the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ToolMode {
-    /// The request's `tools` go to the backend.
-    #[default]
-    Native,
-    /// The tools are written into the prompt, because the model has no native tools.
-    Prompt,
-    /// The same, because the backend's own parser destroys what the model writes.
-    Raw,
 }
 
 /// A backend as configured or detected.

@@ -119,6 +119,21 @@ pub struct Route {
     pub adapter: Option<String>,
     /// What happens to its answers.
     pub mode: Option<Mode>,
+    /// How tools are offered to it, instead of what the backend says and refuses.
+    pub tools: Option<ToolMode>,
+}
+
+/// Whether the backend is told about tools, and who writes the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolMode {
+    /// The request's `tools` go to the backend.
+    #[default]
+    Native,
+    /// The tools are written into the prompt, because the model has no native tools.
+    Prompt,
+    /// The same, because the backend's own parser destroys what the model writes.
+    Raw,
 }
 
 /// Sizes, in bytes where nothing else is said.

@@ -117,15 +117,17 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, backend, learned, model, caller, passed } = request;
+    let Request { incoming, backend, mut learned, model, caller, passed } = request;
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
-    let adapter = match config.route(&chat.model).and_then(|route| route.adapter.as_deref()) {
-        None => library.find(model.base.as_deref().unwrap_or(&chat.model), model.template.as_deref()).adapter,
+    let route = config.route(&chat.model);
+    let adapter = match route.and_then(|route| route.adapter.as_deref()) {
+        None => adapter_of(library, &chat.model, model),
         Some(name) => library.get(name).cloned().ok_or_else(|| {
             Error::proxy(format!("the route for `{}` names the adapter `{name}`, which does not exist", chat.model))
                 .with_code("configuration")
         })?,
     };
+    learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     backend::spell(&backend, &mut tools);
     Ok(Plan {
         head: Head {
@@ -160,6 +162,18 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         passed,
         warnings,
     })
+}
+
+/// The adapter that the model's name selects; where nobody knows the name, that of what the model was made from.
+fn adapter_of(library: &Library, name: &str, model: &Model) -> Arc<Adapter> {
+    let template = model.template.as_deref();
+    let found = library.find(name, template).adapter;
+    match &model.base {
+        Some(base) if library.iter().last().is_some_and(|generic| Arc::ptr_eq(generic, &found)) => {
+            library.find(base, template).adapter
+        }
+        _ => found,
+    }
 }
 
 // === impl Learned ===

@@ -89,6 +89,7 @@ fn function(chat: &ChatRequest, tool: &Tool) -> Value {
         if !parameters {
             function.insert("parameters".into(), parameters_of(tool));
         }
+        function.get_mut("parameters").map(without_booleans);
     }
     value
 }
@@ -96,8 +97,30 @@ fn function(chat: &ChatRequest, tool: &Tool) -> Value {
 /// A tool's schema; a tool without parameters has an object without properties.
 fn parameters_of(tool: &Tool) -> Value {
     match serde_json::from_str(&tool.schema) {
-        Ok(Value::Object(schema)) if !schema.is_empty() => Value::Object(schema),
+        Ok(Value::Object(schema)) if !schema.is_empty() => {
+            let mut schema = Value::Object(schema);
+            without_booleans(&mut schema);
+            schema
+        }
         _ => json!({"type": "object", "properties": {}}),
+    }
+}
+
+/// `true` as the schema of a property means anything; backends with typed schemas fail on it.
+fn without_booleans(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            for property in
+                object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(|map| map.values_mut())
+            {
+                if property.is_boolean() {
+                    *property = json!({});
+                }
+            }
+            object.values_mut().for_each(without_booleans);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_booleans),
+        _ => {}
     }
 }
 

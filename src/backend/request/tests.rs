@@ -197,6 +197,17 @@ fn the_choice_of_tools_reaches_each_backend() {
 }
 
 #[test]
+fn schemas_that_are_booleans_are_objects() {
+    let schema = r#"{"type":"object","properties":{"any":true,"deep":{"type":"object","properties":{"any":true}}}}"#;
+    for kind in [Kind::Ollama, Kind::OpenAi] {
+        let tools = Tools::new([Tool::new("f", "", schema)], ToolChoice::Auto);
+        let (_, body, _) = Case { tools, ..case(kind) }.sent(json!({"model": "m", "messages": []}));
+        let parameters = &body["tools"][0]["function"]["parameters"]["properties"];
+        assert_eq!(parameters, &json!({"any": {}, "deep": {"type": "object", "properties": {"any": {}}}}));
+    }
+}
+
+#[test]
 fn images_go_along_or_the_message_is_named() {
     let chat = |url: &str| {
         json!({"model": "m", "messages": [{"role": "user", "content": [
