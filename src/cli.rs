@@ -1,7 +1,7 @@
 //! The command line -> one command run, one exit code. Logs and messages go to standard error, data to standard output.
 //!
-//! Exit codes: 0 done (a reader that closed the pipe counts as done), 1 failed, 2 wrong command line or configuration,
-//! 3 the address to listen on is taken.
+//! Exit codes: 0 done (a reader that closed the pipe counts as done), 1 failed (`fix`: the arguments were refused), 2 wrong
+//! command line or configuration, 3 the address to listen on is taken.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{config, error::Error};
 
+pub mod fix;
 pub mod normalize;
 mod serve;
 
@@ -31,6 +32,8 @@ enum Command {
     Record(serve::Record),
     /// Show what the proxy makes of a model's text
     Normalize(normalize::Normalize),
+    /// Repair the arguments of a call against the tool's schema
+    Fix(fix::FixArgs),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -47,19 +50,22 @@ Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (wher
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
+    let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
-        Command::Serve(serve) => serve.run(&environment),
-        Command::Record(record) => record.run(&environment),
-        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Command::Serve(serve) => serve.run(&environment).map(done),
+        Command::Record(record) => record.run(&environment).map(done),
+        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output).map(done),
+        Command::Fix(arguments) => fix::run(&arguments, &mut io::stdin().lock(), &mut output),
     };
-    let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
-    match result {
-        Err(error) if !output.closed => {
+    let flushed = output.flush().map_err(|error| Error::proxy(format!("standard output: {error}")));
+    match result.and_then(|code| flushed.map(|()| code)) {
+        Ok(code) => code,
+        Err(_) if output.closed => ExitCode::SUCCESS,
+        Err(error) => {
             // Nobody is left to hear that standard error is closed.
             let _ = writeln!(io::stderr(), "toolglot: {error}");
             ExitCode::from(exit_code(&error))
         }
-        _ => ExitCode::SUCCESS,
     }
 }
 
