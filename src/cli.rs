@@ -1,7 +1,7 @@
 //! The command line -> one command run, one exit code. Logs and messages go to standard error, data to standard output.
 //!
-//! Exit codes: 0 done (a reader that closed the pipe counts as done), 1 failed (`fix`: the arguments were refused), 2 wrong
-//! command line or configuration, 3 the address to listen on is taken.
+//! Exit codes: 0 done (a reader that closed the pipe counts as done), 1 failed, 2 wrong command line or configuration,
+//! 3 the address to listen on is taken.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -12,6 +12,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{config, error::Error};
 
+pub mod adapters;
+pub mod check;
 pub mod fix;
 pub mod normalize;
 mod serve;
@@ -32,8 +34,12 @@ enum Command {
     Record(serve::Record),
     /// Show what the proxy makes of a model's text
     Normalize(normalize::Normalize),
-    /// Repair the arguments of a call against the tool's schema
-    Fix(fix::FixArgs),
+    /// Repair the arguments of a tool call
+    Fix(fix::Fix),
+    /// List the adapters, or tell which one a model gets
+    Adapters(adapters::Adapters),
+    /// Validate adapter files
+    Check(check::Check),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -50,22 +56,22 @@ Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (wher
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
-    let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
-        Command::Serve(serve) => serve.run(&environment).map(done),
-        Command::Record(record) => record.run(&environment).map(done),
-        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output).map(done),
-        Command::Fix(arguments) => fix::run(&arguments, &mut io::stdin().lock(), &mut output),
+        Command::Serve(serve) => serve.run(&environment),
+        Command::Record(record) => record.run(&environment),
+        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Adapters(adapters) => adapters.run(&mut output),
+        Command::Check(check) => check.run(&mut output),
     };
-    let flushed = output.flush().map_err(|error| Error::proxy(format!("standard output: {error}")));
-    match result.and_then(|code| flushed.map(|()| code)) {
-        Ok(code) => code,
-        Err(_) if output.closed => ExitCode::SUCCESS,
-        Err(error) => {
+    let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
+    match result {
+        Err(error) if !output.closed => {
             // Nobody is left to hear that standard error is closed.
             let _ = writeln!(io::stderr(), "toolglot: {error}");
             ExitCode::from(exit_code(&error))
         }
+        _ => ExitCode::SUCCESS,
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     adapter::{Adapter, Library, scanner},
-    backend::{Backend, Capabilities, Model, Refusal, ToolMode},
+    backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
     client::{Incoming, front::Head, shape},
     config::{Config, Mode},
     error::Error,
@@ -36,6 +36,12 @@ pub struct Plan {
     pub tools: Arc<Tools>,
     /// How the model is spoken to.
     pub learned: Learned,
+    /// The model sees images, as far as anybody knows.
+    pub vision: bool,
+    /// Tokens of context that the model has, at an Ollama: that it can have.
+    pub context: Option<u64>,
+    /// The largest context that an Ollama is asked for, in tokens.
+    pub context_cap: u64,
     /// How the client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer.
@@ -112,7 +118,7 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { incoming, backend, learned, model, caller, passed } = request;
-    let Incoming { request: chat, tools, shape, one_call, profile, warnings } = incoming;
+    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let adapter = match config.route(&chat.model).and_then(|route| route.adapter.as_deref()) {
         None => library.find(model.base.as_deref().unwrap_or(&chat.model), model.template.as_deref()).adapter,
         Some(name) => library.get(name).cloned().ok_or_else(|| {
@@ -120,6 +126,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
                 .with_code("configuration")
         })?,
     };
+    backend::spell(&backend, &mut tools);
     Ok(Plan {
         head: Head {
             envelope: Envelope {
@@ -139,6 +146,9 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         },
         argument_bytes: config.limits.argument_bytes,
         retry: config.retry,
+        vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
+        context: model.context,
+        context_cap: config.limits.context_tokens,
         tools: Arc::new(tools),
         backend,
         adapter,

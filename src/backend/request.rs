@@ -16,6 +16,7 @@ use crate::{
     upstream::{HttpRequest, Outgoing},
 };
 
+mod constrain;
 mod google;
 mod ollama;
 mod openai;
@@ -34,7 +35,9 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
-        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, &mut notes), Dialect::OpenAi),
+        Kind::OpenAi | Kind::Replay => {
+            ("/chat/completions".into(), openai::body(chat, offered, round.backend.profile, &mut notes), Dialect::OpenAi)
+        }
     };
     let request = HttpRequest {
         method: Method::POST,
@@ -55,7 +58,9 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
     }
     if round.mode != ToolMode::Native {
         chat = render::render(round.prompt, &chat, round.tools)?;
+        constrain::required(round, &mut chat);
     }
+    history::show_images(&mut chat.messages, round.vision);
     let fold = round.fold_system || (round.backend.kind == Kind::Google && round.prompt.system == System::Fold);
     if fold {
         render::fold_system(&mut chat.messages);

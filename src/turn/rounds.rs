@@ -7,11 +7,11 @@ use bytes::{Bytes, BytesMut};
 use super::{
     Shared,
     answer::{Answer, Policy, Setup},
-    reask,
+    context, reask,
     tap::Tap,
 };
 use crate::{
-    backend::{self, Decoder, Dialect, Refusal},
+    backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::Shape,
     error::Error,
     event::{Delta, Event, FinishReason, Sink, Usage},
@@ -48,6 +48,8 @@ struct Reading {
     decoder: Decoder,
     answer: Answer,
     batch: BytesMut,
+    /// The size of what was sent, where the backend may have cut it without a word.
+    cuttable: Option<Size>,
 }
 
 /// Everything behind the answer's rules.
@@ -127,6 +129,7 @@ impl<O: Sink> Rounds<O> {
                 }
             }
             let plan = &self.plan;
+            let context = context::context(&self.shared, plan).await?;
             let mut prepared = backend::request(&backend::Round {
                 backend: &plan.backend,
                 prompt: &plan.adapter.prompt,
@@ -134,21 +137,23 @@ impl<O: Sink> Rounds<O> {
                 tools: &plan.tools,
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
-                num_ctx: None,
+                vision: plan.vision,
+                num_ctx: context.num_ctx,
                 authorization: plan.passed.authorization.as_ref(),
             })?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
+            plan.backend.turn().await?;
             let mut response = self.shared.client.send(prepared.outgoing).await?;
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
                 }
-                for note in &prepared.notes {
+                for note in context.notes.iter().chain(&prepared.notes) {
                     self.shape.event(Event::Note(note), &mut self.out);
                 }
-                return Ok(self.reading(response.body, prepared.dialect));
+                return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
             let error = backend::error_from(response.status.as_u16(), &body);
@@ -158,7 +163,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect) -> Reading {
+    fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect, cuttable: Option<Size>) -> Reading {
         self.said.clear();
         let plan = &self.plan;
         Reading {
@@ -173,6 +178,7 @@ impl<O: Sink> Rounds<O> {
                 policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
             }),
             batch: BytesMut::new(),
+            cuttable,
         }
     }
 
@@ -276,21 +282,30 @@ fn report(checked: &Checked) {
 impl Reading {
     /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
     fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
-        let Reading { frames, decoder, answer, batch, .. } = self;
+        let Reading { frames, decoder, answer, batch, cuttable, .. } = self;
+        if let (Ok(1..), Some(tap)) = (&read, &mut behind.tap) {
+            tap.upstream(batch);
+        }
+        let mut read_delta = |delta: Delta<'_>| {
+            if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)
+                && let Some(note) = size.cut(usage.prompt_tokens)
+            {
+                tracing::warn!(?note, "context");
+                behind.event(Event::Note(&note));
+            }
+            answer.delta(delta, behind);
+        };
         let broken = match read {
             Ok(0) => {
                 if let Some(frame) = frames.finish() {
-                    decoder.frame(&frame, &mut |delta| answer.delta(delta, behind))?;
+                    decoder.frame(&frame, &mut read_delta)?;
                 }
                 None
             }
             Ok(_) => {
-                if let Some(tap) = behind.tap {
-                    tap.upstream(batch);
-                }
                 frames.push(batch);
                 while let Some(frame) = frames.next()? {
-                    decoder.frame(&frame, &mut |delta| answer.delta(delta, behind))?;
+                    decoder.frame(&frame, &mut read_delta)?;
                 }
                 if !decoder.is_done() {
                     return Ok(false);
@@ -300,7 +315,7 @@ impl Reading {
             Err(error) => Some(error),
         };
         // An answer whose finish was seen is complete, whatever happened to the connection after it.
-        decoder.finish(&mut |delta| answer.delta(delta, behind)).map_err(|incomplete| broken.unwrap_or(incomplete))?;
+        decoder.finish(&mut read_delta).map_err(|incomplete| broken.unwrap_or(incomplete))?;
         Ok(true)
     }
 }

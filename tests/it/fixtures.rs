@@ -189,7 +189,7 @@ fn cut_off(deltas: &[Owned], case: &Case) {
 }
 
 /// The exact bytes for a client's shape.
-fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
+pub(crate) fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
     let kind = match shape {
         "native" => Kind::Native,
         "void_xml" => Kind::VoidXml,
@@ -272,7 +272,7 @@ fn same(expected: &str, got: &str, how: &str) -> Result<(), String> {
     }
 }
 
-fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
+pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {

@@ -10,9 +10,8 @@
 mod cli;
 mod fake;
 mod fixtures;
-mod properties;
-
 mod floors;
+mod properties;
 mod proxy;
 #[path = "../support/void.rs"]
 mod void;

@@ -10,6 +10,7 @@ use toolglot::{
 
 use crate::fake::{Fake, Script, Seen, Step};
 
+mod backends;
 mod chat;
 mod requests;
 mod void;

@@ -11,16 +11,16 @@ use super::*;
 
 const TOOL: &str = r#"{"type":"function","function":{"name":"read_file","parameters":{"type":"object","properties":{"uri":{"type":"string"},"lines":{"type":"integer"}},"required":["uri"]}}}"#;
 
-fn request(stream: bool) -> String {
+pub(super) fn request(stream: bool) -> String {
     format!(r#"{{"model":"m","stream":{stream},"messages":[{{"role":"user","content":"go"}}],"tools":[{TOOL}]}}"#)
 }
 
 /// A line of Ollama's stream with a piece of text.
-fn text(text: &str) -> Step {
+pub(super) fn text(text: &str) -> Step {
     Step::Send(format!("{}\n", json!({"message": {"role": "assistant", "content": text}, "done": false})))
 }
 
-fn done(reason: &str) -> Step {
+pub(super) fn done(reason: &str) -> Step {
     Step::Send(format!(
         "{}\n",
         json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": reason, "prompt_eval_count": 7, "eval_count": 3})
@@ -48,19 +48,23 @@ async fn with_ollama(script: impl Fn(usize, &Seen) -> Script + Send + Sync + 'st
 
 /// What a streaming client saw.
 #[derive(Debug, Default)]
-struct Saw {
-    status: u16,
-    raw: String,
-    text: String,
-    calls: Vec<(String, String)>,
-    finish: Vec<String>,
-    error: Option<Value>,
-    comments: usize,
-    done: bool,
+pub(super) struct Saw {
+    pub(super) status: u16,
+    pub(super) raw: String,
+    pub(super) text: String,
+    pub(super) calls: Vec<(String, String)>,
+    pub(super) finish: Vec<String>,
+    pub(super) error: Option<Value>,
+    pub(super) comments: usize,
+    pub(super) done: bool,
 }
 
-async fn stream(proxy: &Proxy) -> Saw {
-    let response = proxy.post("/v1/chat/completions", request(true)).send().await.unwrap();
+pub(super) async fn stream(proxy: &Proxy) -> Saw {
+    stream_of(proxy, request(true)).await
+}
+
+pub(super) async fn stream_of(proxy: &Proxy, request: impl ToString) -> Saw {
+    let response = proxy.post("/v1/chat/completions", request).send().await.unwrap();
     let status = response.status().as_u16();
     let raw = response.text().await.unwrap();
     let mut saw = Saw { status, raw: raw.clone(), ..Saw::default() };
@@ -94,7 +98,7 @@ async fn stream(proxy: &Proxy) -> Saw {
     saw
 }
 
-fn message(error: &Option<Value>) -> &str {
+pub(super) fn message(error: &Option<Value>) -> &str {
     error.as_ref().and_then(|error| error["error"]["message"].as_str()).unwrap_or_default()
 }
 
