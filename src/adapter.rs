@@ -201,10 +201,8 @@ pub struct Tagged {
     pub cdata: bool,
     /// Whether XML entities in a value are decoded.
     pub entities: bool,
-    /// Prefixes that are not part of the name.
-    pub prefix: Vec<String>,
-    /// An id inside the name's tag: `index="1"`.
-    pub id: Option<[String; 2]>,
+    /// Markers around an argument's type, between its key and its value.
+    pub type_tag: Option<[String; 2]>,
 }
 
 /// What is cut from the ends of a tagged value.

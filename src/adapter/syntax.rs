@@ -7,6 +7,7 @@ use crate::event::Tools;
 
 use super::{Call, Syntax};
 
+mod arguments;
 pub(super) mod element;
 pub(super) mod json;
 pub(super) mod lax;
@@ -15,6 +16,7 @@ pub(super) mod members;
 pub(super) mod named;
 pub(super) mod place;
 pub(super) mod python;
+pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
 
@@ -65,6 +67,7 @@ pub(super) enum Reader {
     Element(element::ElementReader),
     Python(python::PythonReader),
     Lax(lax::LaxReader),
+    Tagged(tagged::TaggedReader),
 }
 
 // === impl Reader ===
@@ -77,6 +80,7 @@ impl Reader {
             Syntax::Element => Reader::Element(element::ElementReader::default()),
             Syntax::Python => Reader::Python(python::PythonReader::default()),
             Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
+            Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
             _ => todo!(),
         }
     }
@@ -89,6 +93,7 @@ impl Reader {
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
             (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
             (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
+            (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
             _ => Step::Reject,
         }
     }
@@ -102,7 +107,8 @@ impl Reader {
             (Reader::Named(reader), _) => reader.name(),
             (Reader::Python(reader), _) => reader.name(),
             (Reader::Lax(reader), _) => reader.name(),
-            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }
     }
@@ -157,7 +163,11 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// The word, and where what ends it begins and how long it is.
-    Ends { name: Range<usize>, at: usize, length: usize },
+    Ends {
+        name: Range<usize>,
+        at: usize,
+        length: usize,
+    },
     /// It may still be one.
     Maybe,
     No,

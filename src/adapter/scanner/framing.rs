@@ -21,7 +21,8 @@ impl Scanner {
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
         if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
-            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end)) {
+            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
+            {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
                 Start::No => 0,
@@ -181,11 +182,17 @@ impl Scanner {
 
 /// The label behind the opening marker: a word of its own, before whitespace or the end of the reasoning.
 fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
-    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else { return starts_with_any(text, &reasoning.label, end) };
+    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
+        return starts_with_any(text, &reasoning.label, end);
+    };
     let rest = &text[length..];
     match starts_with_any(rest, &reasoning.close, end) {
         Start::No if rest.is_empty() && !end => Start::Maybe,
-        Start::No if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) => Start::Yes(length),
+        Start::No
+            if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) =>
+        {
+            Start::Yes(length)
+        }
         Start::No => Start::No,
         Start::Maybe => Start::Maybe,
         Start::Yes(_) => Start::Yes(length),

@@ -84,7 +84,8 @@ impl JsonReader {
                         Behind::Nothing => {}
                     }
                     // Several values may stand in a row.
-                    let next = text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+                    let next =
+                        text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                     match text.as_bytes().get(next) {
                         Some(b'{' | b'[') => (self.start, self.phase) = (next, Phase::Before),
                         // What follows cannot stand behind a value: it lost step.
