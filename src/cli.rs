@@ -36,6 +36,10 @@ enum Command {
     Normalize(normalize::Normalize),
     /// Repair the arguments of a tool call
     Fix(fix::Fix),
+    /// List the adapters, or tell which one a model gets
+    Adapters(adapters::Adapters),
+    /// Validate adapter files
+    Check(check::Check),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -57,6 +61,8 @@ pub fn main() -> ExitCode {
         Command::Record(record) => record.run(&environment),
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Adapters(adapters) => adapters.run(&mut output),
+        Command::Check(check) => check.run(&mut output),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {

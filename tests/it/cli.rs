@@ -309,6 +309,17 @@ async fn a_recording_holds_the_bytes_and_no_secret() {
 }
 
 #[test]
+fn fix_says_by_its_exit_code_whether_there_are_arguments() {
+    let directory = tempfile::tempdir().unwrap();
+    for (source, code) in [("{'a': 1}", 0), ("no arguments at all", 1)] {
+        let mut child = toolglot(directory.path(), &["fix"]).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{source}: {}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = toolglot(directory.path(), &["normalize", "--jsonl"]).stdin(Stdio::piped()).spawn().unwrap();
