@@ -157,6 +157,8 @@ pub struct JsonKeys {
     pub arguments: Vec<String>,
     /// Whether the object has one member: the tool's name with the arguments.
     pub name_is_key: bool,
+    /// Whether the object's id is the call's: elsewhere it is a counter that starts anew in every turn.
+    pub keep_id: bool,
     /// What ends a header (a single word) that stands before the value and carries nothing.
     pub header: Vec<String>,
 }

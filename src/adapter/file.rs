@@ -55,6 +55,7 @@ struct FileCall {
     name_keys: Option<Vec<String>>,
     argument_keys: Option<Vec<String>>,
     name_is_key: Option<bool>,
+    keep_id: Option<bool>,
     name_is_id: Option<bool>,
     bare_name: Option<bool>,
     name_from_arguments: Option<bool>,
@@ -163,6 +164,7 @@ impl FileCall {
                 name: self.name_keys.take().unwrap_or_else(|| owned(&NAME_KEYS)),
                 arguments: self.argument_keys.take().unwrap_or_else(|| owned(&ARGUMENT_KEYS)),
                 name_is_key: self.name_is_key.take().unwrap_or_default(),
+                keep_id: self.keep_id.take().unwrap_or_default(),
                 header: list(self.header.take()),
             }),
             "named" => {
@@ -216,6 +218,7 @@ impl FileCall {
             ("name_keys", self.name_keys.is_some()),
             ("argument_keys", self.argument_keys.is_some()),
             ("name_is_key", self.name_is_key.is_some()),
+            ("keep_id", self.keep_id.is_some()),
             ("name_is_id", self.name_is_id.is_some()),
             ("bare_name", self.bare_name.is_some()),
             ("name_from_arguments", self.name_from_arguments.is_some()),

@@ -6,7 +6,7 @@ use super::{Region, Scanner};
 use crate::{
     adapter::{
         Inside, Reasoning,
-        syntax::{Start, starts_with_any},
+        syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
     event::Sink,
@@ -52,11 +52,30 @@ impl Scanner {
             return Some(true);
         }
         if found.mark.answer_close && self.wrapped {
-            self.wrapped = false;
-            self.remove(at, behind, out);
-            return Some(true);
+            match self.ends_answer(behind, end) {
+                None => return Some(false),
+                Some(true) => {
+                    self.wrapped = false;
+                    self.remove(at, behind, out);
+                    return Some(true);
+                }
+                Some(false) => {}
+            }
         }
         None
+    }
+
+    /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.
+    fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
+        let next = at + blank(&self.buf[at..]);
+        if next == self.buf.len() {
+            return end.then_some(true);
+        }
+        match self.adapter.triggers.next(&self.buf, next, end) {
+            Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
+            Err(held) if held == next && !end => None,
+            _ => Some(false),
+        }
     }
 
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.

@@ -149,7 +149,7 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
         return Step::Done { calls: vec![call], end };
     }
     match fitting(&call.arguments, context.tools) {
-        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), ..call }], end },
+        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), id: None, ..call }], end },
         None => Step::Reject,
     }
 }
