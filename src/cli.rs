@@ -12,6 +12,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{config, error::Error};
 
+pub mod adapters;
+pub mod check;
 pub mod normalize;
 mod serve;
 

@@ -72,6 +72,8 @@ pub struct Scanner {
     said: bool,
     /// Calls that have left.
     calls: u32,
+    /// The marker that opens the answer proper was met.
+    wrapped: bool,
     /// The text that has left since the last newline is blank.
     line_blank: bool,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
@@ -116,6 +118,7 @@ impl Scanner {
             tried: false,
             said: false,
             calls: 0,
+            wrapped: false,
             line_blank: true,
             inline: 0,
             swallow_blank: open,
@@ -193,14 +196,16 @@ impl Scanner {
                 return false;
             }
             self.tried = true;
-            if self.begin_bare(first) {
+            if self.begin_bare(first, 0) {
                 return true;
             }
         }
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
-            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
-            self.advance(held, out);
-            return false;
+        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+            Ok(found) => found,
+            Err(held) => {
+                self.advance(held, out);
+                return false;
+            }
         };
         let (at, mark) = (found.at, found.mark);
         self.advance(at, out);
@@ -235,7 +240,7 @@ impl Scanner {
         if wanted {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
-                () if mark.bare => Some(self.begin_bare(at)),
+                () if mark.bare => Some(self.begin_bare(at, found.len)),
                 () if mark.element => Some(self.begin_element(at, end)),
                 () => Some(false),
             };

@@ -1,6 +1,8 @@
 //! How the bodies of calls are read: each syntax is a resumable reader that is fed the text from where the body begins and
 //! says whether it needs more, is not a call after all, or has read calls up to some offset.
 
+use std::ops::Range;
+
 use crate::event::Tools;
 
 use super::{Call, Syntax};
@@ -14,6 +16,7 @@ pub(super) mod named;
 pub(super) mod place;
 pub(super) mod python;
 pub(super) mod typing;
+pub(super) mod value;
 
 /// Arguments that no fixer completes: the call was cut.
 const UNFINISHED: &str = "{\"";
@@ -121,6 +124,41 @@ pub(super) fn starts_with_any(text: &str, markers: &[String], end: bool) -> Star
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     Yes(usize),
+    Maybe,
+    No,
+}
+
+/// A longer word is no name.
+const WORD_BYTES: usize = 256;
+
+/// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
+/// character that cannot stand in a name: text that is no call is not held longer than that.
+pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Word {
+    let lead = blank(text);
+    let length = text[lead..].find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len() - lead);
+    let after = lead + length;
+    let gap = blank(&text[after..]);
+    for at in (after..=after + gap).filter(|&at| text.is_char_boundary(at)) {
+        let rest = &text[at..];
+        if !over && ends.clone().any(|end| end.len() > rest.len() && end.starts_with(rest)) {
+            return if length > WORD_BYTES { Word::No } else { Word::Maybe };
+        }
+        if let Some(end) = ends.clone().filter(|end| rest.starts_with(end)).max_by_key(|end| end.len()) {
+            return Word::Ends { name: lead..after, at, length: end.len() };
+        }
+    }
+    match after + gap == text.len() && !over && length <= WORD_BYTES && gap <= WORD_BYTES {
+        true => Word::Maybe,
+        false => Word::No,
+    }
+}
+
+/// The answer of [`word`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The word, and where what ends it begins and how long it is.
+    Ends { name: Range<usize>, at: usize, length: usize },
+    /// It may still be one.
     Maybe,
     No,
 }

@@ -45,17 +45,29 @@ impl Scanner {
                 return Some(true);
             }
         }
+        if found.mark.answer_open && !self.said && !self.wrapped {
+            self.remove(at, behind, out);
+            (self.wrapped, self.swallow_blank) = (true, true);
+            return Some(true);
+        }
+        if found.mark.answer_close && self.wrapped {
+            self.wrapped = false;
+            self.remove(at, behind, out);
+            return Some(true);
+        }
         None
     }
 
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
-            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
-            self.pos = held;
-            self.emit(self.buf[..held].trim_end().len().max(self.from), out);
-            return false;
+        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+            Ok(found) => found,
+            Err(held) => {
+                self.pos = held;
+                self.emit(self.buf[..held].trim_end().len().max(self.from), out);
+                return false;
+            }
         };
         let (at, behind) = (found.at, found.at + found.len);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
@@ -69,6 +81,7 @@ impl Scanner {
             (self.from, self.pos) = (behind, behind);
             (self.region, self.swallow_blank, self.draft, self.believed) = (Region::Text, true, None, None);
             (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
+            self.wrapped |= found.mark.answer_open;
             return true;
         }
         if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {

@@ -12,6 +12,13 @@ pub(crate) fn properties(tool: &Tool) -> Vec<String> {
     schema.get("properties").and_then(Value::as_object).map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
 }
 
+/// The parameters that a call of it must have.
+pub(crate) fn required(tool: &Tool) -> Vec<String> {
+    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    required.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
 /// The value of parameter `key` as JSON: a string where the schema allows a string, else what the text says, else
 /// (no schema for it) what it looks like.
 pub(crate) fn value(tool: &Tool, key: &str, text: &str) -> Value {
