@@ -14,6 +14,7 @@ pub(super) mod lax;
 pub(super) mod literal;
 pub(super) mod members;
 pub(super) mod named;
+pub(super) mod nested;
 pub(super) mod place;
 pub(super) mod python;
 pub(super) mod tagged;
@@ -68,6 +69,7 @@ pub(super) enum Reader {
     Python(python::PythonReader),
     Lax(lax::LaxReader),
     Tagged(tagged::TaggedReader),
+    Nested(nested::NestedReader),
 }
 
 // === impl Reader ===
@@ -81,7 +83,7 @@ impl Reader {
             Syntax::Python => Reader::Python(python::PythonReader::default()),
             Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
             Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
-            _ => todo!(),
+            Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
         }
     }
 
@@ -94,6 +96,7 @@ impl Reader {
             (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
             (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
             (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
+            (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
         }
     }
@@ -108,6 +111,7 @@ impl Reader {
             (Reader::Python(reader), _) => reader.name(),
             (Reader::Lax(reader), _) => reader.name(),
             (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Nested(reader), _) => reader.name(),
             (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }

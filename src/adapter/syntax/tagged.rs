@@ -19,6 +19,7 @@ const FIELD_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct TaggedReader {
     name: Option<String>,
+    lone: bool,
     types: Types,
     arguments: Arguments,
 }
@@ -32,16 +33,18 @@ struct Head {
     body: usize,
     /// `<invoke name="f"/>`: there are none.
     closed: bool,
+    /// A lone word that is a name only if a tool is called so.
+    lone: bool,
 }
 
 /// A name or key and the rest of its tag.
-struct Field<'t> {
-    text: String,
+pub(super) struct Field<'t> {
+    pub(super) text: String,
     quoted: bool,
     /// What stands between it and the end of the tag.
     attributes: &'t str,
     /// Behind the tag.
-    next: usize,
+    pub(super) next: usize,
     /// The marker that was found instead of the end of the tag; it is not consumed.
     stopped: Option<&'t str>,
 }
@@ -72,6 +75,7 @@ impl TaggedReader {
                         Resolved::Unknown { .. } => Types::new(None),
                     };
                     self.arguments = Arguments::new(head.body, head.key, &form);
+                    self.lone = head.lone;
                     self.name.insert(head.name).clone()
                 }
             },
@@ -79,9 +83,8 @@ impl TaggedReader {
         match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
             Outcome::More => Step::More,
             Outcome::Reject => Step::Reject,
-            // A lone word is no call unless a tool is called so.
-            Outcome::Done { arguments, .. } if arguments == "{}" && form.bare() && !form.offered(&name) => Step::Reject,
-            Outcome::Cut { .. } if form.bare() && !form.offered(&name) => Step::Reject,
+            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
+            Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(name, arguments)], end },
             Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments) },
         }
@@ -136,7 +139,9 @@ impl Markers<'_> {
         };
         if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
             return match self.split(&field.text) {
-                Some((name, key)) => Seen::Yes(Head { name, key: Some(key), body: field.next + stop.len(), closed: false }),
+                Some((name, key)) => {
+                    Seen::Yes(Head { name, key: Some(key), body: field.next + stop.len(), closed: false, lone: false })
+                }
                 None => Seen::No,
             };
         }
@@ -146,7 +151,8 @@ impl Markers<'_> {
             return Seen::No;
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
-        Seen::Yes(Head { name, key: None, body: field.next, closed })
+        let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
+        Seen::Yes(Head { name, key: None, body: field.next, closed, lone: self.bare() && !ended })
     }
 
     /// A name with a key right behind it.
@@ -277,7 +283,7 @@ impl Form for Markers<'_> {
 
 /// The name or key at `at` of a text, up to the end of its tag. It may stand in quotes, and attributes behind it. `stops`
 /// are markers that end it as well, and so does a brace if `brace`.
-fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
+pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
     let at = at + gap(&text[at..]);
     let window = &text[at..floor(text, at + 2 * FIELD_BYTES)];
     let undecided = if text.len() - at > FIELD_BYTES { Seen::No } else { Seen::Maybe };

@@ -104,6 +104,11 @@ impl<'a> Type<'a> {
         self.schema.is_none_or(|schema| accepts(schema, self.root, value, 0) != Some(false))
     }
 
+    /// Whether the schema says anything of it.
+    pub(crate) fn known(self) -> bool {
+        self.schema.is_some()
+    }
+
     /// The type of a member of the object that stands here.
     pub(crate) fn member(self, key: &str) -> Type<'a> {
         self.inner(&|object| {
