@@ -1,11 +1,9 @@
 //! The places in a text where something may begin: one automaton over all markers of an adapter, and the length of the
 //! tail that may still become one of them.
 
-use std::ops::Range;
-
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Call, Reasoning, Syntax};
+use super::{Call, Reasoning, Syntax, Wrapper};
 
 /// What a marker may mean.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +16,10 @@ pub(super) struct Mark {
     pub(super) reasoning_open: bool,
     /// Closes reasoning.
     pub(super) reasoning_close: bool,
+    /// Opens the answer proper.
+    pub(super) answer_open: bool,
+    /// Closes it.
+    pub(super) answer_close: bool,
     /// `` ` `` or `~~~`: code may begin.
     pub(super) code: bool,
     /// `{` or `[`: a body without a marker may begin.
@@ -52,14 +54,19 @@ pub(super) struct Triggers {
 impl Mark {
     /// Whether it means something when no calls are looked for.
     pub(super) fn framing(&self) -> bool {
-        self.drop || self.reasoning_open || self.reasoning_close || self.code
+        self.drop || self.reasoning_open || self.reasoning_close || self.answer_open || self.answer_close || self.code
     }
 }
 
 // === impl Triggers ===
 
 impl Triggers {
-    pub(super) fn new(drop: &[String], reasoning: Option<&Reasoning>, calls: &[Call]) -> Result<Triggers, String> {
+    pub(super) fn new(
+        drop: &[String],
+        reasoning: Option<&Reasoning>,
+        answer: Option<&Wrapper>,
+        calls: &[Call],
+    ) -> Result<Triggers, String> {
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
         let mut add = |text: &str, note: &mut dyn FnMut(&mut Mark)| {
@@ -81,6 +88,10 @@ impl Triggers {
         if let Some(reasoning) = reasoning {
             reasoning.open.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_open = true));
             reasoning.close.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_close = true));
+        }
+        if let Some(answer) = answer {
+            answer.open.iter().for_each(|text| add(text, &mut |mark| mark.answer_open = true));
+            answer.close.iter().for_each(|text| add(text, &mut |mark| mark.answer_close = true));
         }
         for (index, call) in calls.iter().enumerate() {
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {
@@ -117,12 +128,22 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
-    /// The first marker at or behind `from`; none while a longer one may still begin before it.
-    pub(super) fn find<'t>(&'t self, text: &str, from: usize, end: bool) -> Option<Found<'t>> {
+    /// All markers, each once.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.by_first.iter().flatten().cloned().collect()
+    }
+
+    /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.
+    /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
+    pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
+        let held = if over { text.len() } else { self.held_from(text, from) };
+        self.find(text, from).filter(|found| found.at <= held).ok_or(held)
+    }
+
+    fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
         let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
         let mark = self.marks.get(found.pattern().as_usize())?;
-        let earlier = !end && self.held(text, from..found.start()).is_some();
-        (!earlier).then_some(Found { at: found.start(), len: found.len(), mark })
+        Some(Found { at: found.start(), len: found.len(), mark })
     }
 
     /// Whether `tail` is the proper beginning of some marker: it may still become one.
@@ -134,18 +155,15 @@ impl Triggers {
     }
 
     /// Where the tail begins that may still become a marker; the length of the text if there is none.
-    pub(super) fn held_from(&self, text: &str, from: usize) -> usize {
-        self.held(text, from..text.len()).unwrap_or(text.len())
-    }
-
-    /// The first place of `range` from which on the whole rest of the text may still become a marker.
-    fn held(&self, text: &str, range: Range<usize>) -> Option<usize> {
-        let start = range.start.max(text.len().saturating_sub(self.longest));
-        (start..range.end).find(|&at| {
-            let first = text.as_bytes().get(at).copied().unwrap_or_default();
-            !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
-                && text.is_char_boundary(at)
-                && self.may_become(&text[at..])
-        })
+    fn held_from(&self, text: &str, from: usize) -> usize {
+        let start = from.max(text.len().saturating_sub(self.longest));
+        (start..text.len())
+            .find(|&at| {
+                let first = text.as_bytes().get(at).copied().unwrap_or_default();
+                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
+                    && text.is_char_boundary(at)
+                    && self.may_become(&text[at..])
+            })
+            .unwrap_or(text.len())
     }
 }

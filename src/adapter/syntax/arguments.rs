@@ -8,7 +8,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Start, typing::{Hint, Types}};
+use super::{
+    Start,
+    typing::{Hint, Types},
+};
 use crate::json::extent::Extent;
 
 /// What a step says of a piece of text that may be longer.
@@ -71,9 +74,14 @@ pub(super) enum Outcome {
     /// It is no call.
     Reject,
     /// The arguments as JSON text, and where the text goes on.
-    Done { arguments: String, end: usize },
+    Done {
+        arguments: String,
+        end: usize,
+    },
     /// The text is over; the arguments are as unfinished as the call is.
-    Cut { arguments: String },
+    Cut {
+        arguments: String,
+    },
 }
 
 /// The state of reading the arguments of one call.
@@ -217,7 +225,9 @@ impl Arguments {
                     };
                     let object = text[start..at].trim_end();
                     match form.close(&text[at..], end) {
-                        Start::Yes(length) if object.ends_with('}') => return Outcome::Done { arguments: object.to_owned(), end: at + length },
+                        Start::Yes(length) if object.ends_with('}') => {
+                            return Outcome::Done { arguments: object.to_owned(), end: at + length };
+                        }
                         Start::Maybe => {
                             *seen = at;
                             return Outcome::More;
@@ -230,7 +240,15 @@ impl Arguments {
     }
 
     /// Between tags. `None`: another phase was entered.
-    fn between_tags(&mut self, text: &str, from: usize, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Option<Outcome> {
+    fn between_tags(
+        &mut self,
+        text: &str,
+        from: usize,
+        form: &dyn Form,
+        types: &Types,
+        marked: bool,
+        end: bool,
+    ) -> Option<Outcome> {
         let (at, mark) = self.mark(text, from, form, end);
         let fresh = self.known.is_empty();
         match mark {
@@ -356,11 +374,13 @@ impl Arguments {
         }
         match form.argument_begins(rest, end) {
             Start::Maybe => return Place::Maybe,
-            Start::Yes(_) if self.between != Between::Lines || text[start..at].trim_end_matches([' ', '\t']).ends_with('\n') => match form.argument(rest, end) {
-                Seen::Yes(tag) if types.has(&tag.key) && !self.known.contains(&tag.key) => return Place::End(at),
-                Seen::Maybe if !end => return Place::Maybe,
-                _ => {}
-            },
+            Start::Yes(_) if self.between != Between::Lines || text[start..at].trim_end_matches([' ', '\t']).ends_with('\n') => {
+                match form.argument(rest, end) {
+                    Seen::Yes(tag) if types.has(&tag.key) && !self.known.contains(&tag.key) => return Place::End(at),
+                    Seen::Maybe if !end => return Place::Maybe,
+                    _ => {}
+                }
+            }
             _ => {}
         }
         match nested {
@@ -385,7 +405,8 @@ impl Arguments {
             0 => Start::No,
             length => Start::Yes(length),
         };
-        let starts = [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
+        let starts =
+            [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
         for (index, start) in starts.into_iter().enumerate() {
             match (start, index) {
                 (Start::Yes(_), 0) => return (at, Mark::Argument),

@@ -32,8 +32,14 @@ impl ElementReader {
             Some(name) => name.clone(),
             None => {
                 let at = blank(text);
-                let Some(tool) = context.tools.iter().find(|tool| matches!(tag(&text[at..], "<", &tool.name, true), Start::Yes(_))) else {
-                    return if !context.end && opens(&text[at..], context.tools) == Start::Maybe { Step::More } else { Step::Reject };
+                let Some(tool) =
+                    context.tools.iter().find(|tool| matches!(tag(&text[at..], "<", &tool.name, true), Start::Yes(_)))
+                else {
+                    return if !context.end && opens(&text[at..], context.tools) == Start::Maybe {
+                        Step::More
+                    } else {
+                        Step::Reject
+                    };
                 };
                 self.types = Types::new(Some(tool));
                 let form = Element { name: &tool.name, types: &self.types, context };

@@ -81,7 +81,11 @@ impl NestedReader {
             let Some(at) = text[self.seen..].find(lead).map(|at| self.seen + at) else {
                 let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
                 self.seen = (self.seen..=tail).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(self.seen);
-                return if context.end { Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)) } } else { Step::More };
+                return if context.end {
+                    Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)) }
+                } else {
+                    Step::More
+                };
             };
             let tag = match tag(text, at + nested.prefix.len(), context.end) {
                 Seen::Yes(tag) => tag,
@@ -241,7 +245,10 @@ impl Element {
             }
             let kind = kind.map(|kind| kind.member(&key));
             let text = decoded(self.text.trim());
-            children.push((key, kind.map_or_else(|| serde_json::Value::from(text.as_str()).to_string(), |kind| kind.value(&text, Hint::None))));
+            children.push((
+                key,
+                kind.map_or_else(|| serde_json::Value::from(text.as_str()).to_string(), |kind| kind.value(&text, Hint::None)),
+            ));
         }
         format!("{{{}}}", members(&children))
     }

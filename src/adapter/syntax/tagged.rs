@@ -66,7 +66,9 @@ impl TaggedReader {
                 Seen::Maybe if context.end => return form.unfinished(text),
                 Seen::Maybe => return Step::More,
                 Seen::No => return Step::Reject,
-                Seen::Yes(head) if head.closed => return Step::Done { calls: vec![parsed(head.name, "{}".into())], end: head.body },
+                Seen::Yes(head) if head.closed => {
+                    return Step::Done { calls: vec![parsed(head.name, "{}".into())], end: head.body };
+                }
                 Seen::Yes(head) => {
                     self.types = match resolve(context.tools, &head.name) {
                         Resolved::Known { tool, .. } => Types::new(Some(tool)),
@@ -137,7 +139,9 @@ impl Markers<'_> {
         };
         if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
             return match self.split(&field.text) {
-                Some((name, key)) => Seen::Yes(Head { name, key: Some(key), body: field.next + stop.len(), closed: false, lone: false }),
+                Some((name, key)) => {
+                    Seen::Yes(Head { name, key: Some(key), body: field.next + stop.len(), closed: false, lone: false })
+                }
                 None => Seen::No,
             };
         }
@@ -215,7 +219,8 @@ impl Form for Markers<'_> {
 
     fn call(&self, text: &str, end: bool) -> Start {
         let call = self.context.call;
-        let openings = [&call.open, &call.section, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
+        let openings =
+            [&call.open, &call.section, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
         let found = openings.into_iter().find(|start| matches!(start, Start::Yes(_)));
         found.or_else(|| openings.into_iter().find(|&start| start == Start::Maybe)).unwrap_or(Start::No)
     }
@@ -267,7 +272,8 @@ impl Form for Markers<'_> {
     fn leads(&self) -> Vec<u8> {
         let call = self.context.call;
         let Tagged { name, argument, value, .. } = self.tagged;
-        let lists = [&name[0], &argument[0], &value[1], &call.open, &call.stripped, &call.section, &call.close, &call.section_close];
+        let lists =
+            [&name[0], &argument[0], &value[1], &call.open, &call.stripped, &call.section, &call.close, &call.section_close];
         let mut leads: Vec<u8> = lists.into_iter().flatten().filter_map(|marker| marker.bytes().next()).collect();
         leads.sort_unstable();
         leads.dedup();
@@ -282,7 +288,10 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     let window = &text[at..floor(text, at + 2 * FIELD_BYTES)];
     let undecided = if text.len() - at > FIELD_BYTES { Seen::No } else { Seen::Maybe };
     let find = |from: usize, markers: &'t [String]| {
-        let found = markers.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| Some((from + window[from..].find(marker.as_str())?, marker.as_str())));
+        let found = markers
+            .iter()
+            .filter(|marker| !marker.is_empty())
+            .filter_map(|marker| Some((from + window[from..].find(marker.as_str())?, marker.as_str())));
         found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
     };
     let closed = find(0, close);
@@ -326,7 +335,8 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
 
 /// The value of an attribute.
 fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    let behind = attributes.match_indices(name).find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
+    let behind =
+        attributes.match_indices(name).find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
     let value = behind.trim_start();
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         Some(quote) => value[1..].split(quote).next(),
@@ -342,11 +352,13 @@ pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
 
 /// XML entities decoded, if the whole text is escaped: a bare `<` or `&` in it shows that it is not.
 pub(super) fn decoded(text: &str) -> String {
-    let escaped = !text.contains('<') && text.match_indices('&').all(|(at, _)| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity)));
+    let escaped = !text.contains('<')
+        && text.match_indices('&').all(|(at, _)| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity)));
     if escaped { unescaped(text) } else { text.to_owned() }
 }
 
-const ENTITIES: [(&str, char); 6] = [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\''), ("&#39;", '\''), ("&amp;", '&')];
+const ENTITIES: [(&str, char); 6] =
+    [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\''), ("&#39;", '\''), ("&amp;", '&')];
 
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -354,7 +366,8 @@ fn unescaped(text: &str) -> String {
     while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (length, c) = ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity)).map_or((1, '&'), |&(entity, c)| (entity.len(), c));
+        let (length, c) =
+            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity)).map_or((1, '&'), |&(entity, c)| (entity.len(), c));
         out.push(c);
         rest = &rest[length..];
     }

@@ -42,6 +42,11 @@ impl Types {
         self.root.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
+    /// The names of the parameters that a call must have.
+    pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
+        self.root.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// Whether it is a parameter of the tool.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.root.get("properties").is_some_and(|properties| properties.get(key).is_some())
@@ -106,7 +111,9 @@ impl<'a> Type<'a> {
 
     /// The type of a member of the object that stands here.
     pub(crate) fn member(self, key: &str) -> Type<'a> {
-        self.inner(&|object| object.get("properties").and_then(|properties| properties.get(key)).or_else(|| object.get("additionalProperties")))
+        self.inner(&|object| {
+            object.get("properties").and_then(|properties| properties.get(key)).or_else(|| object.get("additionalProperties"))
+        })
     }
 
     /// The type of the elements of the array that stands here.
@@ -120,7 +127,12 @@ impl<'a> Type<'a> {
 }
 
 /// The first sub-schema that `pick` finds in a schema or in what it is composed of.
-fn find<'a>(schema: &'a Value, root: &'a Value, pick: &dyn Fn(&'a Map<String, Value>) -> Option<&'a Value>, depth: usize) -> Option<&'a Value> {
+fn find<'a>(
+    schema: &'a Value,
+    root: &'a Value,
+    pick: &dyn Fn(&'a Map<String, Value>) -> Option<&'a Value>,
+    depth: usize,
+) -> Option<&'a Value> {
     let object = schema.as_object().filter(|_| depth < DEPTH)?;
     if let Some(found) = pick(object).filter(|found| found.is_object()) {
         return Some(found);
@@ -134,7 +146,8 @@ fn find<'a>(schema: &'a Value, root: &'a Value, pick: &dyn Fn(&'a Map<String, Va
 
 /// Whether a schema says nothing of types that JSON Schema knows.
 fn untyped(schema: &Value) -> bool {
-    let known = |name: &Value| matches!(name.as_str(), Some("string" | "integer" | "number" | "boolean" | "object" | "array" | "null"));
+    let known =
+        |name: &Value| matches!(name.as_str(), Some("string" | "integer" | "number" | "boolean" | "object" | "array" | "null"));
     match schema.get("type") {
         Some(Value::Array(names)) => !names.iter().any(known),
         Some(name) => !known(name),
