@@ -430,10 +430,10 @@ impl Arguments {
     fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.waiting.pop_front() else { return };
         if !self.members.is_empty() {
-            self.members.push_str(", ");
+            self.members.push(',');
         }
         let value = types.value(&key, &form.value(text, self.between), hint);
-        self.members.push_str(&format!("{}: {value}", serde_json::Value::from(key)));
+        self.members.push_str(&format!("{}:{value}", serde_json::Value::from(key)));
     }
 
     fn object(&self) -> String {
@@ -450,7 +450,7 @@ impl Arguments {
 
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
-        let comma = if self.members.is_empty() { "" } else { ", " };
+        let comma = if self.members.is_empty() { "" } else { "," };
         Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members) }
     }
 }
