@@ -39,7 +39,8 @@ struct Output {
     closed: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
 Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (where to look for Ollama).";
 
 /// Runs the command that the process was started with.

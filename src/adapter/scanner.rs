@@ -257,15 +257,15 @@ impl Scanner {
     /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
     fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.pos..to];
+        if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
+            self.inline = 0;
+        }
         if text.trim().is_empty() {
             self.pos = to;
             return;
         }
         self.tentative.clear();
         (self.fresh, self.behind) = (false, None);
-        if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
-            self.inline = 0;
-        }
         self.pos = to;
         let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
@@ -336,6 +336,9 @@ impl Scanner {
         while let Some(tick) = line[offset..newline.unwrap_or(line.len())].find('`') {
             let start = offset + tick;
             let run = line[start..].bytes().take_while(|&byte| byte == b'`').count();
+            if start + run == line.len() && !end {
+                return Inline::Unknown;
+            }
             if run == self.inline {
                 return Inline::Closes(at + start + run);
             }

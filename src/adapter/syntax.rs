@@ -142,7 +142,11 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// The word, and where what ends it begins and how long it is.
-    Ends { name: Range<usize>, at: usize, length: usize },
+    Ends {
+        name: Range<usize>,
+        at: usize,
+        length: usize,
+    },
     /// It may still be one.
     Maybe,
     No,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+mod cuts;
+
 use super::{Library, Scanner, scanner::Options};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
@@ -13,7 +15,15 @@ const MODELS: &[(&str, &[&str])] = &[
     ("apertus", &["swiss-ai/Apertus-70B-Instruct-2509", "apertus:8b"]),
     ("apriel", &["ServiceNow-AI/Apriel-1.5-15b-Thinker", "unsloth/Apriel-1.6-15b-Thinker-GGUF"]),
     ("chatglm", &["THUDM/glm-4-9b-chat", "zai-org/GLM-4-32B-0414", "glm4:9b-chat-q4_0", "chatglm3-6b"]),
-    ("cohere", &["command-a:111b-03-2025-q4_K_M", "CohereLabs/c4ai-command-a-03-2025", "CohereForAI/c4ai-command-r7b-12-2024", "command-r7b:7b"]),
+    (
+        "cohere",
+        &[
+            "command-a:111b-03-2025-q4_K_M",
+            "CohereLabs/c4ai-command-a-03-2025",
+            "CohereForAI/c4ai-command-r7b-12-2024",
+            "command-r7b:7b",
+        ],
+    ),
     ("command-r", &["command-r:35b-08-2024-q4_K_M", "CohereForAI/c4ai-command-r-plus-08-2024", "aya:8b"]),
     (
         "deepseek-v3",
@@ -33,10 +43,30 @@ const MODELS: &[(&str, &[&str])] = &[
     ("ernie4.5", &["baidu/ERNIE-4.5-21B-A3B-Thinking", "ernie-x1-turbo-32k"]),
     ("exaone", &["LGAI-EXAONE/EXAONE-4.0-1.2B", "exaone3.5:7.8b", "exaone-deep:32b"]),
     ("functionary-v3.1", &["meetkai/functionary-small-v3.1", "functionary-medium-v3.1.Q4_0.gguf"]),
-    ("gemma3", &["gemma3:4b-it-qat", "google/gemma-3-27b-it", "models/gemma-3n-e2b-it", "gemma2:27b", "gemma:2b", "codegemma:7b-code", "medgemma-4b-it"]),
+    (
+        "gemma3",
+        &[
+            "gemma3:4b-it-qat",
+            "google/gemma-3-27b-it",
+            "models/gemma-3n-e2b-it",
+            "gemma2:27b",
+            "gemma:2b",
+            "codegemma:7b-code",
+            "medgemma-4b-it",
+        ],
+    ),
     ("generic", &["some-model-of-mine", "gpt-4o", ""]),
     ("gigachat3", &["ai-sage/GigaChat3-702B-A36B-preview", "GigaChat3.1-10B-A1.8B"]),
-    ("granite", &["granite3.3:2b", "ibm-granite/granite-3.1-8b-instruct", "granite4:tiny-h", "granite4.1:3b", "ibm-granite/granite-20b-functioncalling"]),
+    (
+        "granite",
+        &[
+            "granite3.3:2b",
+            "ibm-granite/granite-3.1-8b-instruct",
+            "granite4:tiny-h",
+            "granite4.1:3b",
+            "ibm-granite/granite-20b-functioncalling",
+        ],
+    ),
     (
         "hermes",
         &[
@@ -91,11 +121,34 @@ const MODELS: &[(&str, &[&str])] = &[
         ],
     ),
     ("nemotron", &["nvidia/NVIDIA-Nemotron-Nano-12B-v2", "nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "nemotron:70b"]),
-    ("no-tools", &["openchat:7b-v3.5", "BlinkDL/rwkv-7-world", "vicuna:13b", "falcon3:10b", "starcoder2:15b", "zephyr:7b", "tinyllama", "wizardlm2:7b"]),
+    (
+        "no-tools",
+        &[
+            "openchat:7b-v3.5",
+            "BlinkDL/rwkv-7-world",
+            "vicuna:13b",
+            "falcon3:10b",
+            "starcoder2:15b",
+            "zephyr:7b",
+            "tinyllama",
+            "wizardlm2:7b",
+        ],
+    ),
     ("phi", &["phi3:14b", "microsoft/Phi-3.5-mini-instruct", "phi4:14b-q4_K_M", "microsoft/Phi-4-reasoning-plus"]),
-    ("phi4-mini", &["phi4-mini:3.8b-fp16", "microsoft/Phi-4-mini-instruct", "fireworks-ai/llama-3-firefunction-v2", "firefunction-v2:70b"]),
+    (
+        "phi4-mini",
+        &["phi4-mini:3.8b-fp16", "microsoft/Phi-4-mini-instruct", "fireworks-ai/llama-3-firefunction-v2", "firefunction-v2:70b"],
+    ),
     ("plamo3", &["pfnet/plamo-3-nict-31b-base"]),
-    ("qwen2.5-coder", &["qwen2.5-coder:1.5b", "Qwen/Qwen2.5-Coder-32B-Instruct", "hf.co/bartowski/Qwen2.5-Coder-7B-Instruct-GGUF:Q4_K_M", "codeqwen:7b"]),
+    (
+        "qwen2.5-coder",
+        &[
+            "qwen2.5-coder:1.5b",
+            "Qwen/Qwen2.5-Coder-32B-Instruct",
+            "hf.co/bartowski/Qwen2.5-Coder-7B-Instruct-GGUF:Q4_K_M",
+            "codeqwen:7b",
+        ],
+    ),
     ("reka", &["RekaAI/reka-flash-3.1", "reka-edge-2603"]),
     ("solar-open", &["upstage/Solar-Open-100B", "upstage/solar-pro2"]),
     ("trinity", &["arcee-ai/Trinity-Mini", "trinity-large-preview"]),
@@ -162,7 +215,10 @@ impl Sink for Seen {
 /// Reads the text whole and in single characters; both must be the same.
 fn read(adapter: &str, reasoning_open: bool, text: &str) -> Seen {
     let library = Library::embedded().unwrap();
-    let tools = Tools::new([Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#)], ToolChoice::Auto);
+    let tools = Tools::new(
+        [Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#)],
+        ToolChoice::Auto,
+    );
     let (adapter, tools, schemas) = (Arc::clone(library.get(adapter).unwrap()), Arc::new(tools), Arc::new(Schemas::default()));
     let scanner = || {
         let options = Options { reasoning_open, ..Options::default() };
@@ -191,7 +247,13 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
         ("opened and closed", false, "<think>\nIt is dark.\n</think>\n\nShall I?", "It is dark.", "Shall I?"),
         ("known to be open", true, "It is dark.\n</think>\n\nShall I?", "It is dark.", "Shall I?"),
         ("known to be open, and opened again", true, "<think>\nIt is dark.</think>Shall I?", "It is dark.", "Shall I?"),
-        ("not known to be open: what has left stays, the marker goes", false, "It is dark.\n</think>\n\nShall I?", "", "It is dark.\n\n\nShall I?"),
+        (
+            "not known to be open: what has left stays, the marker goes",
+            false,
+            "It is dark.\n</think>\n\nShall I?",
+            "",
+            "It is dark.\n\n\nShall I?",
+        ),
         ("a closing marker alone at the start", false, "</think>\n\nShall I?", "", "Shall I?"),
         ("closed twice", true, "It is dark.</think>\n</think>\nShall I?", "It is dark.", "Shall I?"),
         ("empty", false, "<think>\n\n</think>\n\nShall I?", "", "Shall I?"),
@@ -199,7 +261,13 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
         ("believed to be open, never closed: it was the answer", true, "Shall I?", "Shall I?", "Shall I?"),
         ("twice", false, "<think>a</think>One.\n<think>b</think>Two.", "ab", "One.\nTwo."),
         ("the tag in a sentence", false, "The <think> tag opens it.", "", "The <think> tag opens it."),
-        ("the tag in code", false, "Write `<think>` first.\n```\n<think>\n```\n", "", "Write `<think>` first.\n```\n<think>\n```\n"),
+        (
+            "the tag in code",
+            false,
+            "Write `<think>` first.\n```\n<think>\n```\n",
+            "",
+            "Write `<think>` first.\n```\n<think>\n```\n",
+        ),
     ];
     for (what, open, text, reasoning, content) in cases {
         let seen = read("hermes", open, text);
@@ -214,17 +282,56 @@ fn a_call_inside_of_reasoning_follows_the_family() {
     let minimax_call = HERMES_CALL.replace("tool_call>", "tool_calls>");
     // (what, adapter, text, calls, reasoning, content)
     let cases: Vec<(&str, &str, String, &[String], String, &str)> = vec![
-        ("promote_at_end, the reasoning never ends", "hermes", format!("<think>Dark. {HERMES_CALL}"), &call, format!("Dark. {HERMES_CALL}"), ""),
-        ("promote_at_end, the reasoning ends: a draft", "hermes", format!("<think>{HERMES_CALL}</think>No."), &none, HERMES_CALL.to_owned(), "No."),
-        ("promote_at_end, a call behind it: only that one", "hermes", format!("<think>{HERMES_CALL}</think>{HERMES_CALL}"), &call, HERMES_CALL.to_owned(), ""),
+        (
+            "promote_at_end, the reasoning never ends",
+            "hermes",
+            format!("<think>Dark. {HERMES_CALL}"),
+            &call,
+            format!("Dark. {HERMES_CALL}"),
+            "",
+        ),
+        (
+            "promote_at_end, the reasoning ends: a draft",
+            "hermes",
+            format!("<think>{HERMES_CALL}</think>No."),
+            &none,
+            HERMES_CALL.to_owned(),
+            "No.",
+        ),
+        (
+            "promote_at_end, a call behind it: only that one",
+            "hermes",
+            format!("<think>{HERMES_CALL}</think>{HERMES_CALL}"),
+            &call,
+            HERMES_CALL.to_owned(),
+            "",
+        ),
         ("ignore", "hunyuan-a13b", format!("<think>{minimax_call}"), &none, minimax_call.clone(), ""),
         ("implicit_end", "kimi-k2", format!("<think>Dark.{KIMI_CALL} rest"), &call, "Dark.".to_owned(), "rest"),
-        ("implicit_end, in a string of prose", "kimi-k2", "<think>The functions. lamp is for light.</think>Hi.".to_owned(), &none, "The functions. lamp is for light.".to_owned(), "Hi."),
-        ("parse", "trinity", format!("<think>Dark. {HERMES_CALL} Bright.</think>Done."), &call, "Dark. Bright.".to_owned(), "Done."),
+        (
+            "implicit_end, in a string of prose",
+            "kimi-k2",
+            "<think>The functions. lamp is for light.</think>Hi.".to_owned(),
+            &none,
+            "The functions. lamp is for light.".to_owned(),
+            "Hi.",
+        ),
+        (
+            "parse",
+            "trinity",
+            format!("<think>Dark. {HERMES_CALL} Bright.</think>Done."),
+            &call,
+            "Dark. Bright.".to_owned(),
+            "Done.",
+        ),
     ];
     for (what, adapter, text, calls, reasoning, content) in cases {
         let seen = read(adapter, false, &text);
-        assert_eq!((seen.calls.as_slice(), seen.reasoning.trim(), seen.text.trim()), (calls, reasoning.as_str(), content), "{what}");
+        assert_eq!(
+            (seen.calls.as_slice(), seen.reasoning.trim(), seen.text.trim()),
+            (calls, reasoning.as_str(), content),
+            "{what}"
+        );
         assert!(!seen.open, "{what}: the call has no end");
     }
 }
@@ -250,4 +357,52 @@ fn a_long_candidate_is_decided_alike_however_it_is_cut() {
     // It stands in front: held however long it gets.
     let long = format!("{{\"name\": \"lamp\", \"arguments\": {{\"note\": \"{}\"}}}}", "x".repeat(20_000));
     assert_eq!(read("llama3", false, &long).calls.len(), 1);
+}
+
+#[test]
+fn the_published_schema_knows_every_adapter_file() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters");
+    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(root.join("schema.json")).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut faults = Vec::new();
+    for entry in std::fs::read_dir(&root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let file: serde_json::Value = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            faults.extend(validator.iter_errors(&file).map(|error| format!("{}: {error}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    // And it refuses what the program refuses.
+    for wrong in [
+        "model = [\"x\"]\nproof = \"doc\"",
+        "proof = \"rumour\"",
+        "proof = \"doc\"\n[[call]]\nopen = \"<a>\"",
+        "proof = \"doc\"\nmodels = [\"\"]",
+    ] {
+        let file: serde_json::Value = toml::from_str(wrong).unwrap();
+        assert!(!validator.is_valid(&file), "{wrong}");
+    }
+}
+
+#[test]
+fn the_published_schema_has_the_keys_of_the_program() {
+    let schema: serde_json::Value = serde_json::from_str(include_str!("../../adapters/schema.json")).unwrap();
+    let cases = [
+        ("/properties", "unknown = 1"),
+        ("/properties/reasoning/properties", "proof = \"doc\"\n[reasoning]\nunknown = 1"),
+        ("/properties/answer/properties", "proof = \"doc\"\n[answer]\nunknown = 1"),
+        ("/properties/prompt/properties", "proof = \"doc\"\n[prompt]\nunknown = 1"),
+        ("/$defs/call/properties", "proof = \"doc\"\n[[call]]\nunknown = 1"),
+    ];
+    for (pointer, file) in cases {
+        // The error that an unknown key gets lists those that are known.
+        let message = super::Adapter::parse("x", file, &[]).unwrap_err().message;
+        let (_, list) = message.split_once("expected").unwrap();
+        let mut known: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        let mut published: Vec<&str> = schema.pointer(pointer).unwrap().as_object().unwrap().keys().map(String::as_str).collect();
+        known.sort_unstable();
+        published.sort_unstable();
+        assert_eq!(published, known, "{pointer}");
+    }
 }

@@ -121,7 +121,15 @@ impl Scanner {
 
     fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
         let begun = !entries.is_empty();
-        self.candidate = begun.then(|| Candidate { at, marker, entries: entries.into(), reader: None, confirmed: false, fresh: self.fresh, fence });
+        self.candidate = begun.then(|| Candidate {
+            at,
+            marker,
+            entries: entries.into(),
+            reader: None,
+            confirmed: false,
+            fresh: self.fresh,
+            fence,
+        });
         begun
     }
 
@@ -220,7 +228,7 @@ impl Scanner {
     /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Between calls there are only whitespace and separators, between tentative ones their own text.
-        let between_calls = self.fresh && self.calls > 0;
+        let between_calls = self.fresh && self.calls > 0 && self.region != Region::Reasoning;
         if self.tentative.is_empty() && !between_calls {
             let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);

@@ -36,8 +36,11 @@ impl ElementReader {
         while !text.is_char_boundary(self.seen) {
             self.seen -= 1;
         }
+        if !begins(&text[body..], tool) {
+            return Step::Reject;
+        }
         if !context.end {
-            return if begins(&text[body..], tool) { Step::More } else { Step::Reject };
+            return Step::More;
         }
         match text[body..].trim_start().starts_with(['<', '{']) {
             true => {

@@ -31,6 +31,8 @@ struct Head {
     id: Option<String>,
     /// Where the arguments begin.
     body: usize,
+    /// They stand in a code fence.
+    fenced: bool,
 }
 
 #[derive(Debug, Default)]
@@ -41,7 +43,10 @@ enum Body {
     /// An object or array.
     Value(ValueReader),
     /// JSON inside of a string, looked at up to `seen`.
-    Quoted { quote: u8, seen: usize },
+    Quoted {
+        quote: u8,
+        seen: usize,
+    },
     Torn(TornReader),
     /// The arguments end here.
     Ended(usize),
@@ -67,7 +72,8 @@ impl NamedReader {
         }
         let Some(head) = &self.head else { return Step::Reject };
         let from = head.body;
-        let parsed = |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
+        let parsed =
+            |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
         let unfinished = || match context.end {
             true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()) },
             false => Step::More,
@@ -114,10 +120,10 @@ impl NamedReader {
                 }
                 Body::Ended(end) => {
                     // A fence around the arguments is framing.
-                    let fence = match closing_fence(&text[*end..], context) {
-                        Seen::Yes(length) => length,
-                        Seen::Maybe => return Step::More,
-                        Seen::No => 0,
+                    let fence = match head.fenced.then(|| closing_fence(&text[*end..], context.end)) {
+                        Some(Seen::Yes(length)) => length,
+                        Some(Seen::Maybe) => return Step::More,
+                        Some(Seen::No) | None => 0,
                     };
                     match behind(text, *end + fence, context.close, context.end) {
                         Behind::More => return Step::More,
@@ -161,12 +167,10 @@ fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
 }
 
 /// The closing fence behind arguments that stood in one.
-fn closing_fence(rest: &str, context: Context<'_>) -> Seen<usize> {
+fn closing_fence(rest: &str, over: bool) -> Seen<usize> {
     let at = blank(rest);
-    match starts_with_any(&rest[at..], &[FENCE.to_owned()], context.end) {
+    match starts_with_any(&rest[at..], &[FENCE.to_owned()], over) {
         Start::Yes(length) => Seen::Yes(at + length),
-        // A single call closes at once where nothing could follow it.
-        Start::Maybe if context.close.is_empty() => Seen::No,
         Start::Maybe => Seen::Maybe,
         Start::No => Seen::No,
     }
@@ -222,7 +226,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
             Start::Yes(length) => at += gap + length,
             Start::Maybe => return Seen::Maybe,
             Start::No => {
-                head.body = at;
+                (head.body, head.fenced) = (at, text[..at].contains(FENCE));
                 return Seen::Yes(head);
             }
         }
