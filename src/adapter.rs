@@ -73,6 +73,9 @@ pub struct Reasoning {
     /// What a call in there means.
     #[serde(default)]
     pub tool_call_inside: Inside,
+    /// The markers are special tokens and count anywhere; otherwise they count only where a line begins or ends.
+    #[serde(default)]
+    pub anywhere: bool,
 }
 
 /// Markers around the whole of an answer: the first opening one and the closing one behind it are not content.
@@ -200,10 +203,8 @@ pub struct Tagged {
     pub cdata: bool,
     /// Whether XML entities in a value are decoded.
     pub entities: bool,
-    /// Prefixes that are not part of the name.
-    pub prefix: Vec<String>,
-    /// An id inside the name's tag: `index="1"`.
-    pub id: Option<[String; 2]>,
+    /// Markers around an argument's type, between its key and its value.
+    pub type_tag: Option<[String; 2]>,
 }
 
 /// What is cut from the ends of a tagged value.
@@ -235,6 +236,15 @@ pub struct Nested {
     pub prefix: String,
     /// Around the name.
     pub name: [Vec<String>; 2],
+}
+
+// === impl Adapter ===
+
+impl Adapter {
+    /// Every text that may mean something to this adapter: what prose must not be mistaken for.
+    pub fn markers(&self) -> Vec<String> {
+        self.triggers.texts()
+    }
 }
 
 #[cfg(test)]

@@ -37,11 +37,13 @@ pub struct Options {
     pub framing: bool,
     /// Whether the answer begins inside of reasoning (the prompt opened it).
     pub reasoning_open: bool,
+    /// Whether calls without a marker are looked for; not where the client asked for JSON as the answer itself.
+    pub unmarked: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false }
+        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false, unmarked: true }
     }
 }
 
@@ -260,13 +262,12 @@ impl Scanner {
         if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
             self.inline = 0;
         }
+        self.pos = to;
         if text.trim().is_empty() {
-            self.pos = to;
             return;
         }
         self.tentative.clear();
         (self.fresh, self.behind) = (false, None);
-        self.pos = to;
         let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
     }

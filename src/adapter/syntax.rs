@@ -7,12 +7,22 @@ use crate::event::Tools;
 
 use super::{Call, Syntax};
 
+mod arguments;
 pub(super) mod element;
 pub(super) mod json;
+pub(super) mod lax;
+pub(super) mod literal;
 pub(super) mod members;
 pub(super) mod named;
+pub(super) mod nested;
+pub(super) mod place;
+pub(super) mod python;
+pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
+
+/// Arguments that no fixer completes: the call was cut.
+const UNFINISHED: &str = "{\"";
 
 /// A call as it was read: the arguments are still source text, to be fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,6 +66,10 @@ pub(super) enum Reader {
     Json(json::JsonReader),
     Named(named::NamedReader),
     Element(element::ElementReader),
+    Python(python::PythonReader),
+    Lax(lax::LaxReader),
+    Tagged(tagged::TaggedReader),
+    Nested(nested::NestedReader),
 }
 
 // === impl Reader ===
@@ -66,7 +80,10 @@ impl Reader {
             Syntax::Json(_) => Reader::Json(json::JsonReader::default()),
             Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
             Syntax::Element => Reader::Element(element::ElementReader::default()),
-            _ => todo!(),
+            Syntax::Python => Reader::Python(python::PythonReader::default()),
+            Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
+            Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
+            Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
         }
     }
 
@@ -76,6 +93,10 @@ impl Reader {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
             (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
+            (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
+            (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
+            (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
+            (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
         }
     }
@@ -87,7 +108,11 @@ impl Reader {
         match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
             (Reader::Named(reader), _) => reader.name(),
-            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            (Reader::Python(reader), _) => reader.name(),
+            (Reader::Lax(reader), _) => reader.name(),
+            (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Nested(reader), _) => reader.name(),
+            (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }
     }
@@ -155,4 +180,17 @@ pub(super) enum Word {
 /// How many bytes of whitespace `text` begins with.
 pub(super) fn blank(text: &str) -> usize {
     text.len() - text.trim_start().len()
+}
+
+/// The first of the markers behind `from`: where it begins and ends.
+fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
+    markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
+}
+
+/// The boundary of characters at or before `at`.
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }

@@ -128,6 +128,11 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
+    /// All markers, each once.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.by_first.iter().flatten().cloned().collect()
+    }
+
     /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.
     /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {

@@ -6,7 +6,7 @@ use super::{Region, Scanner, relaxed};
 use crate::{
     adapter::{
         Inside, Syntax,
-        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing},
+        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
         triggers::Found,
     },
     event::{Event, Sink, Tool},
@@ -119,7 +119,8 @@ impl Scanner {
         self.begin(at, (length, false), entries, Some((tick, length, content)))
     }
 
-    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+        entries.retain(|entry| entry.marked || self.options.unmarked);
         let begun = !entries.is_empty();
         self.candidate = begun.then(|| Candidate {
             at,
@@ -162,7 +163,12 @@ impl Scanner {
             }
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
-                if (marked || calls.iter().all(|call| self.counts(call))) && self.closes_fence(&candidate, to, end) {
+                // Markers around nothing are framing.
+                let count = match marked {
+                    true => !calls.is_empty() || self.options.framing,
+                    false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
+                };
+                if count && self.closes_fence(&candidate, to, end) {
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
                 }
@@ -199,7 +205,7 @@ impl Scanner {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
-        fixed.is_some_and(|value| value.is_object() && typing::required(tool).iter().all(|key| value.get(key).is_some()))
+        fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
     }
 
     /// A call in a fence is its whole content: the closing fence follows, or the end.
@@ -298,6 +304,7 @@ impl Scanner {
                 Some(true)
             }
             Start::Maybe => Some(false),
+            Start::No if at == self.buf.len() && !end => Some(false),
             Start::No => {
                 let glue = self.buf[at..].len()
                     - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();

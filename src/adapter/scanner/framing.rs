@@ -1,9 +1,11 @@
 //! What is not content: reasoning, control tokens, and code, in which nothing counts.
 
+use std::sync::Arc;
+
 use super::{Region, Scanner};
 use crate::{
     adapter::{
-        Inside,
+        Inside, Reasoning,
         syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
@@ -16,9 +18,11 @@ impl Scanner {
     /// Reasoning markers in the text. `None`: it is something else.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, behind) = (found.at, found.at + found.len);
-        if found.mark.reasoning_open && self.at_line_start(at) {
-            let labels = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.label.clone()).unwrap_or_default();
-            let label = match starts_with_any(&self.buf[behind..], &labels, end) {
+        let adapter = Arc::clone(&self.adapter);
+        let anywhere = adapter.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
+        if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
+            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
+            {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
                 Start::No => 0,
@@ -36,7 +40,7 @@ impl Scanner {
                 None => true,
                 Some(_) => false,
             };
-            if ends_line || self.at_line_start(at) {
+            if anywhere || ends_line || self.at_line_start(at) {
                 self.remove(at, behind, out);
                 self.swallow_blank = !self.said;
                 return Some(true);
@@ -78,7 +82,7 @@ impl Scanner {
 
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
-        let adapter = std::sync::Arc::clone(&self.adapter);
+        let adapter = Arc::clone(&self.adapter);
         let found = match adapter.triggers.next(&self.buf, self.pos, end) {
             Ok(found) => found,
             Err(held) => {
@@ -194,5 +198,24 @@ impl Scanner {
             true => self.buf[self.from..at].ends_with('\n'),
             false => self.line_blank,
         }
+    }
+}
+
+/// The label behind the opening marker: a word of its own, before whitespace or the end of the reasoning.
+fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
+    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
+        return starts_with_any(text, &reasoning.label, end);
+    };
+    let rest = &text[length..];
+    match starts_with_any(rest, &reasoning.close, end) {
+        Start::No if rest.is_empty() && !end => Start::Maybe,
+        Start::No
+            if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) =>
+        {
+            Start::Yes(length)
+        }
+        Start::No => Start::No,
+        Start::Maybe => Start::Maybe,
+        Start::Yes(_) => Start::Yes(length),
     }
 }

@@ -4,7 +4,8 @@
 use super::{
     Context, Parsed, Start, Step, Word, blank,
     members::members,
-    starts_with_any, typing,
+    starts_with_any,
+    typing::Types,
     value::{Behind, Got, TornReader, ValueReader, behind, sound},
     word,
 };
@@ -159,8 +160,8 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
 fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
     let mut fitting = tools.iter().filter(|tool| {
-        let known = typing::properties(tool);
-        given.iter().all(|key| known.contains(key)) && typing::required(tool).iter().all(|key| given.contains(key))
+        let types = Types::new(Some(tool));
+        given.iter().all(|key| types.has(key)) && types.required().all(|required| given.iter().any(|key| key == required))
     });
     let first = fitting.next().filter(|_| !given.is_empty())?;
     fitting.next().is_none().then_some(first)

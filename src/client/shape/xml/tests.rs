@@ -10,17 +10,18 @@ use crate::{
         shape::{Kind, Shape},
     },
     event::ToolChoice,
-    openai::Content,
+    openai::{Content, Message},
 };
 
 #[path = "../../../../tests/support/void.rs"]
 mod void;
 
+mod cline;
 mod ordinary;
 
 fn tools() -> Arc<Tools> {
     let mut request = request(json!([{"role": "system", "content": void::system_text()}]));
-    Arc::new(read(&mut request).expect("the prompt is recognised"))
+    Arc::new(read(&mut request).expect("the prompt is recognised").1)
 }
 
 fn request(messages: serde_json::Value) -> ChatRequest {
@@ -106,7 +107,7 @@ fn the_prompt_is_cut_out_and_everything_else_stays() {
         ("user", format!("<SYSTEM_MESSAGE>\n{system}\n</SYSTEM_MESSAGE>\nFix it.")),
     ] {
         let mut request = request(json!([{"role": role, "content": text}, {"role": "user", "content": "Fix it."}]));
-        assert_eq!(read(&mut request).unwrap().len(), void::TOOLS.len(), "{role}");
+        assert_eq!(read(&mut request).unwrap().1.len(), void::TOOLS.len(), "{role}");
         let rest = request.messages[0].content.to_text();
         assert!(!rest.contains("Available tools") && !rest.contains("read_file") && !rest.contains("Tool calling"), "{rest}");
         assert!(rest.contains("- plan9\n</system_info>\n\nMind:\n1. Be kind."), "{rest}");

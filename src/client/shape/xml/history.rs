@@ -1,10 +1,10 @@
-//! A conversation as Void writes it in XML mode: calls are text at the end of the assistant's message, results are user
+//! A conversation as such a client writes it: calls are text at the end of the assistant's message, results are user
 //! messages. Here they become calls and results again, so that the model sees its own form. A pure function of the
 //! messages: the ids are hashes of position and content, so that every turn repeats the turn before it.
 
 use serde_json::{Map, Value, json};
 
-use super::{defuse, tags};
+use super::{Grammar, cline, defuse, tags};
 use crate::{
     event::Tools,
     openai::{Content, Message, ToolCall, answer::call_id},
@@ -16,7 +16,7 @@ const EMPTY: &str = "(empty message)";
 const NOT_RUN: &str = "not run";
 
 /// Translates all messages.
-pub(super) fn translate(messages: Vec<Message>, tools: &Tools) -> Vec<Message> {
+pub(super) fn translate(messages: Vec<Message>, tools: &Tools, grammar: Grammar) -> Vec<Message> {
     let mut out = Vec::with_capacity(messages.len());
     let mut messages = messages.into_iter().enumerate().peekable();
     while let Some((at, mut message)) = messages.next() {
@@ -28,20 +28,20 @@ pub(super) fn translate(messages: Vec<Message>, tools: &Tools) -> Vec<Message> {
             out.push(message);
             continue;
         }
-        let result = messages.peek().and_then(|(_, next)| Result::of(next));
+        let result = messages.peek().and_then(|(_, next)| Result::of(next, grammar));
         let text = defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
         let Some(call) = Call::at_the_end_of(&text, tools, result.as_ref().map(|result| result.name.as_str())) else {
             message.content = Content::Text(if text == EMPTY { String::new() } else { text });
             out.push(message);
             continue;
         };
-        let id = call_id(&[b"void", &(at as u64).to_le_bytes(), text.as_bytes()]);
+        let id = call_id(&[b"history", &(at as u64).to_le_bytes(), text.as_bytes()]);
         message.content = match call.before {
             "" | EMPTY => Content::None,
             before => Content::Text(before.to_owned()),
         };
         message.tool_calls =
-            vec![ToolCall { id: id.clone(), name: call.name.to_owned(), arguments: call.arguments(tools), extra: None }];
+            vec![ToolCall { id: id.clone(), name: call.name.to_owned(), arguments: call.arguments(tools, grammar), extra: None }];
         let name = call.name.to_owned();
         out.push(message);
 
@@ -92,12 +92,16 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The arguments as JSON text. Void knows strings only; where the schema says number, boolean or JSON, a value that
+    /// The arguments as JSON text. These clients know strings only; where the schema says number, boolean or JSON, a value that
     /// reads as such becomes one again.
-    fn arguments(&self, tools: &Tools) -> String {
+    fn arguments(&self, tools: &Tools, grammar: Grammar) -> String {
         let schema = tools.get(self.name).and_then(|tool| serde_json::from_str::<Value>(tool.checked_schema()).ok());
         let mut arguments = Map::new();
         for (name, text) in &self.parameters {
+            let text = match grammar {
+                Grammar::Void => text,
+                Grammar::Cline => cline::without_line_breaks(text),
+            };
             let property = schema.as_ref().and_then(|schema| schema.get("properties")?.get(*name));
             arguments.insert((*name).to_owned(), typed(text, property));
         }
@@ -125,36 +129,47 @@ fn typed(text: &str, property: Option<&Value>) -> Value {
 // === impl Result ===
 
 impl Result {
-    fn of(message: &Message) -> Option<Result> {
+    fn of(message: &Message, grammar: Grammar) -> Option<Result> {
         if message.role != "user" {
             return None;
         }
-        let (text, parts) = match &message.content {
-            Content::Text(text) => (text.as_str(), None),
-            Content::Parts(parts) => (parts.first()?.get("text")?.as_str()?, Some(parts)),
+        // The message as pieces of text; what is no text (images) stays with the user's words.
+        let (texts, others): (Vec<&str>, Vec<Value>) = match &message.content {
+            Content::Text(text) => (vec![text], Vec::new()),
+            Content::Parts(parts) => {
+                let texts = parts.iter().map_while(|part| part.get("text")?.as_str()).collect::<Vec<_>>();
+                let others = parts.iter().skip(texts.len()).cloned().collect();
+                (texts, others)
+            }
             Content::None => return None,
         };
-        let (tag, after) = tags::opening(text)?;
-        let name = tag.strip_suffix("_result").filter(|name| !name.is_empty())?;
-        let after = after.strip_prefix('\n').unwrap_or(after);
-        let close = format!("</{tag}>");
-        // The last closing tag counts: what a tool printed must not become the user's words.
-        let end = after.rfind(&close)?;
-        let content = after.get(..end)?;
-        let said = after.get(end + close.len()..)?.trim_start_matches('\n');
-
-        let mut remainder = message.clone();
-        remainder.content = match parts {
-            None => Content::Text(said.to_owned()),
-            Some(parts) => {
-                let said = (!said.is_empty()).then(|| json!({"type": "text", "text": said}));
-                Content::Parts(said.into_iter().chain(parts.iter().skip(1).cloned()).collect())
-            }
+        let (name, content, said) = match grammar {
+            Grammar::Void => void_result(&texts)?,
+            Grammar::Cline => cline::result(&texts)?,
         };
-        Some(Result {
-            name: name.to_owned(),
-            content: content.strip_suffix('\n').unwrap_or(content).to_owned(),
-            remainder: (!remainder.content.is_empty()).then_some(remainder),
-        })
+        let mut remainder = message.clone();
+        remainder.content = match &message.content {
+            Content::Parts(_) => {
+                let said = said.into_iter().map(|text| json!({"type": "text", "text": text}));
+                Content::Parts(said.chain(others).collect())
+            }
+            _ => Content::Text(said.join("\n\n")),
+        };
+        Some(Result { name, content, remainder: (!remainder.content.is_empty()).then_some(remainder) })
     }
+}
+
+/// `<NAME_result>`, what the tool said, `</NAME_result>`, and what the user said after it.
+fn void_result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
+    let (text, more) = texts.split_first()?;
+    let (tag, after) = tags::opening(text)?;
+    let name = tag.strip_suffix("_result").filter(|name| !name.is_empty())?;
+    let after = after.strip_prefix('\n').unwrap_or(after);
+    let close = format!("</{tag}>");
+    // The last closing tag counts: what a tool printed must not become the user's words.
+    let end = after.rfind(&close)?;
+    let content = after.get(..end)?;
+    let said = after.get(end + close.len()..)?.trim_start_matches('\n');
+    let said = std::iter::once(said).chain(more.iter().copied()).filter(|text| !text.is_empty()).map(str::to_owned);
+    Some((name.to_owned(), content.strip_suffix('\n').unwrap_or(content).to_owned(), said.collect()))
 }

@@ -1,6 +1,8 @@
 //! Void executes the first `<name>` of an offered tool that it finds anywhere in the text. Here every such mention gets a
 //! space before the bracket, also when it arrives in pieces, so that text stays text.
 
+use std::borrow::Cow;
+
 use memchr::memchr;
 
 /// Defuses mentions in one channel of text.
@@ -22,9 +24,9 @@ impl Defuser {
     }
 
     /// Takes a piece of text and gives what can be sent of it; the rest is held back, never more than one tag.
-    pub(super) fn push(&mut self, text: &str) -> String {
+    pub(super) fn push<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         if self.held.is_empty() && memchr(b'<', text.as_bytes()).is_none() {
-            return text.to_owned();
+            return Cow::Borrowed(text);
         }
         let text = std::mem::take(&mut self.held) + text;
         let mut out = String::with_capacity(text.len() + 8);
@@ -39,14 +41,14 @@ impl Defuser {
                 rest = candidate.get(tag.len() + 1..).unwrap_or_default();
             } else if self.tags.iter().any(|tag| tag.starts_with(candidate)) {
                 self.held = candidate.to_owned();
-                return out;
+                return out.into();
             } else {
                 out.push('<');
                 rest = candidate.get(1..).unwrap_or_default();
             }
         }
         out.push_str(rest);
-        out
+        out.into()
     }
 
     /// What is still held back: it did not become a mention.
