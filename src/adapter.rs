@@ -13,9 +13,11 @@ pub mod render;
 pub mod scanner;
 mod syntax;
 mod triggers;
+mod write;
 
 pub use library::{Found, Library};
 pub use scanner::Scanner;
+pub use write::Written;
 
 /// Everything that is known of how a model family writes. Made from a TOML file by [`Adapter::parse`].
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ pub struct Adapter {
     pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones behind.
     pub calls: Vec<Call>,
+    /// How many of them are the family's own.
+    own_calls: usize,
     triggers: Arc<triggers::Triggers>,
 }
 

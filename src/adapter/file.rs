@@ -101,6 +101,7 @@ impl Adapter {
         for (at, call) in file.call.into_iter().enumerate() {
             calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
         }
+        let own_calls = calls.len();
         calls.extend_from_slice(generic);
         let reasoning = file.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
         let answer = file.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
@@ -121,6 +122,7 @@ impl Adapter {
             answer: file.answer,
             prompt: file.prompt,
             calls,
+            own_calls,
             triggers: Arc::new(triggers),
         })
     }
