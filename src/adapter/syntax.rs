@@ -15,6 +15,7 @@ pub(super) mod members;
 pub(super) mod named;
 pub(super) mod place;
 pub(super) mod python;
+pub(super) mod recipient;
 pub(super) mod typing;
 pub(super) mod value;
 
@@ -65,6 +66,7 @@ pub(super) enum Reader {
     Element(element::ElementReader),
     Python(python::PythonReader),
     Lax(lax::LaxReader),
+    Recipient(recipient::RecipientReader),
 }
 
 // === impl Reader ===
@@ -77,6 +79,7 @@ impl Reader {
             Syntax::Element => Reader::Element(element::ElementReader::default()),
             Syntax::Python => Reader::Python(python::PythonReader::default()),
             Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
+            Syntax::Recipient(_) => Reader::Recipient(recipient::RecipientReader::default()),
             _ => todo!(),
         }
     }
@@ -89,6 +92,7 @@ impl Reader {
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
             (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
             (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
+            (Reader::Recipient(reader), Syntax::Recipient(recipient)) => reader.read(text, recipient, context),
             _ => Step::Reject,
         }
     }
@@ -102,6 +106,7 @@ impl Reader {
             (Reader::Named(reader), _) => reader.name(),
             (Reader::Python(reader), _) => reader.name(),
             (Reader::Lax(reader), _) => reader.name(),
+            (Reader::Recipient(reader), _) => reader.name(),
             (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
             _ => None,
         }
