@@ -203,6 +203,8 @@ pub struct JsonKeys {
     pub arguments: Vec<String>,
     /// Whether the object has one member: the tool's name with the arguments.
     pub name_is_key: bool,
+    /// Whether the object's id is the call's: elsewhere it is a counter that starts anew in every turn.
+    pub keep_id: bool,
     /// What ends a header (a single word) that stands before the value and carries nothing.
     pub header: Vec<String>,
 }
@@ -247,10 +249,8 @@ pub struct Tagged {
     pub cdata: bool,
     /// Whether XML entities in a value are decoded.
     pub entities: bool,
-    /// Prefixes that are not part of the name.
-    pub prefix: Vec<String>,
-    /// An id inside the name's tag: `index="1"`.
-    pub id: Option<[String; 2]>,
+    /// Markers around an argument's type, between its key and its value.
+    pub type_tag: Option<[String; 2]>,
 }
 
 /// What is cut from the ends of a tagged value.

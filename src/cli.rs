@@ -14,6 +14,7 @@ use crate::{config, error::Error};
 
 pub mod adapters;
 pub mod check;
+pub mod fix;
 pub mod normalize;
 mod serve;
 
@@ -29,8 +30,16 @@ struct Cli {
 enum Command {
     /// Run the proxy (the usual command)
     Serve(serve::Serve),
+    /// Run the proxy and write every chat into a fixture file (without headers and keys)
+    Record(serve::Record),
     /// Show what the proxy makes of a model's text
     Normalize(normalize::Normalize),
+    /// Repair the arguments of a tool call
+    Fix(fix::Fix),
+    /// List the adapters, or tell which one a model gets
+    Adapters(adapters::Adapters),
+    /// Validate adapter files
+    Check(check::Check),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -49,7 +58,11 @@ pub fn main() -> ExitCode {
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
     let result = match Cli::parse().command {
         Command::Serve(serve) => serve.run(&environment),
+        Command::Record(record) => record.run(&environment),
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Adapters(adapters) => adapters.run(&mut output),
+        Command::Check(check) => check.run(&mut output),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {

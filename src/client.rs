@@ -54,18 +54,19 @@ pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> 
     let mut tools = shape::native::read_tools(&request, &mut warnings)?;
     let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
     let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
-    let (kind, void) = match prompt {
+    let (kind, own_tools) = match prompt {
         Some((kind, found)) => {
             tools = found;
-            (kind, true)
+            (kind, false)
         }
         None => (shape::Kind::Native, shape::complete_native(&mut tools)),
     };
     tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
-    let profile = profile::detect(hints, void || marks > 0);
-    let one_call = profile.one_call || shape::native::one_call_asked(&request);
-    Ok(Incoming { request, tools, shape: hints.shape.unwrap_or(kind), one_call, profile, warnings })
+    let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
+    let kind = hints.shape.unwrap_or(kind);
+    let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
+    Ok(Incoming { request, tools, shape: kind, one_call, profile, warnings })
 }
 
 /// Strips what Void leaves in native histories: a foreign field that strict backends refuse, and its placeholder for an

@@ -93,7 +93,13 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
         && !keys::any_markup(&parsed.value)
     {
-        return Report { verdict: Verdict::Clean, arguments: Some(text.to_owned()), why: None, fixes: Vec::new(), dropped: Vec::new() };
+        return Report {
+            verdict: Verdict::Clean,
+            arguments: Some(text.to_owned()),
+            why: None,
+            fixes: Vec::new(),
+            dropped: Vec::new(),
+        };
     }
     // Whitespace at the end may belong to a string that was not closed.
     let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });

@@ -38,11 +38,13 @@ pub struct Options {
     pub framing: bool,
     /// Whether the answer begins inside of reasoning (the prompt opened it).
     pub reasoning_open: bool,
+    /// Whether calls without a marker are looked for; not where the client asked for JSON as the answer itself.
+    pub unmarked: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false }
+        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false, unmarked: true }
     }
 }
 

@@ -7,15 +7,18 @@ use crate::event::Tools;
 
 use super::{Call, Syntax};
 
+mod arguments;
 pub(super) mod element;
 pub(super) mod json;
 pub(super) mod lax;
 pub(super) mod literal;
 pub(super) mod members;
 pub(super) mod named;
+pub(super) mod nested;
 pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
+pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
 
@@ -67,6 +70,8 @@ pub(super) enum Reader {
     Python(python::PythonReader),
     Lax(lax::LaxReader),
     Recipient(recipient::RecipientReader),
+    Tagged(tagged::TaggedReader),
+    Nested(nested::NestedReader),
 }
 
 // === impl Reader ===
@@ -80,7 +85,8 @@ impl Reader {
             Syntax::Python => Reader::Python(python::PythonReader::default()),
             Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
             Syntax::Recipient(_) => Reader::Recipient(recipient::RecipientReader::default()),
-            _ => todo!(),
+            Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
+            Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
         }
     }
 
@@ -93,6 +99,8 @@ impl Reader {
             (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
             (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
             (Reader::Recipient(reader), Syntax::Recipient(recipient)) => reader.read(text, recipient, context),
+            (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
+            (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
         }
     }
@@ -107,7 +115,9 @@ impl Reader {
             (Reader::Python(reader), _) => reader.name(),
             (Reader::Lax(reader), _) => reader.name(),
             (Reader::Recipient(reader), _) => reader.name(),
-            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Nested(reader), _) => reader.name(),
+            (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }
     }
@@ -162,7 +172,11 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// The word, and where what ends it begins and how long it is.
-    Ends { name: Range<usize>, at: usize, length: usize },
+    Ends {
+        name: Range<usize>,
+        at: usize,
+        length: usize,
+    },
     /// It may still be one.
     Maybe,
     No,

@@ -37,9 +37,9 @@ impl Adapters {
             Some(model) => {
                 let template = match &self.template {
                     None => None,
-                    Some(path) => {
-                        Some(std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))?)
-                    }
+                    Some(path) => Some(
+                        std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))?,
+                    ),
                 };
                 one(model, &library.find(model, template.as_deref()))
             }
@@ -53,7 +53,11 @@ fn list(library: &Library) -> String {
     let width = library.iter().map(|adapter| adapter.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for adapter in library.iter() {
-        let models = if adapter.models.is_empty() { "every model that no other adapter knows".to_owned() } else { adapter.models.join(" ") };
+        let models = if adapter.models.is_empty() {
+            "every model that no other adapter knows".to_owned()
+        } else {
+            adapter.models.join(" ")
+        };
         let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, proof(adapter.proof).0);
     }
     out
@@ -86,7 +90,8 @@ fn one(model: &str, found: &Found) -> String {
 /// What begins a call of this form.
 fn entries(call: &Call) -> String {
     let quoted = |marker: &String| format!("{marker:?}");
-    let mut entries: Vec<String> = call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).map(quoted).collect();
+    let mut entries: Vec<String> =
+        call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).map(quoted).collect();
     for marker in &call.stripped {
         entries.push(if marker.is_empty() { "no marker".to_owned() } else { format!("{marker:?}, which is no token") });
     }

@@ -63,7 +63,8 @@ fn overlay_faults(directory: &Path) -> Result<(usize, Vec<Fault>), Error> {
     let generic = embedded.get(GENERIC).map(|adapter| adapter.calls.clone()).unwrap_or_default();
     let mut names = Vec::new();
     let mut faults = Vec::new();
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -113,9 +114,13 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
             faults.push(format!("[[call]] number {} is never reached: number {} reads the same", later + 1, earlier + 1));
         }
         for marker in form.section.iter().chain(&form.open).chain(&form.stripped).filter(|marker| !marker.is_empty()) {
-            let reasoning = adapter.reasoning.as_ref().is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
+            let reasoning =
+                adapter.reasoning.as_ref().is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
             if reasoning {
-                faults.push(format!("the marker {marker:?} of [[call]] number {} is a marker of reasoning too, which wins", later + 1));
+                faults.push(format!(
+                    "the marker {marker:?} of [[call]] number {} is a marker of reasoning too, which wins",
+                    later + 1
+                ));
             }
         }
     }
@@ -161,7 +166,9 @@ fn round_trips(adapter: &Arc<Adapter>) -> Vec<String> {
         match round_trip(adapter, prose, &calls) {
             Err(error) => faults.push(error.message),
             Ok(back) if back == calls => {}
-            Ok(back) => faults.push(format!("[prompt] call: {what} is not read back: wrote {}, read {}", show(&calls), show(&back))),
+            Ok(back) => {
+                faults.push(format!("[prompt] call: {what} is not read back: wrote {}, read {}", show(&calls), show(&back)))
+            }
         }
     }
     faults

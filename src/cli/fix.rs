@@ -1,27 +1,34 @@
-//! `toolglot fix`: broken arguments on stdin -> fixed arguments on stdout, with the report of what was changed.
+//! `toolglot fix`: broken arguments -> fixed arguments, with the list of what was changed. As JSON lines for suites, or for
+//! a person with one text on standard input (arguments go to standard output, the report to standard error).
 
-use std::io::{self, BufRead, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::sync::Arc;
+use std::{
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::Error;
-use crate::event::FinishReason;
-use crate::fix::{End, Fix, Report, Schemas, Verdict, fix};
+use crate::{
+    error::Error,
+    event::FinishReason,
+    fix::{self, End, Report, Schema, Schemas},
+};
 
-/// Arguments of `toolglot fix`.
-#[derive(Debug, Clone, Default, Args)]
-pub struct FixArgs {
-    /// JSON Schema of the tool's parameters; without it only the syntax is repaired
-    #[arg(long, value_name = "FILE")]
-    pub schema: Option<PathBuf>,
-    /// One JSON object per line: {"id", "arguments", "schema"?, "finish_reason"?}
-    #[arg(long, conflicts_with = "schema")]
-    pub jsonl: bool,
+/// Repairs the arguments of one tool call.
+#[derive(Debug, Default, Args)]
+pub struct Fix {
+    /// Read JSON lines {id, arguments, schema?, keeps_null?, finish_reason?}, write one JSON line each.
+    #[arg(long, conflicts_with_all = ["schema", "finish_reason"])]
+    jsonl: bool,
+    /// A file with the JSON Schema of the tool's parameters; without it only the syntax is repaired.
+    #[arg(long)]
+    schema: Option<PathBuf>,
+    /// Why the stream ended inside of the call: stop, length, tool_calls or content_filter. Without it the text is whole.
+    #[arg(long)]
+    finish_reason: Option<String>,
 }
 
 /// One line of `--jsonl` input.
@@ -62,12 +69,31 @@ struct Change<'r> {
     note: &'r str,
 }
 
-/// Runs the command. Exit code 0: arguments were printed; 1: they were refused (with `--jsonl` always 0).
-pub fn run(args: &FixArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<ExitCode, Error> {
-    if args.jsonl { lines(input, out) } else { one(args, input, out) }
+// === impl Fix ===
+
+impl Fix {
+    /// Runs the command: reads `input` to its end, writes data to `output` and a person's report to `notes`. Arguments that
+    /// are refused are an error, unless the input is JSON lines.
+    pub fn run(&self, input: &mut dyn BufRead, output: &mut dyn Write, notes: &mut dyn Write) -> Result<(), Error> {
+        if self.jsonl {
+            return lines(input, output);
+        }
+        let schema = self.schema.as_deref().map(schema).transpose()?;
+        let mut source = String::new();
+        input.read_to_string(&mut source).map_err(failed)?;
+        let report = fix::fix(&source, schema.as_deref(), &[], end(self.finish_reason.as_deref()));
+        if let Some(arguments) = report.accepted() {
+            writeln!(output, "{arguments}").map_err(failed)?;
+        }
+        write_report(&report, notes).map_err(failed)?;
+        match &report.why {
+            None => Ok(()),
+            Some(why) => Err(Error::client(format!("refused: {why}"))),
+        }
+    }
 }
 
-fn lines(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<ExitCode, Error> {
+fn lines(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
     let schemas = Schemas::default();
     for (number, line) in input.lines().enumerate() {
         let line = line.map_err(failed)?;
@@ -76,57 +102,43 @@ fn lines(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<ExitCode, Error
         }
         let row: Row = serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
         let schema = row.schema.as_ref().map(|schema| schemas.get(&Arc::from(schema.get())));
-        let end = row.finish_reason.as_deref().map_or(End::Whole, |reason| End::Cut(finish_reason(reason)));
-        let report = fix(&row.arguments, schema.as_deref(), &row.keeps_null, end);
+        let report = fix::fix(&row.arguments, schema.as_deref(), &row.keeps_null, end(row.finish_reason.as_deref()));
         let arguments = report.accepted().map(one_line);
         let arguments = arguments.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
         let answer = Answer {
             id: &row.id,
             verdict: report.verdict.as_str(),
-            arguments: arguments.map_err(|error| Error::proxy(format!("line {}: the fixer wrote no JSON: {error}", number + 1)))?,
+            arguments: arguments.map_err(|error| Error::proxy(format!("line {}: {error}", number + 1)))?,
             why: report.why.as_ref().map(ToString::to_string),
             confidence: report.confidence(),
             fixes: report.fixes.iter().map(change).collect(),
             dropped: &report.dropped,
         };
-        serde_json::to_writer(&mut *out, &answer).map_err(|error| failed(error.into()))?;
-        out.write_all(b"\n").map_err(failed)?;
+        serde_json::to_writer(&mut *output, &answer).map_err(|error| failed(error.into()))?;
+        output.write_all(b"\n").map_err(failed)?;
     }
-    out.flush().map_err(failed)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn one(args: &FixArgs, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<ExitCode, Error> {
-    let schemas = Schemas::default();
-    let schema = match &args.schema {
-        None => None,
-        Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|error| Error::client(format!("cannot read {}: {error}", path.display())))?;
-            if let Err(error) = serde_json::from_str::<serde_json::Value>(&text) {
-                return Err(Error::client(format!("{} is not JSON: {error}", path.display())));
-            }
-            Some(schemas.get(&Arc::from(text)))
-        }
-    };
-    let mut source = String::new();
-    input.read_to_string(&mut source).map_err(failed)?;
-    let report = fix(&source, schema.as_deref(), &[], End::Whole);
-    write_report(&report, out).map_err(failed)?;
-    out.flush().map_err(failed)?;
-    Ok(if report.verdict == Verdict::Refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+fn schema(path: &Path) -> Result<Arc<Schema>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
+    serde_json::from_str::<serde_json::Value>(&text).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
+    Ok(Schemas::default().get(&Arc::from(text)))
 }
 
 fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(arguments) = report.accepted() {
-        writeln!(out, "{arguments}")?;
-    }
-    match &report.why {
-        Some(why) => writeln!(out, "{}: {why}", report.verdict.as_str())?,
-        None => writeln!(out, "{} (confidence {})", report.verdict.as_str(), report.confidence())?,
-    }
+    writeln!(out, "{} (confidence {})", report.verdict.as_str(), report.confidence())?;
     for fix in &report.fixes {
         let path = if fix.path.is_empty() { "/" } else { &fix.path };
-        writeln!(out, "  {:<4} {:<8} {path}  bytes {}..{}  {}", fix.rule, fix.level.as_str(), fix.at.start, fix.at.end, fix.note)?;
+        writeln!(
+            out,
+            "  {:<4} {:<8} {path}  bytes {}..{}  {}",
+            fix.rule,
+            fix.level.as_str(),
+            fix.at.start,
+            fix.at.end,
+            fix.note
+        )?;
     }
     for path in &report.dropped {
         writeln!(out, "  left out {path}")?;
@@ -134,7 +146,7 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn change(fix: &Fix) -> Change<'_> {
+fn change(fix: &fix::Fix) -> Change<'_> {
     Change { rule: fix.rule, level: fix.level.as_str(), path: &fix.path, at: [fix.at.start, fix.at.end], note: &fix.note }
 }
 
@@ -143,14 +155,15 @@ fn one_line(json: &str) -> String {
     json.replace(['\n', '\r'], " ").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").replace('\u{85}', "\\u0085")
 }
 
-/// What is not known ended too early.
-fn finish_reason(name: &str) -> FinishReason {
-    match name {
+/// No reason: the text is whole. A reason that is not known ended it too early.
+fn end(finish_reason: Option<&str>) -> End {
+    let Some(reason) = finish_reason else { return End::Whole };
+    End::Cut(match reason {
         "stop" => FinishReason::Stop,
         "tool_calls" => FinishReason::ToolCalls,
         "content_filter" => FinishReason::ContentFilter,
         _ => FinishReason::Length,
-    }
+    })
 }
 
 fn failed(error: io::Error) -> Error {

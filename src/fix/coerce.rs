@@ -239,7 +239,11 @@ impl<'c> Coercion<'c> {
         let mut best: Option<(u32, Node<'s>, Coercion<'c>)> = None;
         let mut tie = false;
         for choice in &rule.choices {
-            let mut trial = Coercion { path: self.path.clone(), fuel: self.fuel / 2, ..Coercion::new(self.schema, self.source, self.keeps_null) };
+            let mut trial = Coercion {
+                path: self.path.clone(),
+                fuel: self.fuel / 2,
+                ..Coercion::new(self.schema, self.source, self.keeps_null)
+            };
             let tried = trial.value(node.clone(), *choice);
             self.fuel = self.fuel.saturating_sub(self.fuel / 2 - trial.fuel.min(self.fuel / 2));
             if trial.doubt.is_some() || !self.fits(&tried, *choice) {
@@ -311,7 +315,9 @@ fn listed<'s>(node: &Node<'s>) -> Option<Vec<Node<'s>>> {
         return Some(members.iter().map(|member| member.node.clone()).collect());
     }
     match members.as_slice() {
-        [Member { key, node: Node { value: Value::Array(items), .. }, .. }] if matches!(key.as_ref(), "item" | "items" | "list" | "values") => {
+        [Member { key, node: Node { value: Value::Array(items), .. }, .. }]
+            if matches!(key.as_ref(), "item" | "items" | "list" | "values") =>
+        {
             Some(items.clone())
         }
         _ => None,
@@ -327,7 +333,10 @@ pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
         serde_json::Value::String(text) => Value::Text(Cow::Owned(text.clone())),
         serde_json::Value::Array(items) => Value::Array(items.iter().map(from_serde).collect()),
         serde_json::Value::Object(members) => Value::Object(
-            members.iter().map(|(key, value)| Member { key: Cow::Owned(key.clone()), start: 0, node: from_serde(value) }).collect(),
+            members
+                .iter()
+                .map(|(key, value)| Member { key: Cow::Owned(key.clone()), start: 0, node: from_serde(value) })
+                .collect(),
         ),
     };
     Node { value, start: 0, end: 0, exact: false }

@@ -42,7 +42,8 @@ pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<V
         match read::read(text, start, guide) {
             Ok(reading) => {
                 let between = &text[from..start];
-                let adjacent = !found.is_empty() && between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
+                let adjacent =
+                    !found.is_empty() && between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
                 from = reading.end.max(start + 1);
                 let complete = reading.ending == Ending::Complete;
                 found.push(Found { reading, start, adjacent });
@@ -260,7 +261,8 @@ fn positional<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>
     if items.is_empty() || items.len() > rule.properties.len() {
         return None;
     }
-    let fits = items.iter().zip(&rule.properties).all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
+    let fits =
+        items.iter().zip(&rule.properties).all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
     fits.then(|| {
         items
             .iter()

@@ -146,7 +146,10 @@ fn nest(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule)
             None => {
                 let node = moved.node.instead(Value::Null);
                 let start = moved.start;
-                members.insert(at, Member { key: Cow::Owned(outer), start, node: Node { value: Value::Object(vec![moved]), ..node } });
+                members.insert(
+                    at,
+                    Member { key: Cow::Owned(outer), start, node: Node { value: Value::Object(vec![moved]), ..node } },
+                );
                 at += 1;
             }
         }
@@ -155,8 +158,12 @@ fn nest(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule)
 
 /// N2: an unknown key that means a required one that is missing, by the table of aliases.
 fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
-    let missing: Vec<&str> =
-        rule.required.iter().filter(|name| !members.iter().any(|member| member.key == name.as_str())).map(String::as_str).collect();
+    let missing: Vec<&str> = rule
+        .required
+        .iter()
+        .filter(|name| !members.iter().any(|member| member.key == name.as_str()))
+        .map(String::as_str)
+        .collect();
     for name in &missing {
         let Some(property) = rule.names.get(*name).and_then(|at| rule.properties.get(*at)) else { continue };
         let schema = coercion.schema;
@@ -208,7 +215,9 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
         let inner = coercion.schema.rule(property.shape);
         let (value, level, note) = match (&inner.default, &inner.values) {
             (Some(default), _) => (default, Verdict::Coerced, "the schema's default filled in"),
-            (None, Some(values)) if inner.constant && values.len() == 1 => (&values[0], Verdict::Guess, "the only allowed value filled in"),
+            (None, Some(values)) if inner.constant && values.len() == 1 => {
+                (&values[0], Verdict::Guess, "the only allowed value filled in")
+            }
             _ => continue,
         };
         let node = super::coerce::from_serde(value);

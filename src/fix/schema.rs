@@ -16,11 +16,8 @@ use crate::json::tree::{self, Node};
 const KEPT: usize = 256;
 
 /// Names that models use for the same parameter: each list is one meaning. Data, not logic: another table may be given.
-const ALIASES: [&[&str]; 3] = [
-    &["path", "file_path", "filename", "file", "uri"],
-    &["content", "text", "new_content"],
-    &["command", "cmd"],
-];
+const ALIASES: [&[&str]; 3] =
+    [&["path", "file_path", "filename", "file", "uri"], &["content", "text", "new_content"], &["command", "cmd"]];
 
 /// Compiled schemas, shared by all requests; compiled for the called tool only, when it is called.
 #[derive(Debug)]
@@ -229,9 +226,9 @@ impl Schema {
 fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> {
     let kept = |(key, value): (&String, &Value)| value.is_null() && keeps_null.contains(key);
     match value {
-        Value::Object(members) if members.iter().any(kept) => {
-            Cow::Owned(Value::Object(members.iter().filter(|member| !kept(*member)).map(|(key, value)| (key.clone(), value.clone())).collect()))
-        }
+        Value::Object(members) if members.iter().any(kept) => Cow::Owned(Value::Object(
+            members.iter().filter(|member| !kept(*member)).map(|(key, value)| (key.clone(), value.clone())).collect(),
+        )),
         _ => Cow::Borrowed(value),
     }
 }
@@ -291,7 +288,11 @@ impl Rule {
 
     /// Whether it allows everything.
     fn says_nothing(&self) -> bool {
-        self.types.is_all() && self.properties.is_empty() && self.items.is_none() && self.tuple.is_empty() && self.choices.is_empty()
+        self.types.is_all()
+            && self.properties.is_empty()
+            && self.items.is_none()
+            && self.tuple.is_empty()
+            && self.choices.is_empty()
     }
 
     pub(crate) fn is_required(&self, name: &str) -> bool {
@@ -393,4 +394,3 @@ impl Types {
         self.0 == Types::ALL.0
     }
 }
-

@@ -142,7 +142,9 @@ impl Fixer {
         }
         let verdict = report.verdict.as_str();
         match &report.why {
-            Some(why) => warn!(tool, verdict, bytes = open.arguments.len(), before = digest(&open.arguments), "call refused: {why}"),
+            Some(why) => {
+                warn!(tool, verdict, bytes = open.arguments.len(), before = digest(&open.arguments), "call refused: {why}")
+            }
             None if report.verdict == Verdict::Clean => debug!(tool, verdict, bytes = open.arguments.len(), "call checked"),
             None => info!(
                 tool,
@@ -157,7 +159,6 @@ impl Fixer {
         }
     }
 }
-
 
 /// The first bytes of a text's SHA-256, to recognise it without showing it.
 fn digest(text: &str) -> String {

@@ -89,8 +89,9 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
 /// Reads the containers of the text and takes the one that fits. The error is a refusal that a text without containers
 /// might still escape.
 fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
-    let found = envelope::containers(text, call.schema)
-        .map_err(|error| Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at)))))?;
+    let found = envelope::containers(text, call.schema).map_err(|error| {
+        Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
+    })?;
     let adjacent = found.iter().any(|found| found.adjacent);
     let mut fitting: Vec<Settled> = Vec::new();
     let mut first_fault: Option<Report> = None;
@@ -111,7 +112,11 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 match &settled.fault {
                     None => fitting.push(settled),
                     Some(fault) => {
-                        let refusal = Report { arguments: Some(settled.plain.clone()), fixes: settled.fixes.clone(), ..Report::refused(Why::Schema(fault.clone())) };
+                        let refusal = Report {
+                            arguments: Some(settled.plain.clone()),
+                            fixes: settled.fixes.clone(),
+                            ..Report::refused(Why::Schema(fault.clone()))
+                        };
                         first_fault.get_or_insert(refusal);
                     }
                 }
@@ -193,7 +198,9 @@ fn ended(text: &str, found: &Found<'_>, call: Call<'_>) -> Result<Vec<Fix>, Why>
         (End::Closed, Ending::AfterComma) => (true, Verdict::Guess),
         (End::Closed, _) => return Err(Why::Truncated),
         (End::Whole, Ending::InKey) => return Err(Why::Malformed("the text ends in a key".to_owned())),
-        (End::Whole, Ending::AfterColon) if call.schema.is_none() => return Err(Why::Malformed("a value is missing at the end".to_owned())),
+        (End::Whole, Ending::AfterColon) if call.schema.is_none() => {
+            return Err(Why::Malformed("a value is missing at the end".to_owned()));
+        }
         (End::Whole, _) => (true, Verdict::Guess),
     };
     if reading.rival.is_some() {
@@ -259,7 +266,14 @@ fn settle(source: &str, root: Node<'_>, fixes: Vec<Fix>, call: Call<'_>) -> Resu
         && own.fault.is_none()
         && known
     {
-        return Ok(Settled { json: own.json.clone(), value: own.value.clone(), fixes: own.fixes.clone(), dropped: own.dropped.clone(), fault: None, plain });
+        return Ok(Settled {
+            json: own.json.clone(),
+            value: own.value.clone(),
+            fixes: own.fixes.clone(),
+            dropped: own.dropped.clone(),
+            fault: None,
+            plain,
+        });
     }
     let mut layers = vec![(root, fixes)];
     for _ in 0..3 {
@@ -327,9 +341,9 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
 pub(super) fn marked_up<'n>(node: &'n Node<'_>) -> Option<&'n str> {
     match &node.value {
         Value::Array(items) => items.iter().find_map(marked_up),
-        Value::Object(members) => members.iter().find_map(|member| {
-            if keys::is_markup(&member.key) { Some(member.key.as_ref()) } else { marked_up(&member.node) }
-        }),
+        Value::Object(members) => members
+            .iter()
+            .find_map(|member| if keys::is_markup(&member.key) { Some(member.key.as_ref()) } else { marked_up(&member.node) }),
         _ => None,
     }
 }

@@ -1,16 +1,16 @@
 //! The tokens of JSON as models write it: gaps (whitespace, comments), quotes of every kind, keys, numbers and words.
 //! Every function looks at one place of the text and is bounded, so that whoever reads the text stays linear.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 
 /// A text under the reader, with what bounds its searches.
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
     last_newline: usize,
-    last_comment_end: OnceCell<usize>,
-    last_quote: OnceCell<usize>,
-    last_closer: OnceCell<usize>,
+    last_comment_end: Cell<Option<usize>>,
+    last_quote: Cell<Option<usize>>,
+    last_closer: Cell<Option<usize>>,
 }
 
 /// What delimits a string.
@@ -71,9 +71,9 @@ impl<'s> Text<'s> {
             source,
             bytes: source.as_bytes(),
             last_newline: memchr::memrchr(b'\n', source.as_bytes()).unwrap_or(0),
-            last_comment_end: OnceCell::new(),
-            last_quote: OnceCell::new(),
-            last_closer: OnceCell::new(),
+            last_comment_end: Cell::new(None),
+            last_quote: Cell::new(None),
+            last_closer: Cell::new(None),
         }
     }
 
@@ -148,7 +148,7 @@ impl<'s> Text<'s> {
     }
 
     fn comment_end(&self, i: usize) -> usize {
-        let last = *self.last_comment_end.get_or_init(|| self.source.rfind("*/").map_or(0, |found| found + 2));
+        let last = once(&self.last_comment_end, || self.source.rfind("*/").map_or(0, |found| found + 2));
         if i + 2 > last {
             return self.bytes.len();
         }
@@ -157,14 +157,13 @@ impl<'s> Text<'s> {
 
     /// Whether a double quote and a closing bracket behind it follow somewhere after `i`: what looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
-        let quote = *self.last_quote.get_or_init(|| memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
-        let closer = *self.last_closer.get_or_init(|| memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1));
-        quote > i && closer > i
+        let quote = once(&self.last_quote, || memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
+        quote > i && self.closer_ahead(i)
     }
 
     /// Whether a closing bracket follows somewhere at or after `i`.
     pub(crate) fn closer_ahead(&self, i: usize) -> bool {
-        *self.last_closer.get_or_init(|| memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
+        once(&self.last_closer, || memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
     }
 
     /// The quote that opens at `i`, and its length in bytes.
@@ -385,6 +384,13 @@ impl<'s> Text<'s> {
             Some(_) => false,
         }
     }
+}
+
+/// The value of the cell, found out when it is first wanted.
+fn once(cell: &Cell<Option<usize>>, find: impl FnOnce() -> usize) -> usize {
+    let value = cell.get().unwrap_or_else(find);
+    cell.set(Some(value));
+    value
 }
 
 /// Whitespace that JSON does not allow between tokens.

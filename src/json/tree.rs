@@ -140,9 +140,9 @@ impl<'s> Node<'s> {
             Value::Number(digits) => serde_json::from_str(digits).unwrap_or(serde_json::Value::Null),
             Value::Text(text) => serde_json::Value::String(text.clone().into_owned()),
             Value::Array(items) => serde_json::Value::Array(items.iter().map(Node::to_serde).collect()),
-            Value::Object(members) => {
-                serde_json::Value::Object(members.iter().map(|member| (member.key.clone().into_owned(), member.node.to_serde())).collect())
-            }
+            Value::Object(members) => serde_json::Value::Object(
+                members.iter().map(|member| (member.key.clone().into_owned(), member.node.to_serde())).collect(),
+            ),
         }
     }
 }

@@ -12,10 +12,58 @@ use toolglot::{
 };
 
 const PIECES: &[&str] = &[
-    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}", "{\"name\": \"", "get_weather", "\"", "\", \"arguments\": ", "{", "}", "[", "]", ":",
-    "{\"city\": \"Oslo\"}", "```json\n", "```\n", "```", "`", "~~~\n", "\n", "\n\n", " ", "Hello", "the file", "<", ">", "</", "<get_weather>", "</get_weather>",
-    "<city>", "</city>", "city", "=", "(", ")", "get_weather(city=\"Oslo\")", ";", ",", "é", "東", "🌍", "\\", "'", "\\\"", "null", "3", "functions.", ":0",
-    "<parameter=city>", "</parameter>", "<function=get_weather>", "</function>", " name=\"", "call:", "json",
+    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}",
+    "{\"name\": \"",
+    "get_weather",
+    "\"",
+    "\", \"arguments\": ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    "{\"city\": \"Oslo\"}",
+    "```json\n",
+    "```\n",
+    "```",
+    "`",
+    "~~~\n",
+    "\n",
+    "\n\n",
+    " ",
+    "Hello",
+    "the file",
+    "<",
+    ">",
+    "</",
+    "<get_weather>",
+    "</get_weather>",
+    "<city>",
+    "</city>",
+    "city",
+    "=",
+    "(",
+    ")",
+    "get_weather(city=\"Oslo\")",
+    ";",
+    ",",
+    "é",
+    "東",
+    "🌍",
+    "\\",
+    "'",
+    "\\\"",
+    "null",
+    "3",
+    "functions.",
+    ":0",
+    "<parameter=city>",
+    "</parameter>",
+    "<function=get_weather>",
+    "</function>",
+    " name=\"",
+    "call:",
+    "json",
 ];
 
 #[derive(Default, PartialEq, Debug)]
@@ -40,7 +88,10 @@ impl Sink for Seen {
             Event::CallArguments { json, .. } => self.open.as_mut().unwrap().1.push_str(json),
             Event::CallEnd { .. } => {
                 let call = self.open.take().unwrap();
-                assert!(serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.1).is_ok(), "{call:?} is no object");
+                assert!(
+                    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.1).is_ok(),
+                    "{call:?} is no object"
+                );
                 self.calls.push(call);
             }
             Event::Refused { .. } => self.refused += 1,
@@ -56,7 +107,12 @@ fn tools() -> Arc<Tools> {
     Arc::new(Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto))
 }
 
-fn run<'t>(adapter: &Arc<Adapter>, options: &scanner::Options, pieces: impl IntoIterator<Item = &'t str>, reason: FinishReason) -> Seen {
+fn run<'t>(
+    adapter: &Arc<Adapter>,
+    options: &scanner::Options,
+    pieces: impl IntoIterator<Item = &'t str>,
+    reason: FinishReason,
+) -> Seen {
     let mut answer = Answer::new(Setup {
         adapter: Arc::clone(adapter),
         tools: tools(),
@@ -88,9 +144,16 @@ fn cut<'t>(text: &'t str, cuts: &[u16]) -> Vec<&'t str> {
 
 /// A text of common pieces and of the adapter's own markers.
 fn texts() -> impl Strategy<Value = (usize, Vec<usize>, Vec<u16>, bool, bool)> {
-    (any::<u16>(), prop::collection::vec(any::<u16>(), 0..24), prop::collection::vec(any::<u16>(), 0..6), any::<bool>(), any::<bool>()).prop_map(
-        |(adapter, picks, cuts, framing, length)| (usize::from(adapter), picks.into_iter().map(usize::from).collect(), cuts, framing, length),
+    (
+        any::<u16>(),
+        prop::collection::vec(any::<u16>(), 0..24),
+        prop::collection::vec(any::<u16>(), 0..6),
+        any::<bool>(),
+        any::<bool>(),
     )
+        .prop_map(|(adapter, picks, cuts, framing, length)| {
+            (usize::from(adapter), picks.into_iter().map(usize::from).collect(), cuts, framing, length)
+        })
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use super::{Region, Scanner, relaxed};
 use crate::{
     adapter::{
         Inside, Syntax,
-        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing},
+        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
         triggers::Found,
     },
     event::{Event, Sink, Tool},
@@ -124,9 +124,18 @@ impl Scanner {
         self.begin(at, (length, false), entries, Some((tick, length, content)))
     }
 
-    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+        entries.retain(|entry| entry.marked || self.options.unmarked);
         let begun = !entries.is_empty();
-        self.candidate = begun.then(|| Candidate { at, marker, entries: entries.into(), reader: None, confirmed: false, fresh: self.fresh, fence });
+        self.candidate = begun.then(|| Candidate {
+            at,
+            marker,
+            entries: entries.into(),
+            reader: None,
+            confirmed: false,
+            fresh: self.fresh,
+            fence,
+        });
         begun
     }
 
@@ -196,7 +205,7 @@ impl Scanner {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
-        fixed.is_some_and(|value| value.is_object() && typing::required(tool).iter().all(|key| value.get(key).is_some()))
+        fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
     }
 
     /// A call in a fence is its whole content: the closing fence follows, or the end.

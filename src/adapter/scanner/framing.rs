@@ -6,7 +6,7 @@ use super::{Region, Scanner};
 use crate::{
     adapter::{
         Inside, Reasoning,
-        syntax::{Start, starts_with_any},
+        syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
     event::Sink,
@@ -21,7 +21,8 @@ impl Scanner {
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
         if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
-            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end)) {
+            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
+            {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
                 Start::No => 0,
@@ -51,11 +52,30 @@ impl Scanner {
             return Some(true);
         }
         if found.mark.answer_close && self.wrapped {
-            self.wrapped = false;
-            self.remove(at, behind, out);
-            return Some(true);
+            match self.ends_answer(behind, end) {
+                None => return Some(false),
+                Some(true) => {
+                    self.wrapped = false;
+                    self.remove(at, behind, out);
+                    return Some(true);
+                }
+                Some(false) => {}
+            }
         }
         None
+    }
+
+    /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.
+    fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
+        let next = at + blank(&self.buf[at..]);
+        if next == self.buf.len() {
+            return end.then_some(true);
+        }
+        match self.adapter.triggers.next(&self.buf, next, end) {
+            Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
+            Err(held) if held == next && !end => None,
+            _ => Some(false),
+        }
     }
 
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
@@ -184,11 +204,17 @@ impl Scanner {
 
 /// The label behind the opening marker: a word of its own, before whitespace or the end of the reasoning.
 fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
-    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else { return starts_with_any(text, &reasoning.label, end) };
+    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
+        return starts_with_any(text, &reasoning.label, end);
+    };
     let rest = &text[length..];
     match starts_with_any(rest, &reasoning.close, end) {
         Start::No if rest.is_empty() && !end => Start::Maybe,
-        Start::No if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) => Start::Yes(length),
+        Start::No
+            if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) =>
+        {
+            Start::Yes(length)
+        }
         Start::No => Start::No,
         Start::Maybe => Start::Maybe,
         Start::Yes(_) => Start::Yes(length),

@@ -84,7 +84,8 @@ impl JsonReader {
                         Behind::Nothing => {}
                     }
                     // Several values may stand in a row.
-                    let next = text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+                    let next =
+                        text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                     match text.as_bytes().get(next) {
                         Some(b'{' | b'[') => (self.start, self.phase) = (next, Phase::Before),
                         // What follows cannot stand behind a value: it lost step.
@@ -203,7 +204,8 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
     {
         return calls(wrapped, keys, context, depth + 1);
     }
-    let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| id.starts_with('"')).map(unquote);
+    let id =
+        ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| keys.keep_id && id.starts_with('"')).map(unquote);
     if let Some(name) = find(&members, &keys.name) {
         if name.starts_with('{') {
             let inner = calls(name, keys, context, depth + 1)?;

@@ -29,9 +29,15 @@ pub(crate) struct LaxReader {
 }
 
 enum Head {
-    Call { name: String, open: usize },
+    Call {
+        name: String,
+        open: usize,
+    },
     /// The name alone; the closing marker follows it.
-    Bare { name: String, end: usize },
+    Bare {
+        name: String,
+        end: usize,
+    },
     Maybe,
     No,
 }
@@ -104,7 +110,8 @@ impl LaxReader {
             };
         }
         let rest = &text[self.at..];
-        let junk = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ')' | ']' | ',' | ';' | '`')).len();
+        let junk = rest.len()
+            - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ')' | ']' | ',' | ';' | '`')).len();
         if junk == rest.len() && !context.end {
             return Some(Step::More);
         }

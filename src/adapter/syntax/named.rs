@@ -4,7 +4,8 @@
 use super::{
     Context, Parsed, Start, Step, Word, blank,
     members::members,
-    starts_with_any, typing,
+    starts_with_any,
+    typing::Types,
     value::{Behind, Got, TornReader, ValueReader, behind, sound},
     word,
 };
@@ -41,7 +42,10 @@ enum Body {
     /// An object or array.
     Value(ValueReader),
     /// JSON inside of a string, looked at up to `seen`.
-    Quoted { quote: u8, seen: usize },
+    Quoted {
+        quote: u8,
+        seen: usize,
+    },
     Torn(TornReader),
     /// The arguments end here.
     Ended(usize),
@@ -67,7 +71,8 @@ impl NamedReader {
         }
         let Some(head) = &self.head else { return Step::Reject };
         let from = head.body;
-        let parsed = |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
+        let parsed =
+            |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
         let unfinished = || match context.end {
             true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()) },
             false => Step::More,
@@ -144,7 +149,7 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
         return Step::Done { calls: vec![call], end };
     }
     match fitting(&call.arguments, context.tools) {
-        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), ..call }], end },
+        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), id: None, ..call }], end },
         None => Step::Reject,
     }
 }
@@ -153,8 +158,8 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
 fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
     let mut fitting = tools.iter().filter(|tool| {
-        let known = typing::properties(tool);
-        given.iter().all(|key| known.contains(key)) && typing::required(tool).iter().all(|key| given.contains(key))
+        let types = Types::new(Some(tool));
+        given.iter().all(|key| types.has(key)) && types.required().all(|required| given.iter().any(|key| key == required))
     });
     let first = fitting.next().filter(|_| !given.is_empty())?;
     fitting.next().is_none().then_some(first)

@@ -50,7 +50,12 @@ enum Phase {
 /// What stands before the arguments.
 enum Head {
     /// The name, the offset of its parenthesis, how many parentheses are open before it, the name of the variable.
-    Call { name: String, open: usize, around: usize, variable: Option<String> },
+    Call {
+        name: String,
+        open: usize,
+        around: usize,
+        variable: Option<String>,
+    },
     /// A line that calls nothing: so long.
     Skip(usize),
     Maybe,
@@ -87,7 +92,8 @@ impl PythonReader {
                 };
                 let bracket = self.bracket;
                 let ends = |rest: &str| ends(rest, bracket, context);
-                let dialect = Dialect { delimiters: &[], loose: false, words: context.marked, keys: &[], ends: &ends, end: context.end };
+                let dialect =
+                    Dialect { delimiters: &[], loose: false, words: context.marked, keys: &[], ends: &ends, end: context.end };
                 match literal.read(text, dialect) {
                     Read::More if context.end => Some(self.cut()),
                     Read::More => Some(Step::More),
@@ -231,7 +237,8 @@ impl PythonReader {
     /// The closing marker is part of the call, and so is the fence that stood inside of the markers.
     fn behind(&mut self, text: &str, context: Context<'_>) -> Step {
         let rest = &text[self.at..];
-        let junk = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'))).len();
+        let junk = rest.len()
+            - rest.trim_start_matches(|c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'))).len();
         if junk == rest.len() && !context.end {
             return Step::More;
         }

@@ -1,5 +1,3 @@
-use serde_json::json;
-
 use super::*;
 
 /// The cleaned messages in wire form, and how many notes there are.
@@ -69,4 +67,31 @@ fn every_result_answers_a_call_or_becomes_the_users_text() {
     let id = messages[4]["tool_calls"][0]["id"].as_str().expect("an id");
     assert!(id.starts_with("call_") && id.len() > 20, "{id}");
     assert_eq!(messages[5], json!({"role": "tool", "content": "two", "tool_call_id": id}));
+}
+
+#[test]
+fn images_of_results_are_shown_or_named() {
+    let image = |kind: &str| json!({"type": "image_url", "image_url": {"url": format!("data:image/{kind};base64,AA")}});
+    let result = |id: &str, parts: Value| json!({"role": "tool", "tool_call_id": id, "content": parts});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let conversation = json!([
+        result("a", json!([text("a screenshot"), image("png")])),
+        result("b", json!([image("jpeg")])),
+        {"role": "assistant", "content": "I see."},
+        {"role": "user", "content": [text("mine"), image("gif")]},
+    ]);
+    let shown = |vision| {
+        let mut chat = ChatRequest::from_value(json!({"model": "m", "messages": conversation})).expect("a request");
+        show_images(&mut chat.messages, vision);
+        chat.messages.iter().map(Message::to_value).collect::<Vec<_>>()
+    };
+    let seeing = shown(true);
+    assert_eq!(seeing[0]["content"], "a screenshot\n[image 1: image/png, attached below]");
+    assert_eq!(seeing[1]["content"], "[image 2: image/jpeg, attached below]");
+    let attached = json!([text("The images of the results above:"), image("png"), image("jpeg")]);
+    assert_eq!(seeing[2], json!({"role": "user", "content": attached}));
+    assert_eq!(seeing[4], conversation[3], "the user's own images stay");
+    let blind = shown(false);
+    assert_eq!(blind.len(), 4);
+    assert_eq!(blind[1]["content"], "[an image, image/jpeg: this model cannot see images]");
 }

@@ -98,3 +98,17 @@ async fn google_lists_what_can_chat() {
     let listed = models(&client(), &backend).await.expect("a list");
     assert_eq!(listed, [Model { context: Some(32768), ..Model::named("small-4b-it") }]);
 }
+
+#[tokio::test]
+async fn what_ollama_has_loaded_is_known() {
+    let fake = Fake::with_json(&[(
+        "GET /api/ps",
+        200,
+        r#"{"models":[{"name":"small:4b","size":3000,"size_vram":2000,"context_length":8192},{"name":"old:latest","size":1,"size_vram":1}]}"#,
+    )]);
+    let backend = Backend::open("ollama", Kind::Ollama, &fake.url);
+    let loaded = async |id| loaded(&client(), &backend, id).await.expect("an answer");
+    assert_eq!(loaded("small:4b").await, Some(Loaded { context: Some(8192), size: 3000, vram: 2000 }));
+    assert_eq!(loaded("old").await, Some(Loaded { context: None, size: 1, vram: 1 }));
+    assert_eq!(loaded("other").await, None);
+}

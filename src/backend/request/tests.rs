@@ -2,7 +2,11 @@ use http::HeaderValue;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{adapter::render::Prompt, backend::Backend, event::Tools};
+use crate::{
+    adapter::render::Prompt,
+    backend::{Backend, Profile},
+    event::Tools,
+};
 
 /// Where a test's request goes and what is offered.
 struct Case {
@@ -42,6 +46,7 @@ impl Case {
             tools: &self.tools,
             mode: self.mode,
             fold_system: self.fold_system,
+            vision: true,
             num_ctx: self.num_ctx,
             authorization: None,
         })
@@ -192,6 +197,17 @@ fn the_choice_of_tools_reaches_each_backend() {
 }
 
 #[test]
+fn schemas_that_are_booleans_are_objects() {
+    let schema = r#"{"type":"object","properties":{"any":true,"deep":{"type":"object","properties":{"any":true}}}}"#;
+    for kind in [Kind::Ollama, Kind::OpenAi] {
+        let tools = Tools::new([Tool::new("f", "", schema)], ToolChoice::Auto);
+        let (_, body, _) = Case { tools, ..case(kind) }.sent(json!({"model": "m", "messages": []}));
+        let parameters = &body["tools"][0]["function"]["parameters"]["properties"];
+        assert_eq!(parameters, &json!({"any": {}, "deep": {"type": "object", "properties": {"any": {}}}}));
+    }
+}
+
+#[test]
 fn images_go_along_or_the_message_is_named() {
     let chat = |url: &str| {
         json!({"model": "m", "messages": [{"role": "user", "content": [
@@ -263,6 +279,32 @@ fn keys_are_sent_as_each_backend_wants_them_and_never_shown() {
     assert!(!format!("{backend:?} {:?}", backend.headers(None)).contains("s3cret"));
     backend.kind = Kind::Google;
     assert_eq!(backend.headers(None).get("x-goog-api-key"), Some(&HeaderValue::from_static("s3cret")));
+}
+
+#[test]
+fn a_call_that_must_be_made_is_held_to_its_form_where_that_is_possible() {
+    let chat = || json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let with = |kind, profile, mode, choice| {
+        let mut case = Case { mode, ..case(kind) };
+        case.backend.profile = profile;
+        case.tools.choice = choice;
+        case.sent(chat()).1
+    };
+    let named = || ToolChoice::Named("read_file".into());
+    let body = with(Kind::Ollama, Profile::Generic, ToolMode::Prompt, named());
+    assert_eq!(body["format"]["properties"]["name"]["enum"], json!(["read_file"]));
+    assert_eq!(body["format"]["properties"]["arguments"]["required"], json!(["path"]));
+    let body = with(Kind::OpenAi, Profile::LlamaCpp, ToolMode::Prompt, ToolChoice::Required);
+    assert_eq!(body["response_format"]["json_schema"]["schema"]["anyOf"].as_array().map(Vec::len), Some(2));
+    let body = with(Kind::OpenAi, Profile::Generic, ToolMode::Prompt, ToolChoice::Required);
+    assert_eq!(body.get("response_format"), None);
+    let body = with(Kind::Ollama, Profile::Generic, ToolMode::Prompt, ToolChoice::Auto);
+    assert_eq!(body.get("format"), None, "the model may answer in text");
+    // vLLM holds to schemas also where the model may choose; what the client said about it stays.
+    let body = with(Kind::OpenAi, Profile::Vllm, ToolMode::Native, ToolChoice::Auto);
+    assert_eq!(body["tools"][0]["function"]["strict"], true);
+    let body = with(Kind::OpenAi, Profile::Generic, ToolMode::Native, ToolChoice::Auto);
+    assert_eq!(body["tools"][0]["function"].get("strict"), None);
 }
 
 /// Rule 10: the messages of request N are a prefix of those of request N+1, whatever the backend and the mode.

@@ -23,7 +23,8 @@ fn the_built_in_adapters_have_no_faults() {
 #[test]
 fn a_file_of_ones_own_passes() {
     let directory = tempfile::tempdir().unwrap();
-    let file = "models = [\"mymodel*\"]\nproof = \"doc\"\n[[call]]\nopen = \"<<call>>\"\nclose = \"<<end>>\"\nsyntax = \"json\"\n";
+    let file =
+        "models = [\"mymodel*\"]\nproof = \"doc\"\n[[call]]\nopen = \"<<call>>\"\nclose = \"<<end>>\"\nsyntax = \"json\"\n";
     std::fs::write(directory.path().join("mine.toml"), file).unwrap();
     assert_eq!(run(Some(directory.path())), (true, "1 adapters checked, 0 faults\n".to_owned()));
 }
@@ -32,7 +33,11 @@ fn a_file_of_ones_own_passes() {
 fn each_kind_of_fault_is_named_with_its_file() {
     let cases = [
         ("an unknown key", "proof = \"doc\"\nmodel = [\"x\"]\n", "unknown field `model`"),
-        ("a key of another syntax", "models = [\"x\"]\nproof = \"doc\"\n[[call]]\nopen = \"<a>\"\nsyntax = \"json\"\ncdata = true\n", "`cdata` means nothing"),
+        (
+            "a key of another syntax",
+            "models = [\"x\"]\nproof = \"doc\"\n[[call]]\nopen = \"<a>\"\nsyntax = \"json\"\ncdata = true\n",
+            "`cdata` means nothing",
+        ),
         ("an empty marker", "models = [\"x\"]\nproof = \"doc\"\ndrop = [\"\"]\n", "empty marker"),
         ("an empty glob", "models = [\"x\", \" \"]\nproof = \"doc\"\n", "`models` holds an empty text"),
         ("a file for no model", "proof = \"doc\"\n", "no model gets it"),

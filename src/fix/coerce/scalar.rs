@@ -104,11 +104,8 @@ pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value
         serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
         _ => None,
     };
-    let tests: [&dyn Fn(&str) -> bool; 3] = [
-        &|other| other == text,
-        &|other| other.to_lowercase() == text.to_lowercase(),
-        &|other| fold(other) == fold(&text),
-    ];
+    let tests: [&dyn Fn(&str) -> bool; 3] =
+        [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &|other| fold(other) == fold(&text)];
     for test in tests {
         let mut found = values.iter().filter(|value| spelled(value).is_some_and(|other| test(&other)));
         if let Some(first) = found.next() {

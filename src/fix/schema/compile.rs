@@ -122,9 +122,11 @@ impl<'d> Compiler<'d> {
         if fragment.is_empty() || fragment.starts_with('/') {
             return self.document.pointer(&fragment.replace("%25", "%").replace("%7B", "{").replace("%7D", "}"));
         }
-        ["$defs", "definitions"].iter().filter_map(|place| self.document.get(place)?.as_object()).flat_map(Map::values).find(|schema| {
-            schema.get("$anchor").and_then(Value::as_str) == Some(fragment)
-        })
+        ["$defs", "definitions"]
+            .iter()
+            .filter_map(|place| self.document.get(place)?.as_object())
+            .flat_map(Map::values)
+            .find(|schema| schema.get("$anchor").and_then(Value::as_str) == Some(fragment))
     }
 }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use super::super::decode::decode;
 use super::super::lex::Quote;
 use super::super::tree::{Member, Node, Value};
-use super::{Best, Ending, NONE, Reading, Repair, Search, Step, StepKind, Want};
+use super::search::Search;
+use super::state::{Best, NONE, Step, StepKind, Want};
+use super::{Ending, Reading, Repair};
 
 /// A container that is being filled.
 struct Open<'s> {

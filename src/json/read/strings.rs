@@ -2,7 +2,9 @@
 //! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
 
 use super::super::lex::Quote;
-use super::{Bracket, Ending, Frame, Key, Scan, Search, State, StepKind, Want, cost};
+use super::search::Search;
+use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
+use super::{Ending, Key};
 
 /// What the text behind a delimiter says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,7 +277,7 @@ impl Search<'_, '_> {
                 Bracket::Paren => b')',
             };
             if byte == right {
-                if frame.parent == super::NONE && frame.bracket == Bracket::Object && self.reopens(&frame, at + 1) {
+                if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(&frame, at + 1) {
                     return follow(0, Pass::Open);
                 }
                 open = frame.parent;
@@ -359,7 +361,9 @@ impl Search<'_, '_> {
                 return match (clean, apart) {
                     (true, true) => follow(0, Pass::Free),
                     (false, true) => follow(if quoted { 2 } else { 4 }, Pass::Free),
-                    (_, false) => (clean && matches!(self.text.at(at), Some(b'{' | b'['))).then_some(Follow { cost: 1, pass: Pass::Free }),
+                    (_, false) => {
+                        (clean && matches!(self.text.at(at), Some(b'{' | b'['))).then_some(Follow { cost: 1, pass: Pass::Free })
+                    }
                 };
             }
             return (apart && self.text.word(at) > at).then_some(Follow { cost: 4, pass: Pass::Free });

@@ -25,7 +25,12 @@ pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Key {
                 let found = text[length..].find(delimiter).filter(|&at| at <= KEY_BYTES);
                 (length, found)
             }
-            Start::No => (0, text.bytes().take(KEY_BYTES).position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte) || byte >= 0x80))),
+            Start::No => (
+                0,
+                text.bytes()
+                    .take(KEY_BYTES)
+                    .position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte) || byte >= 0x80)),
+            ),
         },
     };
     let Some(length) = length else { return if text.len() > from + KEY_BYTES { Key::No } else { open } };

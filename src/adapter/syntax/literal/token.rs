@@ -73,7 +73,15 @@ impl Literal {
         }
     }
 
-    fn step_text(&mut self, text: &str, delimiter: String, kind: Kind, body: usize, seen: usize, dialect: Dialect<'_>) -> Option<Read> {
+    fn step_text(
+        &mut self,
+        text: &str,
+        delimiter: String,
+        kind: Kind,
+        body: usize,
+        seen: usize,
+        dialect: Dialect<'_>,
+    ) -> Option<Read> {
         let mut from = seen;
         loop {
             let (at, certain) = match find_end(text, from, &delimiter, kind, dialect.end) {
@@ -129,8 +137,10 @@ impl Literal {
             return opened;
         }
         let literal = atom(word).map(Node::Atom);
-        let number = word.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte));
-        let name = word.starts_with(|c: char| c.is_alphabetic() || c == '_') && word.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+        let number = word.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte));
+        let name = word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && word.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
         let node = match literal {
             Some(node) => node,
             None if number || (name && dialect.words) => Node::Bare(word.to_owned()),
@@ -166,7 +176,11 @@ impl Literal {
                 b',' if depth == 0 => {
                     let next = at + 1 + blank(&text[at + 1..]);
                     match lookahead::key(&text[next..], dialect) {
-                        lookahead::Key::Yes(key, _) if level > 1 || lookahead::known(dialect.keys, &key) || scalar(so_far(at)) => Start::Yes(0),
+                        lookahead::Key::Yes(key, _)
+                            if level > 1 || lookahead::known(dialect.keys, &key) || scalar(so_far(at)) =>
+                        {
+                            Start::Yes(0)
+                        }
                         lookahead::Key::Maybe => Start::Maybe,
                         _ if bytes.get(next) == Some(&close) => Start::Yes(0),
                         _ => Start::No,
@@ -215,7 +229,9 @@ fn find_end(text: &str, from: usize, delimiter: &str, kind: Kind, end: bool) -> 
     let quote = delimiter.as_bytes().first().copied().unwrap_or(b'"');
     let mut at = from;
     loop {
-        let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) else { return Err(bytes.len().max(at)) };
+        let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) else {
+            return Err(bytes.len().max(at));
+        };
         at += found;
         let tail = &bytes[at..];
         match tail {
