@@ -97,6 +97,9 @@ impl Scanner {
             self.emit(self.buf[..at].trim_end().len().max(self.from), out);
             return false;
         }
+        if found.mark.header || found.mark.message_end {
+            return self.leave_reasoning(found, out);
+        }
         self.pos = behind;
         if found.mark.reasoning_close {
             self.emit(self.buf[..at].trim_end().len().max(self.from), out);
