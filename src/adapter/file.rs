@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Proof, Reasoning, Syntax, Tagged, Trim, Wrapper, triggers::Triggers};
+use super::{Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Syntax, Tagged, Trim, Wrapper, triggers::Triggers};
 use crate::error::Error;
 
 const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
@@ -22,6 +22,8 @@ struct File {
     preserve: Vec<String>,
     #[serde(default)]
     drop: Vec<String>,
+    #[serde(default)]
+    names: Names,
     reasoning: Option<Reasoning>,
     answer: Option<Wrapper>,
     #[serde(default)]
@@ -117,6 +119,7 @@ impl Adapter {
             proof: file.proof,
             preserve: file.preserve,
             drop: file.drop,
+            names: file.names,
             reasoning: file.reasoning,
             answer: file.answer,
             prompt: file.prompt,
