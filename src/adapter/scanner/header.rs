@@ -63,7 +63,8 @@ impl Scanner {
                 return Some(false);
             }
             quiet = false;
-            let arguments = matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
+            let arguments =
+                matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
                 self.begin_headed(at, marker, form, !recipient.plain || marker > 0);
