@@ -145,13 +145,13 @@ pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
 
 /// The recipient in a header, without prefixes and without the kind of body that hangs on it. `None`: nothing fits.
 fn recipient<'t>(head: &'t str, data: &Recipient, inside: bool) -> Option<&'t str> {
-    let marked = data.to.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| {
+    let mut marked = data.to.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| {
         let at = head.rfind(marker.as_str())?;
         // A word may not end in the marker.
         let before = head[..at].chars().next_back();
         before.is_none_or(|c| !c.is_alphanumeric()).then(|| head[at + marker.len()..].trim_start())
     });
-    let name = match marked.last() {
+    let name = match marked.next_back() {
         Some(tail) => word(tail),
         None if inside => word(head),
         None if data.to.iter().any(String::is_empty) => {

@@ -205,11 +205,15 @@ fn is(name: &str, value: &Value) -> Option<bool> {
 }
 
 fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    answers.fold(Some(false), |sum, answer| match (sum, answer) {
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (Some(false), Some(false)) => Some(false),
-        _ => None,
-    })
+    let mut sum = Some(false);
+    for answer in answers {
+        match answer {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => sum = None,
+        }
+    }
+    sum
 }
 
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
