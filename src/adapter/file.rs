@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Syntax, Tagged, Trim, Wrapper, triggers::Triggers};
+use super::{
+    Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Syntax, Tagged, Trim, Wrapper, triggers::Triggers,
+};
 use crate::error::Error;
 
 const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];

@@ -126,7 +126,8 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Resul
 
 /// The body with the model's own name, where the client wrote another one of its names.
 pub(super) fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
-    let mut body: Value = serde_json::from_slice(body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
+    let mut body: Value =
+        serde_json::from_slice(body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
     if let Some(object) = body.as_object_mut() {
         object.insert("model".into(), model.into());
     }
