@@ -1,5 +1,7 @@
 //! `POST /v1/chat/completions`: a request in any client's form -> one turn, streamed or collected.
 
+use std::sync::atomic::Ordering;
+
 use axum::{
     Extension,
     body::Body,
@@ -33,6 +35,7 @@ pub(super) async fn completions(State(app): State<App>, Extension(prefix): Exten
 }
 
 async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response, Error> {
+    app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
@@ -74,7 +77,7 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     Ok(response)
 }
 
-async fn plan(
+pub(super) async fn plan(
     app: &App,
     prefix: Prefix,
     headers: &HeaderMap,

@@ -217,6 +217,9 @@ impl<O: Sink> Rounds<O> {
         let outcome = answer.finish(&mut self.behind());
         for checked in &outcome.checked {
             report(checked);
+            if let Some(tap) = &mut self.tap {
+                tap.checked(checked);
+            }
         }
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
