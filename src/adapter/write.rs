@@ -60,6 +60,8 @@ impl Call {
             Syntax::Lax(lax) => self::lax(call, lax),
             Syntax::Element => element(call),
             Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
+            // A message with a header is more than a call: the prompt's own templates write it.
+            Syntax::Recipient(_) => None,
         }
     }
 }

@@ -52,6 +52,12 @@ fn spellings(written: &str) -> Vec<&str> {
     }
     name = name.trim_end_matches([':', ',', ';', '(']).trim();
     let mut list = vec![name];
+    // A namespace that is the tool's own name, or the first part of it.
+    if let Some((space, rest)) = name.split_once('.')
+        && rest.split('.').next() == Some(space)
+    {
+        list.push(rest);
+    }
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
         name = rest;
         list.push(name);

@@ -11,6 +11,7 @@ mod cli;
 mod fake;
 mod fixtures;
 mod floors;
+mod negative;
 mod properties;
 mod proxy;
 mod samples;

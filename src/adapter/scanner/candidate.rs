@@ -112,6 +112,11 @@ impl Scanner {
         self.begin(at, (1, false), entries, None)
     }
 
+    /// Tries a call whose header begins at `at`, with a marker of this length.
+    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize, marked: bool) {
+        self.begin(at, (marker, true), vec![Entry { form, body: at, marked }], None);
+    }
+
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));

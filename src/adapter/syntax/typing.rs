@@ -206,15 +206,15 @@ fn is(name: &str, value: &Value) -> Option<bool> {
 }
 
 fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut unknown = false;
+    let mut sum = Some(false);
     for answer in answers {
         match answer {
-            Some(true) => return answer,
+            Some(true) => return Some(true),
             Some(false) => {}
-            None => unknown = true,
+            None => sum = None,
         }
     }
-    (!unknown).then_some(false)
+    sum
 }
 
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
