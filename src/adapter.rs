@@ -13,9 +13,11 @@ pub mod render;
 pub mod scanner;
 mod syntax;
 mod triggers;
+mod write;
 
 pub use library::{Found, Library};
 pub use scanner::Scanner;
+pub use write::Written;
 
 /// Everything that is known of how a model family writes. Made from a TOML file by [`Adapter::parse`].
 #[derive(Debug, Clone)]
@@ -32,6 +34,8 @@ pub struct Adapter {
     pub preserve: Vec<String>,
     /// Control tokens that are never content; dropped wherever they appear.
     pub drop: Vec<String>,
+    /// The letters in which it can write the names of tools.
+    pub names: Names,
     /// Where the model thinks, if it does.
     pub reasoning: Option<Reasoning>,
     /// How its messages are headed, if they are.
@@ -42,6 +46,8 @@ pub struct Adapter {
     pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones behind.
     pub calls: Vec<Call>,
+    /// How many of them are the family's own.
+    own_calls: usize,
     triggers: Arc<triggers::Triggers>,
 }
 
@@ -57,6 +63,19 @@ pub enum Proof {
     Recorded,
     /// By a running model.
     Live,
+}
+
+/// The letters of the names that a family can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Names {
+    /// Whatever its backend takes.
+    #[default]
+    Any,
+    /// Letters, digits and underscores.
+    Word,
+    /// The same, and no digit at the beginning.
+    Identifier,
 }
 
 /// The region of the model's text in which it thinks.

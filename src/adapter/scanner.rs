@@ -345,8 +345,14 @@ impl Scanner {
     /// Takes `at..to` out of the text: framing, not content.
     fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
         self.advance(at, out);
-        self.emit(at, out);
-        (self.from, self.pos) = (to, to);
+        if self.tentative.is_empty() {
+            self.emit(at, out);
+            (self.from, self.pos) = (to, to);
+        } else {
+            // What stands before it may still be a call: it waits, without the framing behind it.
+            self.buf.replace_range(at..to, "");
+            self.pos = at;
+        }
     }
 
     /// Where an inline code span ends that is open at `at`.

@@ -58,7 +58,14 @@ pub(super) struct Triggers {
 impl Mark {
     /// Whether it means something when no calls are looked for.
     pub(super) fn framing(&self) -> bool {
-        self.drop || self.reasoning_open || self.reasoning_close || self.answer_open || self.answer_close || self.header || self.message_end || self.code
+        self.drop
+            || self.reasoning_open
+            || self.reasoning_close
+            || self.answer_open
+            || self.answer_close
+            || self.header
+            || self.message_end
+            || self.code
     }
 }
 

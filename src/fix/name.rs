@@ -1,6 +1,9 @@
 //! Tool names: what the model wrote -> the offered tool that it means. Only spellings that cannot mean another tool are
 //! folded; nothing is guessed by similarity, because the nearest name often does something else.
 
+#[cfg(test)]
+mod tests;
+
 use crate::event::{Tool, Tools};
 
 /// Which tool a written name means.
@@ -114,10 +117,13 @@ fn fold(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// A name behind a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers.
+/// A name behind a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them
+/// must be a digit: `delete_card` is not `card` with a random prefix.
 fn random_prefix(name: &str) -> Option<&str> {
     let (prefix, bare) = name.split_once('_')?;
-    let random = prefix.len() == 6 && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let random = prefix.len() == 6
+        && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && prefix.bytes().any(|byte| byte.is_ascii_digit());
     (random && !bare.is_empty()).then_some(bare)
 }
 

@@ -36,8 +36,10 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
-    let model = forward::model(&body)?;
+    let called = forward::model(&body)?;
+    let model = app.config.own_name(&called);
     let backend = super::backend_of(app, &model).await?;
+    let body = if model == called { body } else { forward::renamed(&body, &model)? };
     if plan::mode(&app.config, &model, asked) == Mode::Off {
         return forward::forward(app, &backend, "/chat/completions", &head.headers, body).await;
     }
@@ -48,7 +50,8 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     }
     drop(body);
     let streamed = chat.stream;
-    let plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    let mut plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    plan.head.envelope.model = called;
     tracing::info!(
         model = plan.chat.model,
         backend = plan.backend.name,

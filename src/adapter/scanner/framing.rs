@@ -71,9 +71,11 @@ impl Scanner {
         if next == self.buf.len() {
             return end.then_some(true);
         }
+        if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
+            return None;
+        }
         match self.adapter.triggers.next(&self.buf, next, end) {
             Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
-            Err(held) if held == next && !end => None,
             _ => Some(false),
         }
     }

@@ -63,7 +63,8 @@ impl Scanner {
                 return Some(false);
             }
             quiet = false;
-            let arguments = matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
+            let arguments =
+                matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
             if recipient.plain && (!arguments || first.is_none()) {
                 return None;
             }

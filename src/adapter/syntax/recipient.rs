@@ -58,7 +58,10 @@ enum Body {
     Ended(usize),
     Torn(TornReader),
     /// Text that is the one parameter of the tool, searched for its end from here.
-    Raw { key: String, seen: usize },
+    Raw {
+        key: String,
+        seen: usize,
+    },
 }
 
 /// The header that `text` begins with. `inside`: the text begins behind its first marker.
@@ -76,12 +79,22 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
     if find_any(head, 0, &data.end).is_some() {
         return Seen::No;
     }
-    let last = data.start.iter().filter(|marker| Some(*marker) != data.channel.as_ref()).filter_map(|marker| head.rfind(marker.as_str())).max();
+    let last = data
+        .start
+        .iter()
+        .filter(|marker| Some(*marker) != data.channel.as_ref())
+        .filter_map(|marker| head.rfind(marker.as_str()))
+        .max();
     if data.plain && last.is_some_and(|at| at > 0) {
         return Seen::No;
     }
     let head = &head[last.unwrap_or(0)..];
-    let channel = data.channel.as_ref().and_then(|marker| head.rsplit_once(marker.as_str())).map(|(_, tail)| word(tail)).unwrap_or_default();
+    let channel = data
+        .channel
+        .as_ref()
+        .and_then(|marker| head.rsplit_once(marker.as_str()))
+        .map(|(_, tail)| word(tail))
+        .unwrap_or_default();
     let name = match recipient(head, data, inside && last.is_none()) {
         Some(name) => name,
         None if data.plain || inside => return Seen::No,
@@ -99,7 +112,8 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
 
 /// Whether an answer may begin inside of a header.
 pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bool) -> Seen<()> {
-    let marker = data.to.iter().filter(|marker| !marker.is_empty()).map(|marker| marker.trim_start().to_owned()).collect::<Vec<_>>();
+    let marker =
+        data.to.iter().filter(|marker| !marker.is_empty()).map(|marker| marker.trim_start().to_owned()).collect::<Vec<_>>();
     match starts_with_any(text, &marker, end) {
         Start::Yes(_) => return Seen::Yes(()),
         Start::Maybe if !text.is_empty() => return Seen::Maybe,
@@ -109,11 +123,14 @@ pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bo
         return if end { Seen::No } else { Seen::Maybe };
     }
     // The prompt may have opened the header up to the recipient.
-    if !data.to.iter().any(|marker| marker.is_empty() || data.start.iter().any(|start| marker.ends_with(start.as_str())) || marker.starts_with('<')) {
+    if !data.to.iter().any(|marker| {
+        marker.is_empty() || data.start.iter().any(|start| marker.ends_with(start.as_str())) || marker.starts_with('<')
+    }) {
         return Seen::No;
     }
     let name = word(text);
-    let names = || data.content.iter().chain(&data.reasoning).map(String::as_str).chain(tools.iter().map(|tool| tool.name.as_str()));
+    let names =
+        || data.content.iter().chain(&data.reasoning).map(String::as_str).chain(tools.iter().map(|tool| tool.name.as_str()));
     match text.len() > name.len() {
         true if names().any(|known| known == name) => Seen::Yes(()),
         false if !end && names().any(|known| known.starts_with(name)) => Seen::Maybe,
@@ -184,7 +201,9 @@ impl RecipientReader {
             None => {
                 let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
                 match header(text, data, inside, context.end) {
-                    Seen::Yes(Header { length, kind: Kind::Call(name) }) => self.head.insert((without_constraint(name, data, context.tools), length)).clone(),
+                    Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
+                        self.head.insert((without_constraint(name, data, context.tools), length)).clone()
+                    }
                     Seen::Maybe => return Step::More,
                     Seen::Yes(_) | Seen::No => return Step::Reject,
                 }
@@ -198,7 +217,9 @@ impl RecipientReader {
         };
         // The next header ends a message too, and is not part of it.
         let ends: Vec<String> = data.end.iter().chain(&data.start).cloned().collect();
-        let behind_end = |begin: usize, end: usize| if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end };
+        let behind_end = |begin: usize, end: usize| {
+            if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }
+        };
         loop {
             match &mut self.body {
                 Body::Before => {
@@ -263,6 +284,7 @@ impl RecipientReader {
 /// The name without the kind of body that hangs on it, where only that names a tool.
 fn without_constraint(name: String, data: &Recipient, tools: &Tools) -> String {
     let known = |name: &str| matches!(resolve(tools, name), Resolved::Known { .. });
-    let bare = data.constraint.iter().filter_map(|word| name.strip_suffix(word.as_str())).find(|bare| !known(&name) && known(bare));
+    let bare =
+        data.constraint.iter().filter_map(|word| name.strip_suffix(word.as_str())).find(|bare| !known(&name) && known(bare));
     bare.map(str::to_owned).unwrap_or(name)
 }
