@@ -130,7 +130,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
         backend::spell(backend, reader.adapter.names, &mut incoming.tools);
         let prepared = backend::request(&backend::Round {
             backend,
-            prompt: &reader.adapter.prompt,
+            adapter: &reader.adapter,
             chat: &incoming.request,
             tools: &incoming.tools,
             mode,

@@ -8,6 +8,7 @@
 )]
 
 mod cli;
+mod doctor;
 mod fake;
 mod fixtures;
 mod floors;

@@ -20,7 +20,7 @@ EOS = 4
 
 
 def pieces(text, markers, taken):
-    """The text in pieces of at least two characters, no two alike; markers whole where they come first."""
+    """The text in pieces, no two alike; markers whole where they come first."""
     out = []
     parts = re.split("(" + "|".join(map(re.escape, markers)) + ")", text) if markers else [text]
     for part in filter(None, parts):
@@ -28,19 +28,21 @@ def pieces(text, markers, taken):
             taken.add(part)
             out.append((part, True))
             continue
-        at = 0
+        first, at = len(out), 0
         while at < len(part):
-            end = at + 2
+            end = min(at + 2, len(part))
             while part[at:end] in taken and end < len(part):
                 end += 1
-            if len(part) - end == 1:
-                end += 1  # no piece of one character: a newline alone also ends the prompt
-            piece = part[at:end]
-            if piece in taken or len(piece) < 2:
-                raise SystemExit(f"cannot cut the text: {piece!r} comes twice")
+            piece, at = part[at:end], end
+            # The rest of a part may be there already, or be a lone newline, which also ends the prompt: longer then.
+            while piece in taken or piece == "\n":
+                if len(out) == first:
+                    raise SystemExit(f"cannot cut the text: {piece!r} comes twice")
+                before, _ = out.pop()
+                taken.discard(before)
+                piece = before + piece
             taken.add(piece)
             out.append((piece, False))
-            at = end
     return out
 
 
