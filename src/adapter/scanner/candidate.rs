@@ -9,7 +9,7 @@ use crate::{
         syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
         triggers::Found,
     },
-    event::{Event, Sink, Tool},
+    event::{Event, Sink, Tool, Why},
     fix::{
         End, fix,
         name::{Resolved, resolve},
@@ -178,6 +178,13 @@ impl Scanner {
                     return true;
                 }
             }
+            Step::Torn { whole, torn, why, end: stop } => {
+                if marked {
+                    self.accept(whole, &candidate, form, marked, body + stop, out);
+                    self.refuse(&torn, why, out);
+                    return true;
+                }
+            }
             Step::Cut { whole, cut } => {
                 let known = matches!(resolve(&self.tools, &cut.name), Resolved::Known { .. });
                 if marked || known {
@@ -269,6 +276,13 @@ impl Scanner {
             self.send(&call, true, out);
         }
         self.from = self.pos;
+    }
+
+    /// A call that cannot be read is refused here: no fixer sees it.
+    fn refuse(&mut self, torn: &Parsed, why: &str, out: &mut dyn Sink) {
+        self.calls += 1;
+        let why = Why::Malformed(why.to_owned());
+        out.event(Event::Refused { name: &torn.name, why: &why, raw: &torn.arguments });
     }
 
     fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {

@@ -59,6 +59,16 @@ struct Markers<'a> {
 // === impl TaggedReader ===
 
 impl TaggedReader {
+    /// A call whose name is known already; its arguments begin at `body`.
+    pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
+        let types = match resolve(context.tools, &name) {
+            Resolved::Known { tool, .. } => Types::new(Some(tool)),
+            Resolved::Unknown { .. } => Types::new(None),
+        };
+        let arguments = Arguments::new(body, None, &Markers { tagged, context });
+        TaggedReader { name: Some(name), lone: false, types, arguments }
+    }
+
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
         let form = Markers { tagged, context };
         let name = match &self.name {
