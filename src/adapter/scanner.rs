@@ -27,6 +27,9 @@ mod promote;
 
 use candidate::Candidate;
 
+/// Inline code is closed within so many bytes, or it is none.
+const INLINE_BYTES: usize = 1000;
+
 /// What a scanner may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -355,7 +358,8 @@ impl Scanner {
 
     /// Where an inline code span ends that is open at `at`.
     fn inline_end(&self, at: usize, end: bool) -> Inline {
-        let line = &self.buf[at..];
+        let limit = boundary(&self.buf, at + INLINE_BYTES);
+        let (line, end) = (&self.buf[at..limit], end || limit < self.buf.len());
         let newline = line.find('\n');
         let mut offset = 0;
         while let Some(tick) = line[offset..newline.unwrap_or(line.len())].find('`') {
@@ -384,6 +388,15 @@ impl Scanner {
         let reasoning = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
         reasoning.or(self.adapter.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
+}
+
+/// The last boundary of characters at or before `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 enum Inline {

@@ -120,14 +120,6 @@ impl Markers<'_> {
 
     fn head(&self, text: &str, end: bool) -> Seen<Head> {
         let mut at = gap(text);
-        // Some models write the opening marker twice.
-        loop {
-            match starts_with_any(&text[at..], &self.context.call.open, end) {
-                Start::Yes(length) => at += length + gap(&text[at + length..]),
-                Start::Maybe => return Seen::Maybe,
-                Start::No => break,
-            }
-        }
         let [open, close] = &self.tagged.name;
         let bare = match starts_with_any(&text[at..], open, end) {
             Start::Yes(length) => {
