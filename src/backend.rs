@@ -29,7 +29,7 @@ pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
-pub use models::{Capabilities, Model, describe, detect, loaded, models, profile};
+pub use models::{Capabilities, Model, describe, detect, loaded, models, profile, show};
 pub use names::spell;
 pub use pace::Pace;
 pub use replay::Replay;

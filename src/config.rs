@@ -33,6 +33,8 @@ pub struct Config {
     pub adapters: Overlay,
     /// How often a refused call is answered to the model before the client hears of it (0 to 3).
     pub retry: u8,
+    /// Whether a call that is being written is mentioned now and then.
+    pub progress: bool,
     /// The backends. None: look for them on this machine.
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
@@ -205,6 +207,7 @@ impl Config {
                 None => Overlay::Usual(base.join("adapters")),
             },
             retry: raw.retry.unwrap_or(1),
+            progress: raw.progress.unwrap_or(true),
             backends,
             routes: raw.routes,
             limits: raw.limits.into(),

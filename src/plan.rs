@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     adapter::{Adapter, Library, scanner},
     backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
-    client::{Incoming, front::Head, shape},
+    client::{
+        Incoming,
+        front::{self, Head},
+        shape,
+    },
     config::{Config, Mode},
     error::Error,
     event::{Note, Tools},
@@ -58,6 +62,8 @@ pub struct Plan {
     pub caller: Caller,
     /// Headers of the client that go on.
     pub passed: Passed,
+    /// Clients that show reasoning are told that a call is being written; all others get a comment.
+    pub progress: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -98,6 +104,8 @@ pub struct Passed {
 pub struct Request<'a> {
     /// The request as the client's side read it.
     pub incoming: Incoming,
+    /// The protocol that the client speaks.
+    pub front: front::Kind,
     /// The backend that has the model.
     pub backend: Arc<Backend>,
     /// What is known of the model at this backend.
@@ -117,7 +125,7 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, backend, mut learned, model, caller, passed } = request;
+    let Request { incoming, front, backend, mut learned, model, caller, passed } = request;
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
     let adapter = match route.and_then(|route| route.adapter.as_deref()) {
@@ -131,6 +139,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     backend::spell(&backend, &mut tools);
     Ok(Plan {
         head: Head {
+            kind: front,
             envelope: Envelope {
                 id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
                 created: now(),
@@ -139,7 +148,6 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
-            ..Head::default()
         },
         scanner: scanner::Options {
             held_bytes: config.limits.held_bytes,
@@ -147,6 +155,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             ..scanner::Options::default()
         },
         argument_bytes: config.limits.argument_bytes,
+        progress: config.progress,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
@@ -165,7 +174,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
 }
 
 /// The adapter that the model's name selects; where nobody knows the name, that of what the model was made from.
-fn adapter_of(library: &Library, name: &str, model: &Model) -> Arc<Adapter> {
+pub fn adapter_of(library: &Library, name: &str, model: &Model) -> Arc<Adapter> {
     let template = model.template.as_deref();
     let found = library.find(name, template).adapter;
     match &model.base {
@@ -237,6 +246,7 @@ fn wants_json(chat: &ChatRequest) -> bool {
     kind.is_some_and(|kind| kind != "text")
 }
 
-fn now() -> u64 {
+/// Seconds since 1970.
+pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
 }

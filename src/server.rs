@@ -17,6 +17,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     adapter::Library,
     backend::Backend,
+    client::front::Kind,
     config::{Config, Mode, Overlay},
     error::Error,
     store::Memory,
@@ -30,6 +31,7 @@ mod greeting;
 mod guard;
 mod listen;
 mod models;
+mod ollama;
 mod record;
 mod reply;
 
@@ -124,7 +126,16 @@ pub fn router(app: App) -> Router {
             .route("/embeddings", post(forward::embeddings))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
-        Router::new().merge(routes.clone()).nest("/v1", routes).layer(Extension(prefix))
+        let ollama = Router::new()
+            .route("/chat", post(chat::ollama))
+            .route("/generate", post(ollama::generate))
+            .route("/embed", post(forward::embed))
+            .route("/embeddings", post(forward::old_embeddings))
+            .route("/tags", get(ollama::tags))
+            .route("/show", post(ollama::show))
+            .route("/version", get(ollama::version));
+        let root = Router::new().route("/", get(greeting::root));
+        root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };
     Router::new()
         .merge(under(Prefix::default()))
@@ -133,7 +144,7 @@ pub fn router(app: App) -> Router {
         .route("/healthz", get(health))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
-        .layer(CatchPanicLayer::custom(|_| reply::error(&Error::proxy("toolglot failed inside; this is a bug"))))
+        .layer(CatchPanicLayer::custom(|_| reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))))
         .layer(from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }
@@ -221,11 +232,10 @@ async fn health(axum::extract::State(app): axum::extract::State<App>) -> Respons
 }
 
 async fn unknown(method: Method, uri: Uri) -> Response {
-    reply::error(
-        &Error::client(format!("there is no {method} {}; see /v1/chat/completions and /v1/models", uri.path())).with_status(404),
-    )
+    let missing = format!("there is no {method} {}; see /v1/chat/completions and /v1/models", uri.path());
+    reply::error_at(uri.path(), &Error::client(missing).with_status(404))
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response {
-    reply::error(&Error::client(format!("{} does not take {method}", uri.path())).with_status(405))
+    reply::error_at(uri.path(), &Error::client(format!("{} does not take {method}", uri.path())).with_status(405))
 }

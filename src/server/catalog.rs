@@ -75,9 +75,12 @@ impl Catalog {
                 Backend::open("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
             ]
         };
+        // In the place of one of them, the proxy would find itself.
+        let own = settings.config.listen.port();
+        let elsewhere = |backend: &Backend| url::Url::parse(&backend.url).is_ok_and(|url| url.port() != Some(own));
         let asked: Vec<Backend> = match configured {
             true => settings.config.backends.iter().map(Backend::from).collect(),
-            false => usual().into(),
+            false => usual().into_iter().filter(elsewhere).collect(),
         };
         Catalog {
             client,

@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions`: a request in any client's form -> one turn, streamed or collected.
+//! `POST /v1/chat/completions` and `POST /api/chat`: a request in any client's form -> one turn, streamed or collected.
 
 use axum::{
     Extension,
@@ -11,10 +11,14 @@ use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
 
-use super::{App, Prefix, forward, reply};
+use super::{
+    App, Prefix,
+    forward::{self, Endpoint},
+    ollama, reply,
+};
 use crate::{
     backend::{Backend, Kind},
-    client::{self, Hints},
+    client::{self, Hints, front},
     config::Mode,
     error::Error,
     event::Note,
@@ -29,26 +33,44 @@ const MODE: &str = "x-toolglot-mode";
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 
 pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
-    answer(&app, prefix, request).await.unwrap_or_else(|error| reply::error(&error))
+    answer(&app, prefix, front::Kind::OpenAi, request).await
 }
 
-async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response, Error> {
+pub(super) async fn ollama(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
+    answer(&app, prefix, front::Kind::Ollama, request).await
+}
+
+async fn answer(app: &App, prefix: Prefix, front: front::Kind, request: Request) -> Response {
+    answered(app, prefix, front, request).await.unwrap_or_else(|error| reply::error(front, &error))
+}
+
+async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Request) -> Result<Response, Error> {
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
     let model = forward::model(&body)?;
     let backend = super::backend_of(app, &model).await?;
+    let endpoint = match front {
+        front::Kind::OpenAi => Endpoint::OpenAi("/chat/completions"),
+        front::Kind::Ollama => Endpoint::Ollama("/api/chat"),
+    };
     if plan::mode(&app.config, &model, asked) == Mode::Off {
-        return forward::forward(app, &backend, "/chat/completions", &head.headers, body).await;
+        return forward::forward(app, &backend, endpoint, &head.headers, body).await;
     }
-    let chat = ChatRequest::parse(&body)?;
+    let chat = match front {
+        front::Kind::OpenAi => ChatRequest::parse(&body)?,
+        front::Kind::Ollama => front::ollama::read(&body)?,
+    };
+    if front == front::Kind::Ollama && chat.messages.is_empty() {
+        return ollama::load(app, &backend, endpoint, &head.headers, &model, body).await;
+    }
     if several_answers(&chat) && backend.kind == Kind::OpenAi {
         tracing::warn!(model, "n > 1: the answers pass as they are, without a look for calls");
-        return forward::forward(app, &backend, "/chat/completions", &head.headers, body).await;
+        return forward::forward(app, &backend, endpoint, &head.headers, body).await;
     }
     drop(body);
     let streamed = chat.stream;
-    let plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    let plan = plan(app, prefix, front, &head.headers, chat, backend).await?;
     tracing::info!(
         model = plan.chat.model,
         backend = plan.backend.name,
@@ -62,7 +84,7 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     let warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
     let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
     let mut response = match streamed {
-        true => events(turn::run(plan, app.turns.clone(), tap)).await?,
+        true => events(front, turn::run(plan, app.turns.clone(), tap)).await?,
         false => reply::json(&turn::collect(plan, app.turns.clone(), tap).await?),
     };
     for warning in warnings {
@@ -74,6 +96,7 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
 async fn plan(
     app: &App,
     prefix: Prefix,
+    front: front::Kind,
     headers: &HeaderMap,
     chat: ChatRequest,
     backend: std::sync::Arc<Backend>,
@@ -90,15 +113,15 @@ async fn plan(
         None => Learned::told(model.capabilities),
     };
     let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.instance.via(headers) };
-    plan::plan(&app.config, &app.library, plan::Request { incoming, backend, learned, model: &model, caller, passed })
+    plan::plan(&app.config, &app.library, plan::Request { incoming, front, backend, learned, model: &model, caller, passed })
 }
 
 /// The stream as an answer. An error that comes before anything else keeps its HTTP status.
-async fn events(turn: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Result<Response, Error> {
+async fn events(front: front::Kind, turn: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Result<Response, Error> {
     let mut turn = Box::pin(turn);
     let first = turn.next().await.transpose()?.unwrap_or_default();
     let body = Body::from_stream(stream::iter([Ok(first)]).chain(turn));
-    let mut response = reply::bytes("text/event-stream", body);
+    let mut response = reply::bytes(front.content_type(), body);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)

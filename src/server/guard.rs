@@ -21,7 +21,7 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let origin = request.headers().get(header::ORIGIN).cloned();
     if let Err(error) = check(&app.config, &app.instance, request.method(), request.uri(), request.headers()) {
         tracing::warn!(path = request.uri().path(), %error, "refused");
-        return reply::error(&error);
+        return reply::error_at(request.uri().path(), &error);
     }
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),
@@ -73,7 +73,7 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), E
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     let allowed = match page {
         Some(_) if config.allowed_origins.contains(&origin) => true,
-        Some(authority) => is_loopback(host_of(authority)) && speaks_openai(uri.path()),
+        Some(authority) => is_loopback(host_of(authority)) && speaks_to_models(uri.path()),
         None => APPLICATIONS.iter().any(|scheme| origin.starts_with(scheme)),
     };
     match allowed {
@@ -98,10 +98,12 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The routes that pages on this machine may use.
-fn speaks_openai(path: &str) -> bool {
-    ["/models", "/chat/completions", "/completions", "/embeddings"].iter().any(|route| path.ends_with(route))
-        || path.contains("/models/")
+/// The routes that pages on this machine may use: the models, in OpenAI's API and in Ollama's.
+fn speaks_to_models(path: &str) -> bool {
+    const OPENAI: &[&str] = &["/models", "/chat/completions", "/completions", "/embeddings"];
+    const OLLAMA: &[&str] =
+        &["/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/show", "/api/version"];
+    OPENAI.iter().chain(OLLAMA).any(|route| path.ends_with(route)) || path.contains("/models/")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -10,7 +10,11 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{App, catalog::Found, reply};
-use crate::error::Error;
+use crate::{
+    backend::{Backend, Model},
+    client::front::Kind,
+    error::Error,
+};
 
 pub(super) async fn list(State(app): State<App>) -> Response {
     let found = app.catalog.current().await;
@@ -21,15 +25,19 @@ pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Respo
     let found = app.catalog.current().await;
     match entries(&found).into_iter().find(|entry| entry["id"] == id.as_str()) {
         Some(entry) => reply::json(&entry),
-        None => reply::error(&Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found")),
+        None => reply::error(Kind::OpenAi, &Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found")),
     }
 }
 
-/// One entry per name; of two backends with the same name the first one serves it.
-fn entries(found: &[Found]) -> Vec<Value> {
+/// Each model once; of two backends with the same name the first one serves it.
+pub(super) fn unique(found: &[Found]) -> impl Iterator<Item = (&Backend, &Model)> {
     let mut seen = HashSet::new();
-    let all = found.iter().flat_map(|found| found.models.iter().map(|model| (found.backend.name.as_str(), model)));
-    all.filter(|(_, model)| seen.insert(model.id.as_str()))
-        .map(|(backend, model)| json!({"id": model.id, "object": "model", "created": 0, "owned_by": backend}))
+    let all = found.iter().flat_map(|found| found.models.iter().map(|model| (found.backend.as_ref(), model)));
+    all.filter(move |(_, model)| seen.insert(model.id.as_str()))
+}
+
+fn entries(found: &[Found]) -> Vec<Value> {
+    unique(found)
+        .map(|(backend, model)| json!({"id": model.id, "object": "model", "created": 0, "owned_by": backend.name}))
         .collect()
 }

@@ -8,6 +8,7 @@ use super::gate::Gate;
 pub use super::gate::{Policy, Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
+    client::shape::Carrier,
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
     fix::{Checked, Fixer, Schemas},
 };
@@ -67,6 +68,17 @@ impl Answer {
             reason: None,
             usage: None,
         }
+    }
+
+    /// The same answer for a client whose form cannot carry every call.
+    pub fn towards(mut self, carrier: Carrier) -> Answer {
+        self.gate.towards(carrier);
+        self
+    }
+
+    /// The call that is being written, and the bytes of its arguments so far.
+    pub fn writing(&self) -> Option<(&str, usize)> {
+        self.fixer.writing()
     }
 
     /// Takes what the backend's decoder yields.

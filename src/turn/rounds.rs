@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
 
 use super::{
     Shared,
@@ -12,9 +13,9 @@ use super::{
 };
 use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
-    client::shape::Shape,
+    client::shape::{Counts, Shape},
     error::Error,
-    event::{Delta, Event, FinishReason, Sink, Usage},
+    event::{Delta, Event, FinishReason, Note, Sink, Usage},
     fix::{Checked, Verdict},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
@@ -39,6 +40,8 @@ pub(super) struct Rounds<O> {
     gap: bool,
     /// What the answers before have cost.
     spent: Usage,
+    /// When to say next that a call is being written; `None`: none is.
+    progress: Option<Instant>,
 }
 
 /// The answer that is being read.
@@ -69,6 +72,8 @@ const FRAME_SLACK: usize = 1024 * 1024;
 const SAID_BYTES: usize = 64 * 1024;
 /// As much of an error's body is read.
 const ERROR_BYTES: usize = 64 * 1024;
+/// A call may be held so long without a word.
+const PROGRESS: Duration = Duration::from_secs(2);
 /// What was learned of a model holds so long: servers are updated.
 const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -89,6 +94,7 @@ impl<O: Sink> Rounds<O> {
             said: String::new(),
             gap: false,
             spent: Usage::default(),
+            progress: None,
         }
     }
 
@@ -101,7 +107,10 @@ impl<O: Sink> Rounds<O> {
         reading.batch.clear();
         let read = reading.body.read(&mut reading.batch).await;
         match self.take(read) {
-            Ok(more) => Ok(more),
+            Ok(more) => {
+                self.tell_progress();
+                Ok(more)
+            }
             Err(error) if self.learn(&error).await => {
                 self.reading = None;
                 Ok(true)
@@ -170,15 +179,40 @@ impl<O: Sink> Rounds<O> {
             body,
             frames: Frames::new(dialect.framing(), plan.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
-            answer: Answer::new(Setup {
-                adapter: Arc::clone(&plan.adapter),
-                tools: Arc::clone(&plan.tools),
-                schemas: Arc::clone(&self.shared.schemas),
-                scanner: plan.scanner.clone(),
-                policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
-            }),
+            answer: self.answer(),
             batch: BytesMut::new(),
             cuttable,
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        let plan = &self.plan;
+        let setup = Setup {
+            adapter: Arc::clone(&plan.adapter),
+            tools: Arc::clone(&plan.tools),
+            schemas: Arc::clone(&self.shared.schemas),
+            scanner: plan.scanner.clone(),
+            policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
+        };
+        Answer::new(setup).towards(self.shape.carrier())
+    }
+
+    /// Says now and then that a call is being written, of which nothing may leave yet.
+    fn tell_progress(&mut self) {
+        let writing = self.reading.as_ref().and_then(|reading| reading.answer.writing()).filter(|_| self.plan.progress);
+        let Some((name, bytes)) = writing else {
+            self.progress = None;
+            return;
+        };
+        let now = Instant::now();
+        match self.progress {
+            None => self.progress = Some(now + PROGRESS),
+            Some(due) if now >= due => {
+                self.progress = Some(now + PROGRESS);
+                let note = Note::Writing { name: name.to_owned(), bytes };
+                self.shape.event(Event::Note(&note), &mut self.out);
+            }
+            Some(_) => {}
         }
     }
 
@@ -209,6 +243,11 @@ impl<O: Sink> Rounds<O> {
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
                 tap.end();
+            }
+            let counts = self.shape.counts();
+            if counts != Counts::default() {
+                let Counts { dropped, refused, defused, withheld } = counts;
+                tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
             }
             return false;
         };

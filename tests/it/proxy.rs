@@ -12,6 +12,7 @@ use crate::fake::{Fake, Script, Seen, Step};
 
 mod backends;
 mod chat;
+mod ollama;
 mod requests;
 mod void;
 

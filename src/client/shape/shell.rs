@@ -98,7 +98,7 @@ impl Stage {
         match event {
             Event::Text(text) => self.say(text, out),
             Event::CallStart { id, name, .. } => {
-                if self.is_the_clients(name) {
+                if is_the_clients(&self.tools, name) {
                     out.event(Event::CallStart { index: self.passed, id, name });
                 } else {
                     self.open = Some(ToolCall { name: name.to_owned(), ..ToolCall::default() });
@@ -126,17 +126,8 @@ impl Stage {
         std::mem::take(&mut self.spooled)
     }
 
-    /// Its own tools the client runs; so it does with names that nobody knows, if it offered any tool at all.
-    fn is_the_clients(&self, name: &str) -> bool {
-        match self.tools.get(name) {
-            Some(tool) => tool.origin == Origin::Client,
-            None => self.tools.iter().any(|tool| tool.origin == Origin::Client),
-        }
-    }
-
     fn command(&mut self, call: &ToolCall, out: &mut dyn Sink) {
-        if self.tools.get(&call.name).is_none() {
-            let why = Why::UnknownTool(String::new());
+        if let Err(why) = runnable(&self.tools, &call.name) {
             out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
             return self.paragraph(&format!("[toolglot] call of {} was not run: {why}\n", call.name), out);
         }
@@ -177,6 +168,19 @@ impl Stage {
             out.event(Event::Text(text));
         }
     }
+}
+
+/// Its own tools the client runs; so it does with names that nobody knows, if it offered any tool at all.
+pub(super) fn is_the_clients(tools: &Tools, name: &str) -> bool {
+    match tools.get(name) {
+        Some(tool) => tool.origin == Origin::Client,
+        None => tools.iter().any(|tool| tool.origin == Origin::Client),
+    }
+}
+
+/// Whether a call that is not the client's can be run by us.
+pub(super) fn runnable(tools: &Tools, name: &str) -> Result<(), Why> {
+    tools.get(name).map(|_| ()).ok_or_else(|| Why::UnknownTool(String::new()))
 }
 
 /// The tool's name, so that the user sees what will run, and 24 characters that nobody guesses; nothing in it means
