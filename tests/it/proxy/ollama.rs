@@ -51,7 +51,11 @@ async fn models_of_all_backends_are_shown_as_able_to_call_tools() {
         ),
     })
     .await;
-    let second = Fake::start(|_| Script::json(200, r#"{"data":[{"id":"org/c","max_model_len":8192}]}"#)).await;
+    let second = Fake::start(|seen| match seen.line.as_str() {
+        "GET /v1/models" => Script::json(200, r#"{"data":[{"id":"org/c","max_model_len":8192}]}"#),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
     let config = format!(
         "[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\n",
         first.url, second.url
@@ -136,7 +140,7 @@ async fn a_history_in_ollamas_form_goes_to_any_backend() {
 #[tokio::test]
 async fn faults_and_silence_are_lines_too() {
     let (proxy, _fake) = with_ollama(|_, _| {
-        Script::lines(vec![text("so "), Step::Wait(Duration::from_millis(5200)), Step::Send("{\"error\":\"out of memory\"}\n".into())])
+        Script::lines(vec![text("so"), Step::Wait(Duration::from_millis(5200)), Step::Send("{\"error\":\"out of memory\"}\n".into())])
     })
     .await;
     let (status, got) = lines(proxy.post("/api/chat", chat(json!({})))).await;
