@@ -22,6 +22,7 @@ mod history;
 mod models;
 mod names;
 mod pace;
+mod probe;
 mod replay;
 mod request;
 
@@ -29,9 +30,14 @@ pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
+<<<<<<< HEAD
 pub use models::{Capabilities, Model, describe, detect, loaded, models, profile, show};
+=======
+pub use models::{Capabilities, Model, describe, loaded, models};
+>>>>>>> main
 pub use names::spell;
 pub use pace::Pace;
+pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
 
@@ -204,10 +210,11 @@ impl Backend {
 impl From<&config::Backend> for Backend {
     fn from(configured: &config::Backend) -> Backend {
         let kind = match configured.kind {
-            config::Kind::Ollama => Kind::Ollama,
-            config::Kind::Openai => Kind::OpenAi,
-            config::Kind::Google => Kind::Google,
-            config::Kind::Replay => Kind::Replay,
+            Some(config::Kind::Ollama) => Kind::Ollama,
+            Some(config::Kind::Google) => Kind::Google,
+            Some(config::Kind::Replay) => Kind::Replay,
+            // What is not known is looked at before it is used ([`detect`]).
+            Some(config::Kind::Openai) | None => Kind::OpenAi,
         };
         Backend {
             api_key: configured.key.clone(),

@@ -136,7 +136,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         })?,
     };
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
-    backend::spell(&backend, &mut tools);
+    backend::spell(&backend, adapter.names, &mut tools);
     Ok(Plan {
         head: Head {
             kind: front,

@@ -1,6 +1,9 @@
 //! The fixer as a stage: calls as the model wrote them -> calls whose arguments are verified, or refusals. A call leaves
 //! whole or not at all; everything else passes through unchanged.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};

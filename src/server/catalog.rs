@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct Catalog {
     client: Client,
     /// The backends of the configuration, or else the usual places of this machine.
-    asked: Vec<Arc<Backend>>,
+    asked: Vec<Place>,
     configured: bool,
     /// The recorded models.
     replay: Arc<Backend>,
@@ -30,6 +30,13 @@ pub(super) struct Catalog {
     known: Mutex<Known>,
     /// One look at a time; whoever waits for it uses its result.
     looking: tokio::sync::Mutex<()>,
+}
+
+/// A backend as it is looked for.
+struct Place {
+    backend: Arc<Backend>,
+    /// The language that it speaks is not known before it has answered.
+    unknown: bool,
 }
 
 #[derive(Default)]
@@ -75,17 +82,24 @@ impl Catalog {
                 Backend::open("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
             ]
         };
+<<<<<<< HEAD
         // In the place of one of them, the proxy would find itself.
         let own = settings.config.listen.port();
         let elsewhere = |backend: &Backend| url::Url::parse(&backend.url).is_ok_and(|url| url.port() != Some(own));
         let asked: Vec<Backend> = match configured {
             true => settings.config.backends.iter().map(Backend::from).collect(),
             false => usual().into_iter().filter(elsewhere).collect(),
+=======
+        let place = |backend, unknown| Place { backend: Arc::new(backend), unknown };
+        let asked: Vec<Place> = match configured {
+            true => settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect(),
+            false => usual().into_iter().map(|backend| place(backend, false)).collect(),
+>>>>>>> main
         };
         Catalog {
             client,
-            demo: settings.demo && asked.iter().all(|backend| backend.kind != Kind::Replay),
-            asked: asked.into_iter().map(Arc::new).collect(),
+            demo: settings.demo && asked.iter().all(|place| place.backend.kind != Kind::Replay),
+            asked,
             configured,
             replay: Arc::new(Backend::from(&config::Backend::replay())),
             known: Mutex::default(),
@@ -153,8 +167,8 @@ impl Catalog {
     }
 
     /// The usual places of this machine, where they are looked at.
-    pub(super) fn places(&self) -> &[Arc<Backend>] {
-        if self.configured { &[] } else { &self.asked }
+    pub(super) fn places(&self) -> impl Iterator<Item = &Backend> {
+        self.asked.iter().filter(|_| !self.configured).map(|place| &*place.backend)
     }
 
     async fn no_older_than(&self, age: Duration) -> Arc<[Found]> {
@@ -174,13 +188,15 @@ impl Catalog {
         let before = self.known();
         // What was discovered stays; as long as nothing was, all the usual places are asked.
         let discovered = !self.configured && before.iter().any(|found| found.backend.kind != Kind::Replay);
-        let asked = self.asked.iter().map(|backend| (backend, before.iter().find(|found| found.backend.name == backend.name)));
+        let known = |place: &Place| before.iter().find(|found| found.backend.name == place.backend.name);
+        let asked = self.asked.iter().map(|place| (place, known(place)));
         let asked = asked.filter(|(_, known)| !discovered || known.is_some());
-        let looks = asked.map(|(backend, known)| async move {
-            let (answer, backend) = match timeout(PATIENCE, self.ask(backend, known)).await {
+        let looks = asked.map(|(place, known)| async move {
+            let backend = &place.backend;
+            let answer = match timeout(PATIENCE, self.ask(place, known)).await {
                 Ok(Ok((models, backend))) => return Some(Found { backend, models, error: None }),
-                Ok(Err(error)) => (error.message, backend),
-                Err(_) => (format!("no list of models within {} s", PATIENCE.as_secs()), backend),
+                Ok(Err(error)) => error.message,
+                Err(_) => format!("no list of models within {} s", PATIENCE.as_secs()),
             };
             tracing::debug!(backend = backend.name, answer, "no list of models");
             match known {
@@ -200,12 +216,22 @@ impl Catalog {
         found
     }
 
-    /// The models of a backend, and at the first time who serves it.
-    async fn ask(&self, backend: &Arc<Backend>, known: Option<&Found>) -> Result<(Vec<Model>, Arc<Backend>), Error> {
-        let models = backend::models(&self.client, backend).await?;
+    /// The models of a backend, and at the first time what it is and who serves it.
+    async fn ask(&self, place: &Place, known: Option<&Found>) -> Result<(Vec<Model>, Arc<Backend>), Error> {
+        let backend = &place.backend;
         if let Some(known) = known.filter(|known| known.error.is_none()) {
-            return Ok((models, known.backend.clone()));
+            return Ok((backend::models(&self.client, &known.backend).await?, known.backend.clone()));
         }
+        if place.unknown {
+            let found = backend::detect(&self.client, backend).await.ok_or_else(|| {
+                Error::backend(format!(
+                    "nothing that is known answers at {}; if something runs there, give its `kind`",
+                    backend.url
+                ))
+            })?;
+            return Ok((backend::models(&self.client, &found).await?, Arc::new(found)));
+        }
+        let models = backend::models(&self.client, backend).await?;
         if backend.kind != Kind::OpenAi || backend.profile != Profile::Generic {
             return Ok((models, backend.clone()));
         }

@@ -48,12 +48,17 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
-    let model = forward::model(&body)?;
+    let called = forward::model(&body)?;
+    let model = app.config.own_name(&called);
     let backend = super::backend_of(app, &model).await?;
+<<<<<<< HEAD
     let endpoint = match front {
         front::Kind::OpenAi => Endpoint::OpenAi("/chat/completions"),
         front::Kind::Ollama => Endpoint::Ollama("/api/chat"),
     };
+=======
+    let body = if model == called { body } else { forward::renamed(&body, &model)? };
+>>>>>>> main
     if plan::mode(&app.config, &model, asked) == Mode::Off {
         return forward::forward(app, &backend, endpoint, &head.headers, body).await;
     }
@@ -70,7 +75,12 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     }
     drop(body);
     let streamed = chat.stream;
+<<<<<<< HEAD
     let plan = plan(app, prefix, front, &head.headers, chat, backend).await?;
+=======
+    let mut plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    plan.head.envelope.model = called;
+>>>>>>> main
     tracing::info!(
         model = plan.chat.model,
         backend = plan.backend.name,

@@ -1,7 +1,7 @@
 //! The models of all backends -> OpenAI's list. Clients poll it every few seconds: answered from the catalog, without a word
 //! in the log.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, iter};
 
 use axum::{
     extract::{Path, State},
@@ -18,17 +18,18 @@ use crate::{
 
 pub(super) async fn list(State(app): State<App>) -> Response {
     let found = app.catalog.current().await;
-    reply::json(&json!({"object": "list", "data": entries(&found)}))
+    reply::json(&json!({"object": "list", "data": entries(&app, &found)}))
 }
 
 pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Response {
     let found = app.catalog.current().await;
-    match entries(&found).into_iter().find(|entry| entry["id"] == id.as_str()) {
+    match entries(&app, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
         Some(entry) => reply::json(&entry),
         None => reply::error(Kind::OpenAi, &Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found")),
     }
 }
 
+<<<<<<< HEAD
 /// Each model once; of two backends with the same name the first one serves it.
 pub(super) fn unique(found: &[Found]) -> impl Iterator<Item = (&Backend, &Model)> {
     let mut seen = HashSet::new();
@@ -40,4 +41,18 @@ fn entries(found: &[Found]) -> Vec<Value> {
     unique(found)
         .map(|(backend, model)| json!({"id": model.id, "object": "model", "created": 0, "owned_by": backend.name}))
         .collect()
+=======
+/// One entry per name, the further names behind their models; of two backends with the same name the first one serves it.
+fn entries(app: &App, found: &[Found]) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    let mut entries = Vec::new();
+    for (backend, model) in found.iter().flat_map(|found| found.models.iter().map(|model| (&found.backend.name, &model.id))) {
+        for name in iter::once(model.clone()).chain(app.config.further_names(model)) {
+            if seen.insert(name.clone()) {
+                entries.push(json!({"id": name, "object": "model", "created": 0, "owned_by": backend}));
+            }
+        }
+    }
+    entries
+>>>>>>> main
 }

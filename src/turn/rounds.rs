@@ -8,7 +8,10 @@ use tokio::time::Instant;
 use super::{
     Shared,
     answer::{Answer, Policy, Setup},
-    context, reask,
+    context,
+    extras::{self, Extras},
+    reask,
+    send::send,
     tap::Tap,
 };
 use crate::{
@@ -42,6 +45,8 @@ pub(super) struct Rounds<O> {
     spent: Usage,
     /// When to say next that a call is being written; `None`: none is.
     progress: Option<Instant>,
+    /// What the backend wants back with its calls.
+    extras: Extras,
 }
 
 /// The answer that is being read.
@@ -64,6 +69,9 @@ struct Behind<'a, O> {
     said: &'a mut String,
     gap: &'a mut bool,
     spent: Usage,
+    extras: &'a mut Extras,
+    /// The answer's id.
+    id: &'a str,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -95,6 +103,7 @@ impl<O: Sink> Rounds<O> {
             gap: false,
             spent: Usage::default(),
             progress: None,
+            extras: Extras::default(),
         }
     }
 
@@ -106,7 +115,9 @@ impl<O: Sink> Rounds<O> {
         };
         reading.batch.clear();
         let read = reading.body.read(&mut reading.batch).await;
-        match self.take(read) {
+        let taken = self.take(read);
+        self.extras.keep(&self.shared, &self.plan).await;
+        match taken {
             Ok(more) => {
                 self.tell_progress();
                 Ok(more)
@@ -131,6 +142,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Sends the conversation; what the backend refuses is said in another way, once each.
     async fn ask(&mut self) -> Result<Reading, Error> {
+        extras::put_back(&self.shared, &mut self.plan).await;
         loop {
             if self.plan.learned.no_thinking {
                 for field in ["think", "reasoning_effort"] {
@@ -154,7 +166,7 @@ impl<O: Sink> Rounds<O> {
                 request.headers.insert(http::header::VIA, via.clone());
             }
             plan.backend.turn().await?;
-            let mut response = self.shared.client.send(prepared.outgoing).await?;
+            let mut response = send(&self.shared.client, &prepared.outgoing).await?;
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
@@ -297,8 +309,8 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { tap, shape, out, spoken, said, gap, spent, .. } = self;
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent }
+        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, .. } = self;
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, id: &plan.head.envelope.id }
     }
 }
 
@@ -366,6 +378,7 @@ impl<O: Sink> Sink for Behind<'_, O> {
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
+        self.extras.event(&event, self.id);
         match event {
             Event::Text(text) => {
                 if std::mem::take(self.gap) {

@@ -13,5 +13,6 @@ mod fixtures;
 mod floors;
 mod properties;
 mod proxy;
+mod samples;
 #[path = "../support/void.rs"]
 mod void;

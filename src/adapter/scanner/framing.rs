@@ -71,9 +71,11 @@ impl Scanner {
         if next == self.buf.len() {
             return end.then_some(true);
         }
+        if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
+            return None;
+        }
         match self.adapter.triggers.next(&self.buf, next, end) {
             Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
-            Err(held) if held == next && !end => None,
             _ => Some(false),
         }
     }
@@ -94,6 +96,9 @@ impl Scanner {
             self.pos = at;
             self.emit(self.buf[..at].trim_end().len().max(self.from), out);
             return false;
+        }
+        if found.mark.header || found.mark.message_end {
+            return self.leave_reasoning(found, out);
         }
         self.pos = behind;
         if found.mark.reasoning_close {

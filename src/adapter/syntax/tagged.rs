@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
+    event::Tools,
     fix::name::{Resolved, resolve},
 };
 
@@ -145,14 +146,12 @@ impl Markers<'_> {
                 None => Seen::No,
             };
         }
-        let name = field.text;
-        let plain = |c: char| field.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
-        if name.is_empty() || !(name.chars().all(plain) || self.offered(&name)) {
+        if !field.is_name(self.context.tools) {
             return Seen::No;
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
         let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
-        Seen::Yes(Head { name, key: None, body: field.next, closed, lone: self.bare() && !ended })
+        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, lone: self.bare() && !ended })
     }
 
     /// A name with a key right behind it.
@@ -278,6 +277,16 @@ impl Form for Markers<'_> {
         leads.sort_unstable();
         leads.dedup();
         leads
+    }
+}
+
+// === impl Field ===
+
+impl Field<'_> {
+    /// Whether it may be the name of a tool.
+    pub(super) fn is_name(&self, tools: &Tools) -> bool {
+        let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
+        !self.text.is_empty() && (self.text.chars().all(plain) || matches!(resolve(tools, &self.text), Resolved::Known { .. }))
     }
 }
 

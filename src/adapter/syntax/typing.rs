@@ -80,7 +80,11 @@ impl<'a> Type<'a> {
         if hint == Hint::Text || (hint == Hint::None && self.schema.is_some_and(plain)) {
             return string();
         }
-        let Some((written, value)) = literal(text) else { return string() };
+        let Some((written, value)) = literal(text) else {
+            // `007` where no string may stand: the fixer knows what that is.
+            let number = self.schema.is_some() && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+            return if number && !self.allows(&Value::from(text)) { text.to_owned() } else { string() };
+        };
         let Some(schema) = self.schema else {
             return if value.is_string() && hint == Hint::None { string() } else { written };
         };
