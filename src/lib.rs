@@ -7,9 +7,9 @@ pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod backend;
 #[cfg(feature = "daemon")]
-pub mod client;
-#[cfg(feature = "daemon")]
 pub mod cli;
+#[cfg(feature = "daemon")]
+pub mod client;
 pub mod config;
 pub mod error;
 pub mod event;
@@ -18,6 +18,8 @@ pub mod fixture;
 pub mod json;
 pub mod openai;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod tools;
 #[cfg(feature = "daemon")]
 pub mod turn;
 #[cfg(feature = "daemon")]
