@@ -1,6 +1,11 @@
 //! Embeds `adapters/*.toml` and `fixtures/**/*.txt` into the binary: a file that is added there is in the next build.
 
-use std::{env, fmt::Write as _, fs, io, path::{Path, PathBuf}};
+use std::{
+    env,
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());

@@ -1,10 +1,11 @@
 //! What differs between the servers that run models: how a request is written for each ([`request`]), how its answer is
 //! read ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), which models it has ([`models`]).
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
     adapter::render::Prompt,
+    config::{self, Secret},
     event::{Note, Tools},
     openai::ChatRequest,
     upstream::Outgoing,
@@ -14,10 +15,14 @@ use crate::{
 mod decode;
 mod errors;
 mod history;
+mod models;
+mod replay;
 mod request;
 
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
+pub use models::{Capabilities, Model, describe, detect, models, profile};
+pub use replay::Replay;
 pub use request::request;
 
 /// The API that a backend speaks.
@@ -72,10 +77,6 @@ pub enum ToolMode {
     Raw,
 }
 
-/// A key that no log shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
 /// A backend as configured or detected.
 #[derive(Debug, Clone)]
 pub struct Backend {
@@ -91,6 +92,8 @@ pub struct Backend {
     pub api_key: Option<Secret>,
     /// Whether the client's `Authorization` goes upstream where no key is configured.
     pub forward_authorization: bool,
+    /// What a backend of kind [`Kind::Replay`] answers with.
+    pub replay: Replay,
 }
 
 /// What a request to a backend is made from. The result depends on nothing else.
@@ -137,22 +140,72 @@ impl Dialect {
     }
 }
 
-// === impl Secret ===
+// === impl Backend ===
 
-impl Secret {
-    /// Hides a key.
-    pub fn new(key: impl Into<String>) -> Secret {
-        Secret(key.into())
+impl Backend {
+    /// A backend without a key.
+    pub fn open(name: impl Into<String>, kind: Kind, url: impl Into<String>) -> Backend {
+        Backend {
+            name: name.into(),
+            kind,
+            profile: Profile::default(),
+            url: url.into(),
+            api_key: None,
+            forward_authorization: false,
+            replay: Replay::default(),
+        }
     }
 
-    /// The key itself, for the one header that carries it.
-    pub fn expose(&self) -> &str {
-        &self.0
+    /// A backend that answers with recordings.
+    pub fn replay(name: impl Into<String>, replay: Replay) -> Backend {
+        Backend { replay, ..Backend::open(name, Kind::Replay, "") }
+    }
+
+    /// The `Authorization` for requests to this backend: its key, or the client's where that is configured.
+    pub fn authorization(&self, client: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let Some(key) = &self.api_key else { return client.filter(|_| self.forward_authorization).cloned() };
+        secret(&format!("Bearer {}", key.reveal()))
+    }
+
+    /// The headers of a request of our own: JSON, and the key in the form that the backend wants.
+    fn headers(&self, client: Option<&HeaderValue>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let (name, value) = match (self.kind, &self.api_key) {
+            (Kind::Google, Some(key)) => (HeaderName::from_static("x-goog-api-key"), secret(key.reveal())),
+            _ => (header::AUTHORIZATION, self.authorization(client)),
+        };
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
+        headers
+    }
+
+    /// The URL without OpenAI's `/v1`: where a server's own endpoints are.
+    fn origin(&self) -> &str {
+        self.url.strip_suffix("/v1").unwrap_or(&self.url)
     }
 }
 
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("[key]")
+impl From<&config::Backend> for Backend {
+    fn from(configured: &config::Backend) -> Backend {
+        let kind = match configured.kind {
+            config::Kind::Ollama => Kind::Ollama,
+            config::Kind::Openai => Kind::OpenAi,
+            config::Kind::Replay => Kind::Replay,
+        };
+        Backend {
+            api_key: configured.key.clone(),
+            forward_authorization: configured.forward_authorization,
+            replay: if kind == Kind::Replay { Replay::embedded() } else { Replay::default() },
+            ..Backend::open(&configured.name, kind, &configured.url)
+        }
     }
+}
+
+/// A header that `Debug` does not show; `None` for a key that no header can carry.
+fn secret(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }

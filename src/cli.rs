@@ -1,3 +1,89 @@
-//! The command line.
+//! The command line -> one command run, one exit code. Logs and messages go to standard error, data to standard output.
+//!
+//! Exit codes: 0 done (a reader that closed the pipe counts as done), 1 failed, 2 wrong command line or configuration,
+//! 3 the address to listen on is taken.
+
+use std::{
+    io::{self, BufWriter, Write},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+
+use crate::{config, error::Error};
 
 pub mod normalize;
+mod serve;
+
+/// A local daemon that turns the tool calls of local models into the form that the client executes.
+#[derive(Debug, Parser)]
+#[command(name = "toolglot", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the proxy (the usual command)
+    Serve(serve::Serve),
+    /// Show what the proxy makes of a model's text
+    Normalize(normalize::Normalize),
+}
+
+/// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
+struct Output {
+    inner: BufWriter<io::Stdout>,
+    closed: bool,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
+Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (where to look for Ollama).";
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let environment = config::Environment::of_process();
+    let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
+    let result = match Cli::parse().command {
+        Command::Serve(serve) => serve.run(&environment),
+        Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+    };
+    let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
+    match result {
+        Err(error) if !output.closed => {
+            // Nobody is left to hear that standard error is closed.
+            let _ = writeln!(io::stderr(), "toolglot: {error}");
+            ExitCode::from(exit_code(&error))
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn exit_code(error: &Error) -> u8 {
+    match error.code.as_deref() {
+        Some("configuration") => 2,
+        Some("address_taken") => 3,
+        _ => 1,
+    }
+}
+
+// === impl Output ===
+
+impl Output {
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.closed |= result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        result
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes);
+        self.noted(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.inner.flush();
+        self.noted(flushed)
+    }
+}

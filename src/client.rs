@@ -5,7 +5,7 @@
 use crate::{
     error::Error,
     event::{Note, Tools},
-    openai::ChatRequest,
+    openai::{ChatRequest, Content, Message},
 };
 
 pub mod front;
@@ -49,9 +49,29 @@ pub struct Incoming {
 /// Reads a request. Fails only on tools that cannot be understood at all.
 pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> {
     let mut warnings = Vec::new();
-    let tools = shape::native::read_tools(&mut request, &mut warnings)?;
-    let profile = profile::detect(hints);
+    let mut tools = shape::native::read_tools(&mut request, &mut warnings)?;
+    let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
+    let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
+    let (kind, void) = match prompt {
+        Some((kind, found)) => {
+            tools = found;
+            (kind, true)
+        }
+        None => (shape::Kind::Native, shape::complete_native(&mut tools)),
+    };
+    tools.choice = shape::native::read_choice(&mut request, &tools, &mut warnings)?;
+    let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
+    let profile = profile::detect(hints, void || marks > 0);
     let one_call = profile.one_call || shape::native::one_call_asked(&request);
-    let shape = hints.shape.unwrap_or(shape::Kind::Native);
-    Ok(Incoming { request, tools, shape, one_call, profile, warnings })
+    Ok(Incoming { request, tools, shape: hints.shape.unwrap_or(kind), one_call, profile, warnings })
+}
+
+/// Strips what Void leaves in native histories: a foreign field that strict backends refuse, and its placeholder for an
+/// empty text, which models imitate. Says whether there was anything.
+fn without_void_marks(message: &mut Message) -> bool {
+    let marked = message.rest.shift_remove("anthropicReasoning").is_some();
+    if marked && matches!(&message.content, Content::Text(text) if text == "(empty message)") {
+        message.content = if message.tool_calls.is_empty() { Content::Text(String::new()) } else { Content::None };
+    }
+    marked
 }

@@ -17,6 +17,10 @@ pub mod fix;
 pub mod fixture;
 pub mod json;
 pub mod openai;
+#[cfg(feature = "daemon")]
+pub mod plan;
+#[cfg(feature = "daemon")]
+pub mod server;
 pub mod store;
 #[cfg(feature = "daemon")]
 pub mod tools;

@@ -1,4 +1,135 @@
-//! Runs a chat turn: upstream rounds through the stages, from the request's plan to the client's bytes.
+//! Runs a chat turn: a plan -> the client's bytes. One upstream answer, plus one for each time that a refused call is
+//! answered to the model. The async shell around the synchronous stages: it has no task and no channel of its own, so that
+//! whoever drops it drops the upstream request.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
+use serde_json::Value;
+use tokio::{
+    pin,
+    time::{Instant, timeout_at},
+};
+
+use crate::{
+    client::front::{Collected, Front},
+    error::Error,
+    event::{Event, Sink},
+    fix::Schemas,
+    plan::Plan,
+    store::Store,
+    upstream::Client,
+    wire,
+};
 
 pub mod answer;
 mod gate;
+mod reask;
+mod rounds;
+pub mod tap;
+
+use rounds::Rounds;
+use tap::Tap;
+
+/// What all turns share.
+#[derive(Clone)]
+pub struct Shared {
+    /// The connections to backends.
+    pub client: Client,
+    /// Learned facts.
+    pub store: Arc<dyn Store>,
+    /// Compiled schemas.
+    pub schemas: Arc<Schemas>,
+}
+
+/// An error of a backend that comes within this time keeps its HTTP status; after it, the answer begins with a comment.
+const GRACE: Duration = Duration::from_secs(1);
+/// The longest silence towards the client.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// The events of a turn as the bytes of a stream.
+struct Written {
+    front: Front,
+    bytes: BytesMut,
+}
+
+/// Runs the turn as a stream of bytes, one piece for each read from the backend that had something to say. An error is only
+/// ever the first item: the client has seen nothing then. Later faults are part of the bytes.
+pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+    async_stream::stream! {
+        let written = Written { front: Front::new(plan.head.clone()), bytes: BytesMut::new() };
+        let mut rounds = Rounds::new(plan, shared, tap, written);
+        let mut opened = false;
+        let mut deadline = Instant::now() + GRACE;
+        loop {
+            let stepped = {
+                let step = rounds.step();
+                pin!(step);
+                loop {
+                    match timeout_at(deadline, &mut step).await {
+                        Ok(stepped) => break stepped,
+                        Err(_) => {
+                            (opened, deadline) = (true, Instant::now() + SILENCE);
+                            yield Ok(keep_alive());
+                        }
+                    }
+                }
+            };
+            let more = match stepped {
+                Ok(more) => more,
+                Err(error) if opened || !rounds.out.bytes.is_empty() => {
+                    tracing::warn!(status = error.status, code = error.code, "{error}");
+                    let Written { front, bytes } = &mut rounds.out;
+                    front.fault(&error, bytes);
+                    false
+                }
+                Err(error) => {
+                    yield Err(error);
+                    return;
+                }
+            };
+            if !rounds.out.bytes.is_empty() {
+                (opened, deadline) = (true, Instant::now() + SILENCE);
+                let bytes = rounds.out.bytes.split().freeze();
+                rounds.tap_client(&bytes);
+                yield Ok(bytes);
+            } else if deadline <= Instant::now() {
+                // The backend speaks, but nothing of it may leave yet.
+                (opened, deadline) = (true, Instant::now() + SILENCE);
+                yield Ok(keep_alive());
+            }
+            if !more {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs the turn to its end and gives the whole answer.
+pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<Value, Error> {
+    let collected = Collected::new(plan.head.clone());
+    let mut rounds = Rounds::new(plan, shared, tap, collected);
+    while rounds.step().await? {}
+    Ok(rounds.out.into_value())
+}
+
+fn keep_alive() -> Bytes {
+    let mut out = BytesMut::new();
+    wire::write_comment(&mut out, "keep-alive");
+    out.freeze()
+}
+
+// === impl Written ===
+
+impl Sink for Written {
+    fn event(&mut self, event: Event<'_>) {
+        self.front.event(event, &mut self.bytes)
+    }
+}
+
+impl Sink for Collected {
+    fn event(&mut self, event: Event<'_>) {
+        Collected::event(self, event)
+    }
+}

@@ -204,14 +204,11 @@ impl Data {
     }
 }
 
-/// Writes JSON as one server-sent event.
-pub fn write_sse(out: &mut BytesMut, json: &[u8]) {
-    for line in json.split(|byte| *byte == b'\n') {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line);
-        out.extend_from_slice(b"\n");
-    }
-    out.extend_from_slice(b"\n");
+/// Writes one server-sent event; `data` appends its data, which must be one line (JSON without line breaks is).
+pub fn write_sse(out: &mut BytesMut, data: impl FnOnce(&mut BytesMut)) {
+    out.extend_from_slice(b"data: ");
+    data(out);
+    out.extend_from_slice(b"\n\n");
 }
 
 /// Writes a comment, which every reader of server-sent events skips; line endings in `text` become spaces.

@@ -38,7 +38,8 @@ impl Library {
     pub fn with_overlay(directory: &Path) -> Result<Library, Error> {
         let mut files: Vec<(String, String)> = EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
         let read = |error: std::io::Error| Error::proxy(format!("adapters in {}: {error}", directory.display()));
-        let mut paths: Vec<_> = std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let mut paths: Vec<_> =
+            std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
         for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -71,7 +72,10 @@ impl Library {
             self.adapters.iter().filter(fits).max_by_key(|adapter| adapter.templates.iter().map(String::len).sum::<usize>())
         });
         if let Some(adapter) = by_template {
-            return Found { adapter: Arc::clone(adapter), why: format!("its chat template contains {}", adapter.templates.join(" and ")) };
+            return Found {
+                adapter: Arc::clone(adapter),
+                why: format!("its chat template contains {}", adapter.templates.join(" and ")),
+            };
         }
         let spellings = spellings(model);
         let fits = self.adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| (adapter, glob)));
@@ -109,7 +113,9 @@ fn folded(name: &str) -> String {
 
 /// Whether a glob (`*` stands for any text) matches the whole name; a tag or suffix behind `:` or `@` need not be named.
 fn matches(glob: &str, name: &str) -> bool {
-    let Some((first, rest)) = glob.split_once('*') else { return glob == name || name.strip_prefix(glob).is_some_and(|tail| tail.starts_with([':', '@'])) };
+    let Some((first, rest)) = glob.split_once('*') else {
+        return glob == name || name.strip_prefix(glob).is_some_and(|tail| tail.starts_with([':', '@']));
+    };
     let Some(mut tail) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
     let Some(last) = parts.pop() else { return true };

@@ -5,6 +5,8 @@
 //! * calls are looked for only where tools are offered; never inside code fences or inline code;
 //! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it stands
 //!   at the start of the answer or at its end;
+//! * the end of an answer that was cut off is not its end: an unmarked call behind prose is text there, a draft in
+//!   reasoning stays a draft;
 //! * what looked like a call and was not is text again, unchanged.
 //!
 //! Text is held back only while it may still become a marker (whitespace: while a call may follow it). The result never
@@ -150,7 +152,9 @@ impl Scanner {
         if self.region == Region::Reasoning {
             self.emit(self.buf.len(), out);
         } else {
-            self.accept_tentative(out);
+            if reason != FinishReason::Length {
+                self.accept_tentative(out);
+            }
             if self.calls == 0 || !self.buf[self.from..].trim().is_empty() {
                 self.emit(self.buf.len(), out);
             }
@@ -206,7 +210,8 @@ impl Scanner {
         if mark.code {
             return self.step_code(at, end, out);
         }
-        let meaningful = (self.options.framing && mark.framing()) || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
+        let meaningful =
+            (self.options.framing && mark.framing()) || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
         if !meaningful {
             self.advance(at + found.len, out);
             return true;
@@ -347,11 +352,13 @@ impl Scanner {
         if self.said || self.calls > 0 {
             return;
         }
+        // A model that was cut off while it thought has not decided anything.
+        let wanted = self.tools.wanted() && self.inside() == Inside::PromoteAtEnd && reason != FinishReason::Length;
         let draft = match self.draft.take().filter(|_| self.region == Region::Reasoning) {
             Some(draft) => draft,
             None => std::mem::take(&mut self.field),
         };
-        if self.tools.wanted() && self.inside() == Inside::PromoteAtEnd && !draft.trim().is_empty() {
+        if wanted && !draft.trim().is_empty() {
             let options = Options { reasoning_open: false, ..self.options.clone() };
             let mut inner = Scanner::new(Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas), options);
             let mut promoted = Promoted { tools: &self.tools, calls: 0, open: false, out };
@@ -389,8 +396,12 @@ impl Sink for Promoted<'_> {
             self.calls += u32::from(self.open);
         }
         match event {
-            Event::CallStart { id, name, .. } if self.open => self.out.event(Event::CallStart { index: self.calls - 1, id, name }),
-            Event::CallArguments { json, .. } if self.open => self.out.event(Event::CallArguments { index: self.calls - 1, json }),
+            Event::CallStart { id, name, .. } if self.open => {
+                self.out.event(Event::CallStart { index: self.calls - 1, id, name })
+            }
+            Event::CallArguments { json, .. } if self.open => {
+                self.out.event(Event::CallArguments { index: self.calls - 1, json })
+            }
             Event::CallEnd { extra, .. } if self.open => self.out.event(Event::CallEnd { index: self.calls - 1, extra }),
             _ => {}
         }

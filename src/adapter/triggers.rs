@@ -136,7 +136,9 @@ impl Triggers {
         (start..text.len())
             .find(|&at| {
                 let first = text.as_bytes().get(at).copied().unwrap_or_default();
-                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty) && text.is_char_boundary(at) && self.may_become(&text[at..])
+                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
+                    && text.is_char_boundary(at)
+                    && self.may_become(&text[at..])
             })
             .unwrap_or(text.len())
     }

@@ -15,6 +15,8 @@ mod google;
 mod loose;
 mod ollama;
 mod openai;
+#[cfg(test)]
+mod tests;
 
 /// Decodes one answer. After an error there is nothing more to expect of it.
 #[derive(Debug)]

@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderName, HeaderValue, header};
+use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Dialect, Kind, Prepared, Round, ToolMode, history};
+use super::{Dialect, Kind, Prepared, Round, ToolMode, history};
 use crate::{
     adapter::render::{self, System},
     error::Error,
@@ -15,7 +15,6 @@ use crate::{
     openai::ChatRequest,
     upstream::{HttpRequest, Outgoing},
 };
-use http::{HeaderMap, Method};
 
 mod google;
 mod ollama;
@@ -26,52 +25,24 @@ mod tests;
 /// The request for this round. Upstream it is always a stream. Fails where the conversation cannot be said in the
 /// backend's API (an image that would have to be fetched), or a template of the adapter fails.
 pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
+    if round.backend.kind == Kind::Replay {
+        return round.backend.replay.answer(round.chat);
+    }
     let mut notes = Vec::new();
     let chat = conversation(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native).then_some(round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
-        Kind::OpenAi => ("/chat/completions".into(), openai::body(chat, offered, &mut notes), Dialect::OpenAi),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
-        Kind::Replay => return Err(Error::proxy("a replay backend has no requests")),
+        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, &mut notes), Dialect::OpenAi),
     };
     let request = HttpRequest {
         method: Method::POST,
         url: format!("{}{path}", round.backend.url),
-        headers: round.backend.headers(round.authorization)?,
+        headers: round.backend.headers(round.authorization),
         body: body.to_string().into(),
     };
     Ok(Prepared { outgoing: Outgoing::Http(request), dialect, notes })
-}
-
-// === impl Backend ===
-
-impl Backend {
-    /// The headers of every request to this backend: JSON, and the key in the form that it wants.
-    pub fn headers(&self, authorization: Option<&HeaderValue>) -> Result<HeaderMap, Error> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let secret = |text: String| {
-            let mut value = HeaderValue::from_str(&text).map_err(|_| {
-                Error::proxy(format!("the API key of backend `{}` holds characters that no header can", self.name))
-            })?;
-            value.set_sensitive(true);
-            Ok::<_, Error>(value)
-        };
-        match (&self.api_key, authorization) {
-            (Some(key), _) if self.kind == Kind::Google => {
-                headers.insert(HeaderName::from_static("x-goog-api-key"), secret(key.expose().to_owned())?);
-            }
-            (Some(key), _) => {
-                headers.insert(header::AUTHORIZATION, secret(format!("Bearer {}", key.expose()))?);
-            }
-            (None, Some(client)) if self.forward_authorization => {
-                headers.insert(header::AUTHORIZATION, client.clone());
-            }
-            (None, _) => {}
-        }
-        Ok(headers)
-    }
 }
 
 /// The conversation in the form that this backend's model takes.

@@ -83,7 +83,8 @@ impl Normalize {
                 if line.trim().is_empty() {
                     continue;
                 }
-                let row: Row = serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
+                let row: Row =
+                    serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
                 let (mut answer, _) = normalize(&library, &row)?;
                 if let Some(object) = answer.as_object_mut() {
                     object.shift_insert(0, "id".into(), row.id);
@@ -154,14 +155,19 @@ fn finish_reason(word: Option<&str>) -> Result<FinishReason, Error> {
     let known = [FinishReason::Stop, FinishReason::Length, FinishReason::ToolCalls, FinishReason::ContentFilter];
     match word {
         None => Ok(FinishReason::Stop),
-        Some(word) => known
-            .into_iter()
-            .find(|reason| reason.as_str() == word)
-            .ok_or_else(|| Error::client(format!("unknown finish_reason `{word}`; known: stop, length, tool_calls, content_filter"))),
+        Some(word) => known.into_iter().find(|reason| reason.as_str() == word).ok_or_else(|| {
+            Error::client(format!("unknown finish_reason `{word}`; known: stop, length, tool_calls, content_filter"))
+        }),
     }
 }
 
-fn write_for_people(output: &mut dyn Write, adapter: &str, why: &str, answer: &Value, checked: &[Checked]) -> std::io::Result<()> {
+fn write_for_people(
+    output: &mut dyn Write,
+    adapter: &str,
+    why: &str,
+    answer: &Value,
+    checked: &[Checked],
+) -> std::io::Result<()> {
     writeln!(output, "adapter    {adapter} ({why})")?;
     for (label, key) in [("reasoning", "reasoning"), ("content", "content")] {
         if let Some(text) = answer[key].as_str().filter(|text| !text.is_empty()) {

@@ -37,9 +37,11 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().copied().find(|profile| profile.name == name)
 }
 
-/// The forced profile, else the one whose user agent matches, else the generic one.
-pub fn detect(hints: &Hints) -> &'static Profile {
+/// The forced profile, else Void's if its marks were found in the request, else the one whose user agent matches, else
+/// the generic one.
+pub(super) fn detect(hints: &Hints, void: bool) -> &'static Profile {
     let forced = hints.profile.as_deref().and_then(by_name);
+    let marked = void.then_some(&VOID);
     let matching = |profile: &&&Profile| profile.user_agents.iter().any(|prefix| hints.user_agent.starts_with(prefix));
-    forced.or_else(|| PROFILES.iter().find(matching).copied()).unwrap_or(&GENERIC)
+    forced.or(marked).or_else(|| PROFILES.iter().find(matching).copied()).unwrap_or(&GENERIC)
 }

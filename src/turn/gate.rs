@@ -113,7 +113,12 @@ impl Gate {
     /// How many calls were delivered, and whether the model shall be asked again.
     pub(super) fn outcome(self) -> (u32, Option<Reask>) {
         if self.refused > 0 || !self.withheld.trim().is_empty() {
-            tracing::debug!(refused = self.refused, withheld_bytes = self.withheld.len(), delivered = self.delivered, "answer was gated");
+            tracing::debug!(
+                refused = self.refused,
+                withheld_bytes = self.withheld.len(),
+                delivered = self.delivered,
+                "answer was gated"
+            );
         }
         (self.delivered, self.reask)
     }

@@ -33,6 +33,7 @@ const SIDEWAYS: &[(&str, &str)] = &[("fixture", "openai"), ("backend", "upstream
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
+    "src/fix/schema.rs",     // compiled schemas
     "src/store/memory.rs",   // the store of a single process
     "src/server/catalog.rs", // the models of each backend, for seconds
 ];

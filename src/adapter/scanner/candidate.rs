@@ -63,7 +63,9 @@ impl Scanner {
             let call = self.adapter.calls.get(form)?;
             let unmarked_here = self.fresh || !call.start_only;
             match entry(text, call, end) {
-                Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry { form, body: found.at + body, marked }),
+                Entered::At(body, marked) if marked || unmarked_here => {
+                    entries.push(Entry { form, body: found.at + body, marked })
+                }
                 Entered::Maybe => return None,
                 _ => {}
             }
@@ -134,7 +136,9 @@ impl Scanner {
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..], context);
         match step {
-            Step::More if self.buf.len() - candidate.at <= self.options.held_bytes || self.worth_holding(reader, body, context) => {
+            Step::More
+                if self.buf.len() - candidate.at <= self.options.held_bytes || self.worth_holding(reader, body, context) =>
+            {
                 self.candidate = Some(candidate);
                 return false;
             }
@@ -269,6 +273,9 @@ impl Scanner {
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
         let at = self.pos + blank(&self.buf[self.pos..]);
+        if at == self.buf.len() {
+            return (!end).then_some(false);
+        }
         let closers: Vec<String> = call.close.iter().chain(&call.section_close).cloned().collect();
         match starts_with_any(&self.buf[at..], &closers, end) {
             Start::Yes(length) => {
@@ -277,7 +284,8 @@ impl Scanner {
             }
             Start::Maybe => Some(false),
             Start::No => {
-                let glue = self.buf[at..].len() - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+                let glue = self.buf[at..].len()
+                    - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                 if glue > 0 && self.pos < at + glue {
                     self.pos = at + glue;
                     return if self.pos == self.buf.len() && !end { Some(false) } else { Some(true) };

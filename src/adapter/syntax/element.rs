@@ -18,7 +18,8 @@ pub(crate) struct ElementReader {
 impl ElementReader {
     pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
         let Some(close) = text.find('>') else {
-            let possible = text.len() < 128 && context.tools.iter().any(|tool| format!("<{}>", tool.name).starts_with(text.trim_end()));
+            let possible =
+                text.len() < 128 && context.tools.iter().any(|tool| format!("<{}>", tool.name).starts_with(text.trim_end()));
             return if possible && !context.end { Step::More } else { Step::Reject };
         };
         let name = &text[1..close];
@@ -39,7 +40,9 @@ impl ElementReader {
             return if begins(&text[body..], tool) { Step::More } else { Step::Reject };
         }
         match text[body..].trim_start().starts_with(['<', '{']) {
-            true => Step::Cut { whole: Vec::new(), cut: Parsed { name: name.to_owned(), id: None, arguments: String::from("{\"") } },
+            true => {
+                Step::Cut { whole: Vec::new(), cut: Parsed { name: name.to_owned(), id: None, arguments: String::from("{\"") } }
+            }
             false => Step::Reject,
         }
     }
@@ -68,7 +71,9 @@ fn arguments(body: &str, tool: &Tool) -> Option<String> {
     let mut out = Map::new();
     let mut rest = trimmed;
     while !rest.is_empty() {
-        let key = keys.iter().find(|key| rest.strip_prefix('<').and_then(|rest| rest.strip_prefix(key.as_str())).is_some_and(|rest| rest.starts_with('>')))?;
+        let key = keys.iter().find(|key| {
+            rest.strip_prefix('<').and_then(|rest| rest.strip_prefix(key.as_str())).is_some_and(|rest| rest.starts_with('>'))
+        })?;
         let value = &rest[key.len() + 2..];
         let close = format!("</{key}>");
         let end = value.match_indices(&close).map(|(at, _)| at).find(|at| {

@@ -163,7 +163,10 @@ impl JsonReader {
         let separators = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
         match rest.as_bytes().get(separators) {
             Some(b'{' | b'[') => Behind::Next(at + separators),
-            Some(_) if !sound(&text[self.start..end]) && find_any(text, at, context.close).is_some_and(|(begin, _)| text[..begin].trim_end().ends_with('}')) => {
+            Some(_)
+                if !sound(&text[self.start..end])
+                    && find_any(text, at, context.close).is_some_and(|(begin, _)| text[..begin].trim_end().ends_with('}')) =>
+            {
                 Behind::Junk
             }
             Some(_) if !sound(&text[self.start..end]) && !context.end => Behind::Junk,
@@ -189,12 +192,12 @@ impl JsonReader {
             }
         }
         let cut = calls(object, keys, context, 0).and_then(|mut found| found.pop()).unwrap_or_default();
-        // The closing brace of complete arguments inside of an incomplete call proves nothing: it is left away, so that
+        // The last character of complete arguments inside of an incomplete call proves nothing: it is left away, so that
         // the arguments are as unfinished as the call is.
-        let arguments = match sound(&cut.arguments) {
-            true => cut.arguments.trim_end().trim_end_matches('}').to_owned(),
-            false => cut.arguments.clone(),
-        };
+        let mut arguments = cut.arguments.trim_end().to_owned();
+        if sound(&arguments) {
+            arguments.pop();
+        }
         Step::Cut { whole, cut: Parsed { arguments, ..cut } }
     }
 }
@@ -247,7 +250,9 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
     }
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
-    if let Some(wrapped) = ["tool_calls", "tool_call", "function_call"].into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
+    if let Some(wrapped) =
+        ["tool_calls", "tool_call", "function_call"].into_iter().find_map(get).filter(|value| value.starts_with(['{', '[']))
+    {
         return calls(wrapped, keys, context, depth + 1);
     }
     let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| id.starts_with('"')).map(unquote);
@@ -267,7 +272,9 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
         return Some(vec![Parsed { name: name.clone(), id: None, arguments: (*arguments).to_owned() }]);
     }
     match &context.tools.choice {
-        ToolChoice::Named(name) if !context.marked => Some(vec![Parsed { name: name.clone(), id: None, arguments: value.to_owned() }]),
+        ToolChoice::Named(name) if !context.marked => {
+            Some(vec![Parsed { name: name.clone(), id: None, arguments: value.to_owned() }])
+        }
         _ => None,
     }
 }

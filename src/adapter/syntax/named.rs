@@ -1,10 +1,7 @@
 //! The name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`.
 
 use super::{Context, Parsed, Start, Step, blank, starts_with_any};
-use crate::{
-    adapter::Named,
-    json::extent::Extent,
-};
+use crate::{adapter::Named, json::extent::Extent};
 
 /// A longer name is none.
 const NAME_BYTES: usize = 256;
@@ -49,7 +46,8 @@ impl NamedReader {
                 }
             },
         };
-        let parsed = |arguments: &str| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: arguments.trim().to_owned() };
+        let parsed =
+            |arguments: &str| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: arguments.trim().to_owned() };
         if self.end.is_none() {
             let body = &text[head.body..];
             match body.trim_start().as_bytes().first() {
@@ -149,7 +147,11 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
 
 /// Where the name ends and how long the marker is that ends it.
 fn name_end(text: &str, named: &Named) -> Option<(usize, usize)> {
-    let marker = named.close.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| text.find(marker.as_str()).map(|at| (at, marker.len())));
+    let marker = named
+        .close
+        .iter()
+        .filter(|marker| !marker.is_empty())
+        .filter_map(|marker| text.find(marker.as_str()).map(|at| (at, marker.len())));
     let brace = named.close.iter().any(String::is_empty).then(|| text.find('{').map(|at| (at, 0))).flatten();
     marker.chain(brace).min_by_key(|&(at, length)| (at, usize::MAX - length)).filter(|&(at, _)| at <= NAME_BYTES)
 }

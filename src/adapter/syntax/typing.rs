@@ -16,7 +16,8 @@ pub(crate) fn properties(tool: &Tool) -> Vec<String> {
 /// (no schema for it) what it looks like.
 pub(crate) fn value(tool: &Tool, key: &str, text: &str) -> Value {
     let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-    match schema.get("properties").and_then(|properties| properties.get(key)).map(|property| allows_string(property, &schema, 0)) {
+    match schema.get("properties").and_then(|properties| properties.get(key)).map(|property| allows_string(property, &schema, 0))
+    {
         Some(Some(true)) => Value::from(text),
         Some(Some(false)) => literal(text).unwrap_or_else(|| Value::from(text)),
         _ => literal(text).filter(|value| !value.is_null()).unwrap_or_else(|| Value::from(text)),

@@ -9,6 +9,7 @@ use crate::{
     error::Error,
     event::{Event, Note, ToolCall},
     openai::answer::{Chunks, Completion, call_id, error_body},
+    wire::{write_comment, write_sse},
 };
 
 #[cfg(test)]
@@ -49,7 +50,7 @@ impl Stream {
             Event::Text("") | Event::Reasoning("") => {}
             Event::Text(text) => {
                 self.start(out);
-                frame(out, |out| self.chunks.content(text, out));
+                write_sse(out, |out| self.chunks.content(text, out));
             }
             Event::Reasoning(text) => self.reasoning(text, out),
             Event::CallStart { id, name, .. } => self.calls.start(id, name),
@@ -57,7 +58,7 @@ impl Stream {
             Event::CallEnd { index, extra } => {
                 self.start(out);
                 let call = self.calls.end(index, extra, &self.head.envelope.id);
-                frame(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
+                write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
             }
             Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
                 self.reasoning(&(note_text(note) + "\n"), out)
@@ -67,36 +68,34 @@ impl Stream {
             Event::Refused { .. } => {}
             Event::Finish { reason, usage } => {
                 self.start(out);
-                frame(out, |out| self.chunks.finish(reason, out));
+                write_sse(out, |out| self.chunks.finish(reason, out));
                 if self.head.include_usage {
-                    frame(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
+                    write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
                 }
-                out.put_slice(b"data: [DONE]\n\n");
+                write_sse(out, |out| out.put_slice(b"[DONE]"));
             }
         }
     }
 
     pub(super) fn comment(&mut self, text: &str, out: &mut BytesMut) {
-        out.put_slice(b": ");
-        out.put_slice(text.replace(['\n', '\r'], " ").as_bytes());
-        out.put_slice(b"\n\n");
+        write_comment(out, text);
     }
 
     pub(super) fn fault(&mut self, error: &Error, out: &mut BytesMut) {
-        frame(out, |out| out.put_slice(error_body(error).to_string().as_bytes()));
+        write_sse(out, |out| out.put_slice(error_body(error).to_string().as_bytes()));
     }
 
     fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
         if let Some(field) = self.head.reasoning_field {
             self.start(out);
-            frame(out, |out| self.chunks.reasoning(field, text, out));
+            write_sse(out, |out| self.chunks.reasoning(field, text, out));
         }
     }
 
     fn start(&mut self, out: &mut BytesMut) {
         if !self.started {
             self.started = true;
-            frame(out, |out| self.chunks.role(out));
+            write_sse(out, |out| self.chunks.role(out));
         }
     }
 }
@@ -151,11 +150,4 @@ impl Calls {
         call.extra = extra.map(str::to_owned);
         call
     }
-}
-
-/// One server-sent event.
-fn frame(out: &mut BytesMut, data: impl FnOnce(&mut BytesMut)) {
-    out.put_slice(b"data: ");
-    data(out);
-    out.put_slice(b"\n\n");
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// Passes everything through; with `one_call`, calls after the first are dropped and counted.
 #[derive(Debug)]
-pub struct Writer {
+pub(in crate::client) struct Writer {
     one_call: bool,
     counts: Counts,
 }
@@ -37,12 +37,12 @@ impl Writer {
 }
 
 /// Whether the client asked for one call per answer (`parallel_tool_calls: false`).
-pub fn one_call_asked(request: &ChatRequest) -> bool {
+pub(in crate::client) fn one_call_asked(request: &ChatRequest) -> bool {
     request.rest.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
 }
 
-/// Takes `tools` and `tool_choice` out of the request and makes the table of them.
-pub fn read_tools(request: &mut ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
+/// Takes `tools` out of the request and makes the table of them.
+pub(in crate::client) fn read_tools(request: &mut ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
     let mut tools = Tools::default();
     for (at, value) in std::mem::take(&mut request.tools).into_iter().enumerate() {
         let Some(function) = value.get("function") else {
@@ -66,13 +66,16 @@ pub fn read_tools(request: &mut ChatRequest, warnings: &mut Vec<Note>) -> Result
             warnings.push(warning("duplicate_tool", format!("tool `{name}` is offered twice; the first one counts")));
         }
     }
-    let choice = request.tool_choice.take();
-    tools.choice = read_choice(choice, &tools, warnings)?;
     Ok(tools)
 }
 
-fn read_choice(choice: Option<Value>, tools: &Tools, warnings: &mut Vec<Note>) -> Result<ToolChoice, Error> {
-    let Some(choice) = choice else { return Ok(ToolChoice::Auto) };
+/// Takes `tool_choice` out of the request.
+pub(in crate::client) fn read_choice(
+    request: &mut ChatRequest,
+    tools: &Tools,
+    warnings: &mut Vec<Note>,
+) -> Result<ToolChoice, Error> {
+    let Some(choice) = request.tool_choice.take() else { return Ok(ToolChoice::Auto) };
     match choice.as_str() {
         Some("auto") => return Ok(ToolChoice::Auto),
         Some("none") => return Ok(ToolChoice::None),

@@ -1,0 +1,227 @@
+//! What a backend is and has, by asking it: its models, the facts of one model (does it take tools, how long is its
+//! context, which chat template), and who answers at a URL.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Backend, Kind, Profile, error_from};
+use crate::{
+    error::Error,
+    upstream::{Client, HttpRequest, Outgoing},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A model as its backend knows it. What the backend does not tell is `None`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Model {
+    /// The name that requests use.
+    pub id: String,
+    /// What it was made from, where that says more than an alias: selects the adapter as the name does.
+    pub base: Option<String>,
+    /// What it can do.
+    pub capabilities: Option<Capabilities>,
+    /// Tokens of context: what is loaded where that is known, else the most that it can have.
+    pub context: Option<u64>,
+    /// The chat template.
+    pub template: Option<String>,
+}
+
+/// What a model can do in the hands of its backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Capabilities {
+    /// Takes native tools.
+    pub tools: bool,
+    /// Reasons, and can be told to.
+    pub thinking: bool,
+    /// Sees images.
+    pub vision: bool,
+}
+
+const ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// The models of a backend, with the facts that the list itself holds; [`describe`] asks for the others.
+pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Error> {
+    let list = match backend.kind {
+        Kind::Replay => return Ok(backend.replay.models()),
+        Kind::Ollama => get(client, backend, &backend.url, "/api/tags").await?,
+        Kind::OpenAi | Kind::Google => get(client, backend, &backend.url, "/models").await?,
+    };
+    let (field, read): (&str, fn(&Value) -> Option<Model>) = match backend.kind {
+        Kind::OpenAi => ("data", openai_model),
+        Kind::Google => ("models", google_model),
+        Kind::Ollama | Kind::Replay => ("models", ollama_model),
+    };
+    match list.get(field).and_then(Value::as_array).or(list.as_array()) {
+        Some(models) => Ok(models.iter().filter_map(read).collect()),
+        None => Err(Error::backend(format!("the backend `{}` did not answer with a list of models", backend.name))),
+    }
+}
+
+/// All that the backend tells about one model. Costs a request or two; the answer is good for minutes.
+pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Model, Error> {
+    match (backend.kind, backend.profile) {
+        (Kind::Ollama, _) => {
+            let shown =
+                send(client, backend, Method::POST, format!("{}/api/show", backend.url), Some(&json!({"model": id}))).await?;
+            Ok(ollama_facts(id, &shown))
+        }
+        (Kind::OpenAi, Profile::LlamaCpp) => {
+            let listed = listed(client, backend, id).await?;
+            Ok(llama_facts(listed, &get(client, backend, backend.origin(), "/props").await?))
+        }
+        (Kind::OpenAi, Profile::LmStudio) => {
+            let list = get(client, backend, backend.origin(), "/api/v0/models").await?;
+            let found = list
+                .get("data")
+                .and_then(Value::as_array)
+                .and_then(|models| models.iter().find(|model| model.get("id").and_then(Value::as_str) == Some(id)));
+            Ok(found.map_or_else(|| Model::named(id), |model| lm_studio_facts(id, model)))
+        }
+        _ => listed(client, backend, id).await,
+    }
+}
+
+/// Who serves this backend of kind `openai`: the list of models tells.
+pub async fn profile(client: &Client, backend: &Backend) -> Result<Profile, Error> {
+    let list = get(client, backend, &backend.url, "/models").await?;
+    let owner = list.get("data").and_then(|models| models.get(0)?.get("owned_by")?.as_str()).unwrap_or_default();
+    Ok(match owner {
+        "llamacpp" => Profile::LlamaCpp,
+        "vllm" => Profile::Vllm,
+        "sglang" => Profile::Sglang,
+        _ if get(client, backend, backend.origin(), "/api/v0/models").await.is_ok() => Profile::LmStudio,
+        _ => Profile::Generic,
+    })
+}
+
+/// What answers at a URL, as a backend of this name; `None` if nothing does, or nothing that is known.
+pub async fn detect(client: &Client, name: &str, url: &str) -> Option<Backend> {
+    let base = url.trim_end_matches('/');
+    let origin = base.strip_suffix("/v1").unwrap_or(base);
+    let ollama = Backend::open(name, Kind::Ollama, origin);
+    if get(client, &ollama, origin, "/api/version").await.is_ok_and(|answer| answer.get("version").is_some()) {
+        return Some(ollama);
+    }
+    for base in [format!("{origin}/v1"), base.to_owned()] {
+        let mut openai = Backend::open(name, Kind::OpenAi, &base);
+        if let Ok(profile) = profile(client, &openai).await {
+            openai.profile = profile;
+            return Some(openai);
+        }
+    }
+    None
+}
+
+// === impl Model ===
+
+impl Model {
+    /// A model of which nothing but the name is known.
+    pub fn named(id: &str) -> Model {
+        Model { id: id.to_owned(), ..Model::default() }
+    }
+}
+
+async fn listed(client: &Client, backend: &Backend, id: &str) -> Result<Model, Error> {
+    let models = models(client, backend).await?;
+    Ok(models.into_iter().find(|model| model.id == id).unwrap_or_else(|| Model::named(id)))
+}
+
+async fn get(client: &Client, backend: &Backend, base: &str, path: &str) -> Result<Value, Error> {
+    send(client, backend, Method::GET, format!("{base}{path}"), None).await
+}
+
+async fn send(client: &Client, backend: &Backend, method: Method, url: String, body: Option<&Value>) -> Result<Value, Error> {
+    let body = body.map(Value::to_string).unwrap_or_default().into();
+    let request = HttpRequest { method, url, headers: backend.headers(None), body };
+    let mut response = client.send(Outgoing::Http(request)).await?;
+    let answer = response.collect(ANSWER_BYTES).await?;
+    if !response.status.is_success() {
+        return Err(error_from(response.status.as_u16(), &answer));
+    }
+    serde_json::from_slice(&answer)
+        .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn number(value: &Value, key: &str) -> Option<u64> {
+    value.get(key).and_then(Value::as_u64).filter(|number| *number > 0)
+}
+
+fn capabilities(list: Option<&Value>, tools: &str) -> Option<Capabilities> {
+    let list = list?.as_array()?;
+    let has = |name: &str| list.iter().any(|capability| capability == name);
+    Some(Capabilities { tools: has(tools), thinking: has("thinking"), vision: has("vision") })
+}
+
+fn ollama_model(model: &Value) -> Option<Model> {
+    let id = text(model, "name").or_else(|| text(model, "model"))?;
+    Some(Model { capabilities: capabilities(model.get("capabilities"), "tools"), ..Model::named(&id) })
+}
+
+fn ollama_facts(id: &str, shown: &Value) -> Model {
+    let info = shown.get("model_info").unwrap_or(&Value::Null);
+    let architecture = text(info, "general.architecture").unwrap_or_default();
+    Model {
+        id: id.to_owned(),
+        base: shown.get("details").and_then(|details| text(details, "parent_model")).or_else(|| text(info, "general.basename")),
+        capabilities: capabilities(shown.get("capabilities"), "tools"),
+        context: number(info, &format!("{architecture}.context_length")),
+        template: text(shown, "template"),
+    }
+}
+
+fn openai_model(model: &Value) -> Option<Model> {
+    let id = text(model, "id")?;
+    let meta = model.get("meta").unwrap_or(&Value::Null);
+    Some(Model {
+        // vLLM serves under an alias what it loaded from `root`.
+        base: text(model, "root").filter(|root| *root != id),
+        // vLLM's and SGLang's, LM Studio's, OpenRouter's, llama.cpp's.
+        context: ["max_model_len", "loaded_context_length", "context_length"]
+            .iter()
+            .find_map(|key| number(model, key))
+            .or_else(|| number(meta, "n_ctx"))
+            .or_else(|| number(meta, "n_ctx_train")),
+        ..Model::named(&id)
+    })
+}
+
+fn google_model(model: &Value) -> Option<Model> {
+    let name = text(model, "name")?;
+    let methods = model.get("supportedGenerationMethods").and_then(Value::as_array);
+    let chats = methods.is_none_or(|methods| methods.iter().any(|method| method == "generateContent"));
+    let id = name.strip_prefix("models/").unwrap_or(&name);
+    chats.then(|| Model { context: number(model, "inputTokenLimit"), ..Model::named(id) })
+}
+
+fn llama_facts(listed: Model, props: &Value) -> Model {
+    let settings = props.get("default_generation_settings").unwrap_or(&Value::Null);
+    let file = text(props, "model_path").map(|path| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned());
+    let vision = props.get("modalities").and_then(|modalities| modalities.get("vision")?.as_bool());
+    // Newer servers tell what the template can do; the others take tools for every template.
+    let told = props.get("chat_template_caps").and_then(|caps| caps.get("supports_tools")?.as_bool());
+    Model {
+        base: file.filter(|file| *file != listed.id).or(listed.base),
+        capabilities: Some(Capabilities { tools: told.unwrap_or(true), thinking: false, vision: vision.unwrap_or(false) }),
+        context: number(settings, "n_ctx").or_else(|| number(props, "n_ctx")).or(listed.context),
+        template: text(props, "chat_template"),
+        id: listed.id,
+    }
+}
+
+fn lm_studio_facts(id: &str, model: &Value) -> Model {
+    let mut known = capabilities(model.get("capabilities"), "tool_use");
+    if let Some(known) = &mut known {
+        known.vision |= model.get("type").and_then(Value::as_str) == Some("vlm");
+    }
+    Model {
+        capabilities: known,
+        context: number(model, "loaded_context_length").or_else(|| number(model, "max_context_length")),
+        ..Model::named(id)
+    }
+}

@@ -1,0 +1,57 @@
+//! `toolglot serve`: configuration, log and runtime -> a running server.
+
+use std::{io::IsTerminal, path::PathBuf};
+
+use crate::{
+    config::{Config, Environment, Overrides},
+    error::Error,
+    server,
+};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Serve {
+    /// The configuration file [default: proxy.toml in the working directory, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen; a loopback address means both families [default: 127.0.0.1:8000]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// A backend beside those of the file: ollama=http://host:11434 or openai=http://host:port/v1
+    #[arg(long, value_name = "KIND=URL")]
+    backend: Vec<String>,
+    /// Offer the recorded models too, to try it without a model
+    #[arg(long)]
+    demo: bool,
+}
+
+// === impl Serve ===
+
+impl Serve {
+    pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
+        let overrides = Overrides { file: self.config, listen: self.listen, backends: self.backend };
+        let config = Config::load(&overrides, environment)?;
+        start_log(environment)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
+        let settings = server::Settings { config, demo: self.demo, ollama: environment.ollama_url(), record: None };
+        let served = runtime.block_on(server::serve(settings));
+        // What still runs has had its time of grace.
+        runtime.shutdown_background();
+        served
+    }
+}
+
+/// The log goes to standard error, in colours only where a person looks at it.
+fn start_log(environment: &Environment) -> Result<(), Error> {
+    let filter = tracing_subscriber::EnvFilter::try_new(environment.log_filter())
+        .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .try_init()
+        .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))
+}

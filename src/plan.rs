@@ -1,0 +1,207 @@
+//! Configuration + request + what was learned of the model -> one [`Plan`]. Synchronous; every decision of a request is made
+//! here, once.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use http::HeaderValue;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    adapter::{Adapter, Library, scanner},
+    backend::{Backend, Capabilities, Model, Refusal, ToolMode},
+    client::{Incoming, front::Head, shape},
+    config::{Config, Mode},
+    error::Error,
+    event::{Note, Tools},
+    openai::{ChatRequest, answer::Envelope},
+    store::{Key, Kind},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How one chat request is answered.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Who answers.
+    pub backend: Arc<Backend>,
+    /// How the model writes.
+    pub adapter: Arc<Adapter>,
+    /// The conversation in its internal form.
+    pub chat: ChatRequest,
+    /// The tools that may be called.
+    pub tools: Arc<Tools>,
+    /// How the model is spoken to.
+    pub learned: Learned,
+    /// How the client reads calls.
+    pub shape: shape::Kind,
+    /// The client takes one call per answer.
+    pub one_call: bool,
+    /// What the client's front must know.
+    pub head: Head,
+    /// What the scanner is told.
+    pub scanner: scanner::Options,
+    /// The largest arguments of a call, in bytes.
+    pub argument_bytes: usize,
+    /// How often a refused call is answered to the model.
+    pub retry: u8,
+    /// Who asks.
+    pub caller: Caller,
+    /// Headers of the client that go on.
+    pub passed: Passed,
+    /// What the user should know about the request.
+    pub warnings: Vec<Note>,
+}
+
+/// How a model at a backend wants to be spoken to, as far as it had to refuse something to make it known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Learned {
+    /// How tools are offered.
+    #[serde(with = "tool_mode")]
+    pub tools: ToolMode,
+    /// It has no system role.
+    pub fold_system: bool,
+    /// It does not think, and refuses to be asked to.
+    pub no_thinking: bool,
+}
+
+/// Who asks: part of store keys and logs. One local user, until there are more.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Caller {
+    /// Whose state it is; `""` for the one local user.
+    pub tenant: String,
+    /// The client's program, as it names itself.
+    pub client: String,
+}
+
+/// Headers of the client's request that have a meaning for the backend.
+#[derive(Debug, Clone, Default)]
+pub struct Passed {
+    /// The client's own key, for backends that are configured to get it.
+    pub authorization: Option<HeaderValue>,
+    /// The way of the request so far, this process included.
+    pub via: Option<HeaderValue>,
+}
+
+/// What a request is planned from.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The request as the client's side read it.
+    pub incoming: Incoming,
+    /// The backend that has the model.
+    pub backend: Arc<Backend>,
+    /// What is known of the model at this backend.
+    pub learned: Learned,
+    /// What the backend tells about the model.
+    pub model: &'a Model,
+    /// Who asks.
+    pub caller: Caller,
+    /// Headers that go on.
+    pub passed: Passed,
+}
+
+/// The mode of a request: what it asks for itself, else what the route of its model says, else the configuration's.
+pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
+    asked.or_else(|| config.route(model).and_then(|route| route.mode)).unwrap_or(config.mode)
+}
+
+/// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
+pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
+    let Request { incoming, backend, learned, model, caller, passed } = request;
+    let Incoming { request: chat, tools, shape, one_call, profile, warnings } = incoming;
+    let adapter = match config.route(&chat.model).and_then(|route| route.adapter.as_deref()) {
+        None => library.find(model.base.as_deref().unwrap_or(&chat.model), model.template.as_deref()).adapter,
+        Some(name) => library.get(name).cloned().ok_or_else(|| {
+            Error::proxy(format!("the route for `{}` names the adapter `{name}`, which does not exist", chat.model))
+                .with_code("configuration")
+        })?,
+    };
+    Ok(Plan {
+        head: Head {
+            envelope: Envelope {
+                id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
+                created: now(),
+                model: chat.model.clone(),
+            },
+            include_usage: chat.include_usage(),
+            reasoning_field: profile.reasoning_field,
+            shows_reasoning: profile.shows_reasoning,
+        },
+        scanner: scanner::Options { held_bytes: config.limits.held_bytes, ..scanner::Options::default() },
+        argument_bytes: config.limits.argument_bytes,
+        retry: config.retry,
+        tools: Arc::new(tools),
+        backend,
+        adapter,
+        chat,
+        learned,
+        shape,
+        one_call,
+        caller,
+        passed,
+        warnings,
+    })
+}
+
+// === impl Learned ===
+
+impl Learned {
+    /// Where it is kept.
+    pub fn key(caller: &Caller, backend: &Backend, model: &str) -> Key {
+        Key { tenant: caller.tenant.clone(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
+    }
+
+    /// What the backend itself says about the model.
+    pub fn told(capabilities: Option<Capabilities>) -> Learned {
+        let tools = match capabilities {
+            Some(Capabilities { tools: false, .. }) => ToolMode::Prompt,
+            _ => ToolMode::Native,
+        };
+        Learned { tools, ..Learned::default() }
+    }
+
+    /// Draws the conclusion from a refusal; `false` if it teaches nothing new, so that asking again would change nothing.
+    pub fn learn(&mut self, refusal: Refusal) -> bool {
+        let before = *self;
+        match refusal {
+            Refusal::Tools if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
+            Refusal::Parser if self.tools == ToolMode::Native => self.tools = ToolMode::Raw,
+            Refusal::Tools | Refusal::Parser => {}
+            Refusal::System => self.fold_system = true,
+            Refusal::Thinking => self.no_thinking = true,
+        }
+        *self != before
+    }
+}
+
+/// [`ToolMode`] as the store keeps it.
+mod tool_mode {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::backend::ToolMode;
+
+    pub(super) fn serialize<S: Serializer>(mode: &ToolMode, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match mode {
+            ToolMode::Native => "native",
+            ToolMode::Prompt => "prompt",
+            ToolMode::Raw => "raw",
+        })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {
+        // A word of another version means that nothing is known.
+        Ok(match String::deserialize(deserializer)?.as_str() {
+            "prompt" => ToolMode::Prompt,
+            "raw" => ToolMode::Raw,
+            _ => ToolMode::Native,
+        })
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
+}

@@ -1,0 +1,245 @@
+//! Configuration, or a look around on this machine -> the backends and the models that each of them has right now. Kept for
+//! seconds, because clients ask every five.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
+use super::Settings;
+use crate::{
+    backend::{self, Backend, Kind, Model, Profile},
+    config,
+    error::Error,
+    upstream::Client,
+};
+
+/// The backends and their models.
+pub(super) struct Catalog {
+    client: Client,
+    /// The backends of the configuration, or else the usual places of this machine.
+    asked: Vec<Arc<Backend>>,
+    configured: bool,
+    /// The recorded models.
+    replay: Arc<Backend>,
+    demo: bool,
+    known: Mutex<Known>,
+    /// One look at a time; whoever waits for it uses its result.
+    looking: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    found: Arc<[Found]>,
+    at: Option<Instant>,
+    /// By backend and model.
+    described: HashMap<(String, String), (Instant, Arc<Model>)>,
+}
+
+/// A backend and what it offers.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) backend: Arc<Backend>,
+    /// Its models; the last known ones while it does not answer.
+    pub(super) models: Vec<Model>,
+    /// Why it did not answer.
+    pub(super) error: Option<String>,
+}
+
+/// A list younger than this is good enough for those who ask for it.
+const FRESH: Duration = Duration::from_secs(3);
+/// A name that is not in a list younger than this does not exist.
+const JUST_NOW: Duration = Duration::from_millis(500);
+/// How long one backend may take to tell what it has.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A model's description holds so long: models are replaced under the same name.
+const DESCRIBED: Duration = Duration::from_secs(5 * 60);
+/// At most so many descriptions are kept.
+const DESCRIPTIONS: usize = 1000;
+
+// === impl Catalog ===
+
+impl Catalog {
+    pub(super) fn new(settings: &Settings, client: Client) -> Catalog {
+        let configured = !settings.config.backends.is_empty();
+        let usual = || {
+            [
+                Backend::open("ollama", Kind::Ollama, &settings.ollama),
+                Backend::open("lm-studio", Kind::OpenAi, "http://127.0.0.1:1234/v1"),
+                Backend::open("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
+            ]
+        };
+        let asked: Vec<Backend> = match configured {
+            true => settings.config.backends.iter().map(Backend::from).collect(),
+            false => usual().into(),
+        };
+        Catalog {
+            client,
+            demo: settings.demo && asked.iter().all(|backend| backend.kind != Kind::Replay),
+            asked: asked.into_iter().map(Arc::new).collect(),
+            configured,
+            replay: Arc::new(Backend::from(&config::Backend::replay())),
+            known: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// What was known last, however old.
+    pub(super) fn known(&self) -> Arc<[Found]> {
+        self.lock().found.clone()
+    }
+
+    /// What is there now, at most seconds old.
+    pub(super) async fn current(&self) -> Arc<[Found]> {
+        self.no_older_than(FRESH).await
+    }
+
+    /// The backend that has this model. Asks again if no backend is known to have it.
+    pub(super) async fn locate(&self, model: &str) -> Result<Arc<Backend>, Error> {
+        if let Some(backend) = offering(&self.known(), model) {
+            return Ok(backend);
+        }
+        let found = self.no_older_than(JUST_NOW).await;
+        match offering(&found, model) {
+            Some(backend) => Ok(backend),
+            None => only_one(&found).ok_or_else(|| nobody_has(model, &found)),
+        }
+    }
+
+    /// The configured backend of this name, as a route gives it.
+    pub(super) async fn named(&self, name: &str) -> Option<Arc<Backend>> {
+        // Who serves it is known after the first look.
+        let looked = self.lock().at.is_some();
+        let found = if looked { self.known() } else { self.current().await };
+        found.iter().map(|found| &found.backend).find(|backend| backend.name == name).cloned()
+    }
+
+    /// What is known of one model. A backend that does not tell in time leaves us with the name.
+    pub(super) async fn describe(&self, backend: &Backend, model: &str) -> Arc<Model> {
+        let key = (backend.name.clone(), model.to_owned());
+        let kept = self.lock().described.get(&key).filter(|(at, _)| at.elapsed() < DESCRIBED).map(|(_, model)| model.clone());
+        if let Some(kept) = kept {
+            return kept;
+        }
+        match timeout(PATIENCE, backend::describe(&self.client, backend, model)).await {
+            Ok(Ok(described)) => {
+                let described = Arc::new(described);
+                let mut known = self.lock();
+                if known.described.len() >= DESCRIPTIONS {
+                    known.described.clear();
+                }
+                known.described.insert(key, (Instant::now(), described.clone()));
+                described
+            }
+            failed => {
+                tracing::debug!(backend = backend.name, model, ?failed, "no description");
+                Arc::new(Model::named(model))
+            }
+        }
+    }
+
+    /// Whether there is anything but recordings.
+    pub(super) fn has_backend(&self) -> bool {
+        self.configured || self.known().iter().any(|found| found.backend.kind != Kind::Replay)
+    }
+
+    /// The usual places of this machine, where they are looked at.
+    pub(super) fn places(&self) -> &[Arc<Backend>] {
+        if self.configured { &[] } else { &self.asked }
+    }
+
+    async fn no_older_than(&self, age: Duration) -> Arc<[Found]> {
+        let young =
+            || Some(self.lock()).filter(|known| known.at.is_some_and(|at| at.elapsed() < age)).map(|known| known.found.clone());
+        if let Some(found) = young() {
+            return found;
+        }
+        let _one_at_a_time = self.looking.lock().await;
+        if let Some(found) = young() {
+            return found;
+        }
+        self.look().await
+    }
+
+    async fn look(&self) -> Arc<[Found]> {
+        let before = self.known();
+        // What was discovered stays; as long as nothing was, all the usual places are asked.
+        let discovered = !self.configured && before.iter().any(|found| found.backend.kind != Kind::Replay);
+        let asked = self.asked.iter().map(|backend| (backend, before.iter().find(|found| found.backend.name == backend.name)));
+        let asked = asked.filter(|(_, known)| !discovered || known.is_some());
+        let looks = asked.map(|(backend, known)| async move {
+            let (answer, backend) = match timeout(PATIENCE, self.ask(backend, known)).await {
+                Ok(Ok((models, backend))) => return Some(Found { backend, models, error: None }),
+                Ok(Err(error)) => (error.message, backend),
+                Err(_) => (format!("no list of models within {} s", PATIENCE.as_secs()), backend),
+            };
+            tracing::debug!(backend = backend.name, answer, "no list of models");
+            match known {
+                Some(known) => Some(Found { error: Some(answer), ..known.clone() }),
+                None => self.configured.then(|| Found { backend: backend.clone(), models: Vec::new(), error: Some(answer) }),
+            }
+        });
+        let mut found: Vec<Found> = join_all(looks).await.into_iter().flatten().collect();
+        if self.demo || (!self.configured && found.is_empty()) {
+            let models = backend::models(&self.client, &self.replay).await.unwrap_or_default();
+            found.push(Found { backend: self.replay.clone(), models, error: None });
+        }
+        let found: Arc<[Found]> = found.into();
+        let mut known = self.lock();
+        known.found = found.clone();
+        known.at = Some(Instant::now());
+        found
+    }
+
+    /// The models of a backend, and at the first time who serves it.
+    async fn ask(&self, backend: &Arc<Backend>, known: Option<&Found>) -> Result<(Vec<Model>, Arc<Backend>), Error> {
+        let models = backend::models(&self.client, backend).await?;
+        if let Some(known) = known.filter(|known| known.error.is_none()) {
+            return Ok((models, known.backend.clone()));
+        }
+        if backend.kind != Kind::OpenAi || backend.profile != Profile::Generic {
+            return Ok((models, backend.clone()));
+        }
+        let profile = backend::profile(&self.client, backend).await?;
+        Ok((models, Arc::new(Backend { profile, ..Backend::clone(backend) })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // Nothing is changed in more than one step: there is no half of it.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn offering(found: &[Found], model: &str) -> Option<Arc<Backend>> {
+    // Ollama lists `name:latest` and takes `name`.
+    let is = |listed: &Model| listed.id == model || listed.id.strip_suffix(":latest") == Some(model);
+    found.iter().find(|found| found.models.iter().any(is)).map(|found| found.backend.clone())
+}
+
+/// A single backend gets every name: it may know models that it does not list, and it says best what is wrong.
+fn only_one(found: &[Found]) -> Option<Arc<Backend>> {
+    let mut real = found.iter().filter(|found| found.backend.kind != Kind::Replay);
+    match (real.next(), real.next()) {
+        (Some(one), None) => Some(one.backend.clone()),
+        _ => None,
+    }
+}
+
+fn nobody_has(model: &str, found: &[Found]) -> Error {
+    let silent: Vec<String> =
+        found.iter().filter_map(|found| found.error.as_ref().map(|error| format!("{}: {error}", found.backend.name))).collect();
+    if !silent.is_empty() {
+        let silent = silent.join("; ");
+        return Error::backend(format!("no backend that answers has the model `{model}`; silent: {silent}")).with_status(503);
+    }
+    let models: Vec<&str> = found.iter().flat_map(|found| &found.models).map(|model| model.id.as_str()).take(20).collect();
+    let instead = match models.is_empty() {
+        false => format!("there are: {}", models.join(", ")),
+        true => "there is no backend either: start Ollama, or name one with --backend".to_owned(),
+    };
+    Error::client(format!("there is no model `{model}`; {instead}")).with_status(404).with_code("model_not_found")
+}

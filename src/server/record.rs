@@ -1,0 +1,122 @@
+//! A chat that passes through -> a fixture file: the request in its internal form and the backend's bytes with their pauses.
+//! Headers are never looked at, so no key is ever written; request fields that name a person or a secret are left out.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    backend::Dialect,
+    error::Error,
+    event::{Event, ToolChoice, Tools},
+    fixture::{Fixture, Read, Round, Wire},
+    openai::ChatRequest,
+    plan::Plan,
+    turn::tap::Tap,
+};
+
+/// Where recordings go.
+#[derive(Debug, Clone)]
+pub(super) struct Recorder {
+    directory: PathBuf,
+}
+
+/// Records one turn.
+struct Recording {
+    file: PathBuf,
+    fixture: Fixture,
+    last: Instant,
+}
+
+/// Fields of a request that may say who asks.
+const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
+/// Pauses shorter than this are not worth a line.
+const PAUSE: Duration = Duration::from_millis(1);
+
+// === impl Recorder ===
+
+impl Recorder {
+    /// Makes the directory, if it is not there.
+    pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
+        Ok(Recorder { directory })
+    }
+
+    /// A tap that writes one file at the end of the turn.
+    pub(super) fn tap(&self, plan: &Plan) -> Box<dyn Tap> {
+        let model: String =
+            plan.chat.model.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Box::new(Recording {
+            file: self.directory.join(format!("{model}-{}.txt", now.as_millis())),
+            fixture: Fixture {
+                title: format!(
+                    "{} at {}, recorded by toolglot {}",
+                    plan.chat.model,
+                    plan.backend.name,
+                    env!("CARGO_PKG_VERSION")
+                ),
+                ..Fixture::default()
+            },
+            last: Instant::now(),
+        })
+    }
+}
+
+// === impl Recording ===
+
+impl Tap for Recording {
+    fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
+        let wire = match dialect {
+            Dialect::Ollama => Wire::Ollama,
+            Dialect::OpenAi => Wire::OpenAi,
+            Dialect::Google => Wire::Google,
+        };
+        self.fixture.rounds.push(Round { request: request(chat, tools), wire, reads: Vec::new() });
+        self.last = Instant::now();
+    }
+
+    fn upstream(&mut self, bytes: &[u8]) {
+        let after = std::mem::replace(&mut self.last, Instant::now()).elapsed();
+        let Some(round) = self.fixture.rounds.last_mut() else { return };
+        match round.reads.last_mut() {
+            Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
+            _ => round.reads.push(Read { after, bytes: bytes.to_vec() }),
+        }
+    }
+
+    fn event(&mut self, _: &Event<'_>) {}
+
+    fn client(&mut self, _: &[u8]) {}
+
+    fn end(&mut self) {
+        match std::fs::write(&self.file, self.fixture.write()) {
+            Ok(()) => tracing::info!(file = %self.file.display(), "recorded"),
+            Err(error) => tracing::error!(file = %self.file.display(), %error, "cannot write the recording"),
+        }
+    }
+}
+
+/// The conversation with its tools in OpenAI's form, whatever form the client wrote them in.
+fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
+    let mut request = chat.clone();
+    request.rest.retain(|name, _| !PRIVATE.contains(&name.as_str()));
+    request.tools = tools
+        .iter()
+        .map(|tool| {
+            let parameters: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({}));
+            json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": parameters}})
+        })
+        .collect();
+    request.tool_choice = match &tools.choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some(json!("none")),
+        ToolChoice::Required => Some(json!("required")),
+        ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
+    };
+    request
+}

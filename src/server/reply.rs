@@ -1,0 +1,33 @@
+//! Values and errors -> HTTP answers in OpenAI's form.
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::Value;
+
+use crate::{
+    error::{Blame, Error},
+    openai::answer::error_body,
+};
+
+/// An error, under its own status.
+pub(super) fn error(error: &Error) -> Response {
+    if error.blame != Blame::Client {
+        tracing::warn!(status = error.status, code = error.code, "{error}");
+    }
+    let mut response = json(&error_body(error));
+    *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}
+
+/// A JSON body under status 200.
+pub(super) fn json(value: &Value) -> Response {
+    bytes("application/json", Body::from(Bytes::from(value.to_string())))
+}
+
+/// A body of this content type under status 200.
+pub(super) fn bytes(content_type: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

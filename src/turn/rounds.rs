@@ -1,0 +1,279 @@
+//! The upstream rounds of a turn: ask, read, ask again. Each step waits for the backend once.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+
+use super::{
+    Shared,
+    answer::{Answer, Policy, Setup},
+    reask,
+    tap::Tap,
+};
+use crate::{
+    backend::{self, Decoder, Dialect, Refusal},
+    client::shape::Shape,
+    error::Error,
+    event::{Delta, Event, FinishReason, Sink},
+    plan::{Learned, Plan},
+    upstream::{self, Outgoing},
+    wire::Frames,
+};
+
+/// A turn under way; what the client shall see goes into `out`.
+pub(super) struct Rounds<O> {
+    plan: Plan,
+    shared: Shared,
+    tap: Option<Box<dyn Tap>>,
+    shape: Shape,
+    pub(super) out: O,
+    reading: Option<Reading>,
+    /// How often the model was asked again.
+    asked_again: u8,
+    /// The client has something of this turn.
+    spoken: bool,
+    /// The prose of the current answer.
+    said: String,
+}
+
+/// The answer that is being read.
+struct Reading {
+    body: Box<dyn upstream::Body>,
+    frames: Frames,
+    decoder: Decoder,
+    answer: Answer,
+    batch: BytesMut,
+}
+
+/// Everything behind the answer's rules.
+struct Behind<'a, O> {
+    tap: &'a mut Option<Box<dyn Tap>>,
+    shape: &'a mut Shape,
+    out: &'a mut O,
+    spoken: &'a mut bool,
+    said: &'a mut String,
+}
+
+/// A frame may hold the largest arguments and what is around them.
+const FRAME_SLACK: usize = 1024 * 1024;
+/// As much of an error's body is read.
+const ERROR_BYTES: usize = 64 * 1024;
+/// What was learned of a model holds so long: servers are updated.
+const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+// === impl Rounds ===
+
+impl<O: Sink> Rounds<O> {
+    pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
+        let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
+        Rounds { plan, shared, tap, shape, out, reading: None, asked_again: 0, spoken: false, said: String::new() }
+    }
+
+    /// Waits for the backend once and passes on what came; `false` at the end of the turn.
+    pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        let Some(reading) = &mut self.reading else {
+            self.reading = Some(self.ask().await?);
+            return Ok(true);
+        };
+        reading.batch.clear();
+        let read = reading.body.read(&mut reading.batch).await;
+        match self.take(read) {
+            Ok(more) => Ok(more),
+            Err(error) if self.learn(&error).await => {
+                self.reading = None;
+                Ok(true)
+            }
+            Err(error) => {
+                self.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// Shows the tap what is sent.
+    pub(super) fn tap_client(&mut self, bytes: &Bytes) {
+        if let Some(tap) = &mut self.tap {
+            tap.client(bytes);
+        }
+    }
+
+    /// Sends the conversation; what the backend refuses is said in another way, once each.
+    async fn ask(&mut self) -> Result<Reading, Error> {
+        loop {
+            if self.plan.learned.no_thinking {
+                for field in ["think", "reasoning_effort"] {
+                    self.plan.chat.rest.shift_remove(field);
+                }
+            }
+            let plan = &self.plan;
+            let mut prepared = backend::request(&backend::Round {
+                backend: &plan.backend,
+                prompt: &plan.adapter.prompt,
+                chat: &plan.chat,
+                tools: &plan.tools,
+                mode: plan.learned.tools,
+                fold_system: plan.learned.fold_system,
+                num_ctx: None,
+                authorization: plan.passed.authorization.as_ref(),
+            })?;
+            if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
+                request.headers.insert(http::header::VIA, via.clone());
+            }
+            let mut response = self.shared.client.send(prepared.outgoing).await?;
+            if response.status.is_success() {
+                if let Some(tap) = &mut self.tap {
+                    tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
+                }
+                for note in &prepared.notes {
+                    self.shape.event(Event::Note(note), &mut self.out);
+                }
+                return Ok(self.reading(response.body, prepared.dialect));
+            }
+            let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
+            let error = backend::error_from(response.status.as_u16(), &body);
+            if !self.learn(&error).await {
+                return Err(error);
+            }
+        }
+    }
+
+    fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect) -> Reading {
+        self.said.clear();
+        let plan = &self.plan;
+        Reading {
+            body,
+            frames: Frames::new(dialect.framing(), plan.argument_bytes.saturating_add(FRAME_SLACK)),
+            decoder: Decoder::new(dialect),
+            answer: Answer::new(Setup {
+                adapter: Arc::clone(&plan.adapter),
+                tools: Arc::clone(&plan.tools),
+                schemas: Arc::clone(&self.shared.schemas),
+                scanner: plan.scanner.clone(),
+                policy: Policy { may_reask: self.asked_again < plan.retry, ..Policy::default() },
+            }),
+            batch: BytesMut::new(),
+        }
+    }
+
+    /// Runs what was read through the stages.
+    fn take(&mut self, read: Result<usize, Error>) -> Result<bool, Error> {
+        let Some(mut reading) = self.reading.take() else { return Ok(false) };
+        let mut behind = self.behind();
+        let over = reading.take(read, &mut behind);
+        match over {
+            Ok(false) => {
+                self.reading = Some(reading);
+                Ok(true)
+            }
+            Ok(true) => Ok(self.close(reading.answer)),
+            Err(error) => {
+                self.reading = Some(reading);
+                Err(error)
+            }
+        }
+    }
+
+    /// The answer is over: the turn too, unless the model is asked again.
+    fn close(&mut self, answer: Answer) -> bool {
+        let outcome = answer.finish(&mut self.behind());
+        let Some(reask) = outcome.reask else {
+            if let Some(tap) = &mut self.tap {
+                tap.end();
+            }
+            return false;
+        };
+        tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
+        self.asked_again += 1;
+        let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
+        self.plan.chat.messages.extend(messages);
+        true
+    }
+
+    /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
+    fn abandon(&mut self) {
+        let Some(Reading { mut answer, .. }) = self.reading.take() else { return };
+        if !self.spoken {
+            return; // the error is the whole answer
+        }
+        let mut behind = self.behind();
+        answer.delta(Delta::Finish(FinishReason::Length), &mut behind);
+        answer.finish(&mut |event: Event<'_>| {
+            if !matches!(event, Event::Finish { .. }) {
+                behind.event(event);
+            }
+        });
+    }
+
+    /// Whether the error teaches how to ask in another way, and the client has seen nothing yet.
+    async fn learn(&mut self, error: &Error) -> bool {
+        let Some(refusal) = Refusal::of(error) else { return false };
+        if self.spoken || !self.plan.learned.learn(refusal) {
+            return false;
+        }
+        tracing::info!(
+            model = self.plan.chat.model,
+            backend = self.plan.backend.name,
+            ?refusal,
+            "asking in another way: {error}"
+        );
+        let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
+        if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
+            self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
+        }
+        true
+    }
+
+    fn behind(&mut self) -> Behind<'_, O> {
+        let Rounds { tap, shape, out, spoken, said, .. } = self;
+        Behind { tap, shape, out, spoken, said }
+    }
+}
+
+// === impl Reading ===
+
+impl Reading {
+    /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
+    fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
+        let Reading { frames, decoder, answer, batch, .. } = self;
+        let broken = match read {
+            Ok(0) => {
+                if let Some(frame) = frames.finish() {
+                    decoder.frame(&frame, &mut |delta| answer.delta(delta, behind))?;
+                }
+                None
+            }
+            Ok(_) => {
+                if let Some(tap) = behind.tap {
+                    tap.upstream(batch);
+                }
+                frames.push(batch);
+                while let Some(frame) = frames.next()? {
+                    decoder.frame(&frame, &mut |delta| answer.delta(delta, behind))?;
+                }
+                if !decoder.is_done() {
+                    return Ok(false);
+                }
+                return Ok(true);
+            }
+            Err(error) => Some(error),
+        };
+        // An answer whose finish was seen is complete, whatever happened to the connection after it.
+        decoder.finish(&mut |delta| answer.delta(delta, behind)).map_err(|incomplete| broken.unwrap_or(incomplete))?;
+        Ok(true)
+    }
+}
+
+// === impl Behind ===
+
+impl<O: Sink> Sink for Behind<'_, O> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Some(tap) = self.tap {
+            tap.event(&event);
+        }
+        if let Event::Text(text) = event {
+            self.said.push_str(text);
+        }
+        *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
+        self.shape.event(event, self.out);
+    }
+}

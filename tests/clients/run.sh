@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The real client packages against the built binary, which answers with its recorded models.
+# usage: tests/clients/run.sh [path of the binary]      (needs Node 20 or newer, npm, Python 3.10 or newer)
+set -euo pipefail
+cd "$(dirname "$0")"
+binary=${1:-../../target/debug/toolglot}
+work=${TOOLGLOT_CLIENTS_DIR:-$(mktemp -d)}
+
+npm_config_update_notifier=false npm install --silent --legacy-peer-deps --no-audit --no-fund --no-package-lock
+[ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+# The recorded models alone, whatever else runs on this machine.
+printf '[[backend]]\nname = "recorded"\nkind = "replay"\n' > "$work/proxy.toml"
+"$binary" serve --config "$work/proxy.toml" --listen "127.0.0.1:$port" 2> "$work/toolglot.log" &
+server=$!
+trap 'kill $server 2>/dev/null || true' EXIT
+for _ in $(seq 50); do
+    curl -sf "http://127.0.0.1:$port/healthz" > /dev/null && break
+    sleep 0.1
+done
+
+export TOOLGLOT_URL="http://127.0.0.1:$port"
+node --test --test-reporter=spec ./*.test.mjs
+"$work/venv/bin/python" -m pytest -q -p no:cacheprovider .
