@@ -16,6 +16,8 @@ pub mod event;
 pub mod fix;
 pub mod fixture;
 pub mod json;
+#[cfg(feature = "daemon")]
+pub mod mcp;
 pub mod openai;
 #[cfg(feature = "daemon")]
 pub mod plan;

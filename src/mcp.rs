@@ -1,0 +1,7 @@
+//! `mcp.json`, its servers and our own MCP server -> tools that can be listed and called. Knows no model and no chat: what
+//! comes in are names and arguments, what goes out is one form of answer ([`response::McpResponse`]).
+//!
+//! The SDK (`rmcp`) stays inside: no type of it appears in a signature of this module.
+
+pub mod policy;
+pub mod response;
