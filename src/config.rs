@@ -331,7 +331,7 @@ fn base_url(text: &str) -> Option<String> {
 }
 
 /// Whether a glob (`*` any text, `?` one character) matches the whole name, case ignored.
-fn matches(glob: &str, name: &str) -> bool {
+pub(crate) fn matches(glob: &str, name: &str) -> bool {
     let glob: Vec<char> = glob.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     // Greedy with one point of return: the last star, and how much of the name it has taken.
