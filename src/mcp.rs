@@ -4,6 +4,7 @@
 //! The SDK (`rmcp`) stays inside: no type of it appears in a signature of this module.
 
 mod address;
+pub mod names;
 pub mod policy;
 pub mod registry;
 pub mod response;

@@ -60,7 +60,7 @@ fn an_edit_keeps_dialect_comments_and_unknown_keys() {
         ),
         (
             "{\n  // shared with an editor\n  \"inputs\": [],\n  \"servers\": {\n    \"a\": {\"type\": \"http\", \"url\": \"http://a:1/x\"} /* mine */\n  }\n}\n",
-            "{\n  // shared with an editor\n  \"inputs\": [],\n  \"servers\": {\n    \"a\": {\"type\": \"http\", \"url\": \"http://a:1/y\"} /* mine */,\n    \"b\": {\n      \"url\": \"http://b/mcp\"\n    }\n  }\n}\n",
+            "{\n  // shared with an editor\n  \"inputs\": [],\n  \"servers\": {\n    \"a\": {\"type\": \"http\", \"url\": \"http://a:1/y\"}, /* mine */\n    \"b\": {\n      \"url\": \"http://b/mcp\"\n    }\n  }\n}\n",
         ),
         (
             "{}\n",
