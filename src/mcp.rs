@@ -4,7 +4,11 @@
 //! The SDK (`rmcp`) stays inside: no type of it appears in a signature of this module.
 
 mod address;
+pub mod catalogue;
+pub mod engine;
 pub mod names;
+mod pins;
 pub mod policy;
+pub mod pool;
 pub mod registry;
 pub mod response;

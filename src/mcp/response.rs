@@ -208,6 +208,15 @@ impl ServiceInfo {
         })
     }
 
+    /// Writes what an item's `_meta` says of its origin beside the item's own fields, too.
+    pub(super) fn show(item: &mut Value) {
+        if let Some(info) = item.get("_meta").and_then(|meta| meta.get(META)).cloned()
+            && let Some(item) = item.as_object_mut()
+        {
+            item.insert(FIELD.into(), info);
+        }
+    }
+
     fn mark(&self, item: &mut Value) {
         let Some(item) = item.as_object_mut() else { return };
         let info = json!({"serverName": self.server, "toolName": self.tool, "backendType": self.backend.as_str()});
