@@ -34,6 +34,8 @@ pub struct Adapter {
     pub drop: Vec<String>,
     /// Where the model thinks, if it does.
     pub reasoning: Option<Reasoning>,
+    /// Markers around the answer itself, if the model sets it off from its thinking.
+    pub answer: Option<Wrapper>,
     /// How it is asked for calls where its backend has no native tools for it.
     pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones behind.
@@ -71,6 +73,21 @@ pub struct Reasoning {
     /// What a call in there means.
     #[serde(default)]
     pub tool_call_inside: Inside,
+    /// The markers are special tokens and count anywhere; otherwise they count only where a line begins or ends.
+    #[serde(default)]
+    pub anywhere: bool,
+}
+
+/// Markers around the whole of an answer: the first opening one and the closing one behind it are not content.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wrapper {
+    /// Markers that open it; they count only where nothing has been said yet.
+    #[serde(deserialize_with = "file::strings")]
+    pub open: Vec<String>,
+    /// Markers that close it; they count only if it was opened.
+    #[serde(deserialize_with = "file::strings")]
+    pub close: Vec<String>,
 }
 
 /// What a call inside reasoning means.
@@ -140,6 +157,10 @@ pub struct JsonKeys {
     pub arguments: Vec<String>,
     /// Whether the object has one member: the tool's name with the arguments.
     pub name_is_key: bool,
+    /// Whether the object's id is the call's: elsewhere it is a counter that starts anew in every turn.
+    pub keep_id: bool,
+    /// What ends a header (a single word) that stands before the value and carries nothing.
+    pub header: Vec<String>,
 }
 
 /// The locators of [`Syntax::Named`].
@@ -153,12 +174,16 @@ pub struct Named {
     pub prefix: Vec<String>,
     /// The text of the name is the call's id as well (`functions.f:0`) and must be kept.
     pub name_is_id: bool,
-    /// Markers around an id between name and arguments.
+    /// Markers around an id; the opening one may be empty.
     pub id: Option<[String; 2]>,
+    /// The id stands before the name, else behind it.
+    pub id_first: bool,
     /// Markers between name (or id) and arguments that carry nothing.
     pub skip: Vec<String>,
     /// A call may consist of its name alone.
     pub bare_name: bool,
+    /// Where only a number stands in the place of the name, the arguments tell it: the one offered tool that they fit.
+    pub name_from_arguments: bool,
 }
 
 /// The locators of [`Syntax::Tagged`].
@@ -178,10 +203,8 @@ pub struct Tagged {
     pub cdata: bool,
     /// Whether XML entities in a value are decoded.
     pub entities: bool,
-    /// Prefixes that are not part of the name.
-    pub prefix: Vec<String>,
-    /// An id inside the name's tag: `index="1"`.
-    pub id: Option<[String; 2]>,
+    /// Markers around an argument's type, between its key and its value.
+    pub type_tag: Option<[String; 2]>,
 }
 
 /// What is cut from the ends of a tagged value.
@@ -213,6 +236,15 @@ pub struct Nested {
     pub prefix: String,
     /// Around the name.
     pub name: [Vec<String>; 2],
+}
+
+// === impl Adapter ===
+
+impl Adapter {
+    /// Every text that may mean something to this adapter: what prose must not be mistaken for.
+    pub fn markers(&self) -> Vec<String> {
+        self.triggers.texts()
+    }
 }
 
 #[cfg(test)]

@@ -1,27 +1,37 @@
 //! What differs between the servers that run models: how a request is written for each ([`request`]), how its answer is
 //! read ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), which models it has ([`models`]).
 
+use std::time::Duration;
+
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
     adapter::render::Prompt,
     config::{self, Secret},
+    error::Error,
     event::{Note, Tools},
     openai::ChatRequest,
     upstream::Outgoing,
     wire::Framing,
 };
 
+mod context;
 mod decode;
 mod errors;
 mod history;
 mod models;
+mod names;
+mod pace;
 mod replay;
 mod request;
 
+pub use crate::config::ToolMode;
+pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
-pub use models::{Capabilities, Model, describe, detect, models, profile};
+pub use models::{Capabilities, Model, describe, detect, loaded, models, profile};
+pub use names::spell;
+pub use pace::Pace;
 pub use replay::Replay;
 pub use request::request;
 
@@ -65,18 +75,6 @@ pub enum Dialect {
     Google,
 }
 
-/// Whether the backend is told about tools, and who writes the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ToolMode {
-    /// The request's `tools` go to the backend.
-    #[default]
-    Native,
-    /// The tools are written into the prompt, because the model has no native tools.
-    Prompt,
-    /// The same, because the backend's own parser destroys what the model writes.
-    Raw,
-}
-
 /// A backend as configured or detected.
 #[derive(Debug, Clone)]
 pub struct Backend {
@@ -92,6 +90,8 @@ pub struct Backend {
     pub api_key: Option<Secret>,
     /// Whether the client's `Authorization` goes upstream where no key is configured.
     pub forward_authorization: bool,
+    /// How many requests it takes.
+    pub pace: Option<Pace>,
     /// What a backend of kind [`Kind::Replay`] answers with.
     pub replay: Replay,
 }
@@ -111,6 +111,8 @@ pub struct Round<'a> {
     pub mode: ToolMode,
     /// The model has no system role ([`Refusal::System`]): system text goes into the first user turn.
     pub fold_system: bool,
+    /// The model sees images; where nobody knows, it is given them.
+    pub vision: bool,
     /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.
     pub num_ctx: Option<u64>,
     /// The client's `Authorization` header.
@@ -127,6 +129,9 @@ pub struct Prepared {
     /// What could not be said in the backend's API.
     pub notes: Vec<Note>,
 }
+
+/// A client may wait so long for the turn of its request.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 // === impl Dialect ===
 
@@ -152,6 +157,7 @@ impl Backend {
             url: url.into(),
             api_key: None,
             forward_authorization: false,
+            pace: None,
             replay: Replay::default(),
         }
     }
@@ -159,6 +165,14 @@ impl Backend {
     /// A backend that answers with recordings.
     pub fn replay(name: impl Into<String>, replay: Replay) -> Backend {
         Backend { replay, ..Backend::open(name, Kind::Replay, "") }
+    }
+
+    /// Waits until this backend takes another request; 429 if that would be too long.
+    pub async fn turn(&self) -> Result<(), Error> {
+        match &self.pace {
+            Some(pace) => pace.turn().await,
+            None => Ok(()),
+        }
     }
 
     /// The `Authorization` for requests to this backend: its key, or the client's where that is configured.
@@ -192,11 +206,13 @@ impl From<&config::Backend> for Backend {
         let kind = match configured.kind {
             config::Kind::Ollama => Kind::Ollama,
             config::Kind::Openai => Kind::OpenAi,
+            config::Kind::Google => Kind::Google,
             config::Kind::Replay => Kind::Replay,
         };
         Backend {
             api_key: configured.key.clone(),
             forward_authorization: configured.forward_authorization,
+            pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests, PATIENCE)),
             replay: if kind == Kind::Replay { Replay::embedded() } else { Replay::default() },
             ..Backend::open(&configured.name, kind, &configured.url)
         }

@@ -12,6 +12,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{config, error::Error};
 
+pub mod adapters;
+pub mod check;
+pub mod fix;
 pub mod normalize;
 mod serve;
 
@@ -27,8 +30,16 @@ struct Cli {
 enum Command {
     /// Run the proxy (the usual command)
     Serve(serve::Serve),
+    /// Run the proxy and write every chat into a fixture file (without headers and keys)
+    Record(serve::Record),
     /// Show what the proxy makes of a model's text
     Normalize(normalize::Normalize),
+    /// Repair the arguments of a tool call
+    Fix(fix::Fix),
+    /// List the adapters, or tell which one a model gets
+    Adapters(adapters::Adapters),
+    /// Validate adapter files
+    Check(check::Check),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -37,7 +48,8 @@ struct Output {
     closed: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
 Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (where to look for Ollama).";
 
 /// Runs the command that the process was started with.
@@ -46,7 +58,11 @@ pub fn main() -> ExitCode {
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
     let result = match Cli::parse().command {
         Command::Serve(serve) => serve.run(&environment),
+        Command::Record(record) => record.run(&environment),
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
+        Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Adapters(adapters) => adapters.run(&mut output),
+        Command::Check(check) => check.run(&mut output),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {

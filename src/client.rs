@@ -8,6 +8,7 @@ use crate::{
     openai::{ChatRequest, Content, Message},
 };
 
+mod compact;
 pub mod front;
 pub mod profile;
 pub mod shape;
@@ -31,8 +32,9 @@ pub struct Hints {
 /// A request as the rest of the program sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// The request without tools: `tools` and `tool_choice` are empty, the table below is the truth; a tool prompt is cut
-    /// out of the system text, a history that the client wrote in its own form is translated to calls and results.
+    /// The request: a tool prompt is cut out of the system text, a history that the client wrote in its own form is
+    /// translated to calls and results. Which tools are offered is said by the table below; `tools` and `tool_choice` are
+    /// as they came, for fields that the table does not know.
     pub request: ChatRequest,
     /// The tools that the client offers, and what it said about using them.
     pub tools: Tools,
@@ -49,21 +51,22 @@ pub struct Incoming {
 /// Reads a request. Fails only on tools that cannot be understood at all.
 pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> {
     let mut warnings = Vec::new();
-    let mut tools = shape::native::read_tools(&mut request, &mut warnings)?;
+    let mut tools = shape::native::read_tools(&request, &mut warnings)?;
     let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
     let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
-    let (kind, void) = match prompt {
+    let (kind, own_tools) = match prompt {
         Some((kind, found)) => {
             tools = found;
-            (kind, true)
+            (kind, false)
         }
         None => (shape::Kind::Native, shape::complete_native(&mut tools)),
     };
-    tools.choice = shape::native::read_choice(&mut request, &tools, &mut warnings)?;
+    tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
-    let profile = profile::detect(hints, void || marks > 0);
-    let one_call = profile.one_call || shape::native::one_call_asked(&request);
-    Ok(Incoming { request, tools, shape: hints.shape.unwrap_or(kind), one_call, profile, warnings })
+    let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
+    let kind = hints.shape.unwrap_or(kind);
+    let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
+    Ok(Incoming { request, tools, shape: kind, one_call, profile, warnings })
 }
 
 /// Strips what Void leaves in native histories: a foreign field that strict backends refuse, and its placeholder for an

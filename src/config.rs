@@ -85,6 +85,8 @@ pub struct Backend {
     pub key: Option<Secret>,
     /// Whether the client's own `Authorization` is sent on to it.
     pub forward_authorization: bool,
+    /// As many requests go to it in a minute; those that come too early wait.
+    pub requests_per_minute: Option<u32>,
 }
 
 /// The language of a backend.
@@ -95,6 +97,8 @@ pub enum Kind {
     Ollama,
     /// Any server that speaks OpenAI's chat completions; the URL ends in `/v1` where that server's does.
     Openai,
+    /// Google's own API.
+    Google,
     /// The recorded conversations inside this program.
     Replay,
 }
@@ -115,9 +119,24 @@ pub struct Route {
     pub adapter: Option<String>,
     /// What happens to its answers.
     pub mode: Option<Mode>,
+    /// How tools are offered to it, instead of what the backend says and refuses.
+    pub tools: Option<ToolMode>,
 }
 
-/// Sizes in bytes.
+/// Whether the backend is told about tools, and who writes the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolMode {
+    /// The request's `tools` go to the backend.
+    #[default]
+    Native,
+    /// The tools are written into the prompt, because the model has no native tools.
+    Prompt,
+    /// The same, because the backend's own parser destroys what the model writes.
+    Raw,
+}
+
+/// Sizes, in bytes where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// A candidate that is not yet a call is released as text beyond this.
@@ -126,6 +145,8 @@ pub struct Limits {
     pub argument_bytes: usize,
     /// The largest request body.
     pub body_bytes: usize,
+    /// The largest context that an Ollama is asked for, in tokens.
+    pub context_tokens: u64,
 }
 
 /// What the command line says over the file.
@@ -269,12 +290,12 @@ impl std::str::FromStr for Listen {
 impl Backend {
     /// The recorded conversations inside this program.
     pub fn replay() -> Backend {
-        Backend { name: "replay".into(), kind: Kind::Replay, url: String::new(), key: None, forward_authorization: false }
+        Backend::open("replay", Kind::Replay, "")
     }
 
     /// A backend without a key, named after what it is.
     pub fn open(name: impl Into<String>, kind: Kind, url: impl Into<String>) -> Backend {
-        Backend { name: name.into(), kind, url: url.into(), key: None, forward_authorization: false }
+        Backend { name: name.into(), kind, url: url.into(), key: None, forward_authorization: false, requests_per_minute: None }
     }
 
     fn from_flag(flag: &str) -> Result<Backend, Error> {
@@ -317,7 +338,7 @@ impl fmt::Debug for Secret {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, body_bytes: 64 * 1024 * 1024 }
+        Limits { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, body_bytes: 64 * 1024 * 1024, context_tokens: 32 * 1024 }
     }
 }
 

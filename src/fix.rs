@@ -4,9 +4,13 @@
 //! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is
 //! invented and nothing dropped silently; a cut call is not a call.
 
+mod coerce;
+mod envelope;
+mod keys;
 pub mod name;
 mod schema;
 mod stage;
+mod stages;
 
 use std::ops::Range;
 
@@ -79,24 +83,54 @@ pub struct Report {
 /// Fixes the arguments of one call. Without a schema the syntax alone is repaired and any container may be the root.
 /// `keeps_null` names parameters whose explicit `null` must survive. Pure; never panics; linear in the source.
 pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: End) -> Report {
-    let _ = (keeps_null, end);
     if source.len() > MAX_BYTES {
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    match strict::parse(text) {
-        Ok(parsed) => match schema.and_then(|schema| schema.fault(&parsed.value)) {
-            None => Report {
-                verdict: Verdict::Clean,
-                arguments: Some(text.to_owned()),
-                why: None,
-                fixes: Vec::new(),
-                dropped: Vec::new(),
-            },
-            Some(fault) => Report { arguments: Some(text.to_owned()), ..Report::refused(Why::Schema(fault)) },
-        },
-        Err(error) if matches!(end, End::Cut(_)) && error.is_eof() => Report::refused(Why::Truncated),
-        Err(error) => Report::refused(Why::Malformed(error.to_string())),
+    if let Ok(parsed) = strict::parse(text)
+        && !parsed.repeated_key
+        && (parsed.value.is_object() || parsed.value.is_array())
+        && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
+        && !keys::any_markup(&parsed.value)
+    {
+        return Report {
+            verdict: Verdict::Clean,
+            arguments: Some(text.to_owned()),
+            why: None,
+            fixes: Vec::new(),
+            dropped: Vec::new(),
+        };
+    }
+    // Whitespace at the end may belong to a string that was not closed.
+    let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
+    let skipped = source.len() - source.trim_start().len();
+    for fix in &mut report.fixes {
+        fix.at = fix.at.start + skipped..fix.at.end + skipped;
+    }
+    report
+}
+
+/// What the fixes cost in sum.
+fn cost(fixes: &[Fix]) -> u32 {
+    fixes.iter().map(Fix::cost).sum()
+}
+
+// === impl Fix ===
+
+impl Fix {
+    fn whole(rule: &'static str, at: Range<usize>, level: Verdict, note: &str) -> Fix {
+        Fix { rule, path: String::new(), at, level, note: note.to_owned() }
+    }
+
+    /// How bold it is; compares readings, and 100 minus the sum is the confidence that logs show.
+    pub fn cost(&self) -> u32 {
+        match (self.level, self.rule) {
+            (Verdict::Clean, _) => 0,
+            (Verdict::Lossless, _) => 1,
+            (Verdict::Coerced, _) => 3,
+            (_, "T3") => 5,
+            (Verdict::Guess | Verdict::Refused, _) => 20,
+        }
     }
 }
 
@@ -105,6 +139,11 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
 impl Report {
     fn refused(why: Why) -> Report {
         Report { verdict: Verdict::Refused, arguments: None, why: Some(why), fixes: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// 100 minus the cost of the fixes: information for people, never a gate.
+    pub fn confidence(&self) -> u32 {
+        100u32.saturating_sub(cost(&self.fixes))
     }
 
     /// What may be delivered: the arguments of every verdict but a refusal.

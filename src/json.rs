@@ -1,4 +1,13 @@
 //! Tolerant JSON: where a value ends, what state a text was cut in, and its repair. Knows nothing of tools.
 
+mod decode;
 pub mod extent;
+mod lex;
+pub mod read;
 pub mod strict;
+pub mod tree;
+
+/// Takes one layer of escapes off a text; what is no escape stays as it is.
+pub fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
+    decode::decode(text, lex::Quote::Double).text
+}

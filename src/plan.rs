@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     adapter::{Adapter, Library, scanner},
-    backend::{Backend, Capabilities, Model, Refusal, ToolMode},
+    backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
     client::{Incoming, front::Head, shape},
     config::{Config, Mode},
     error::Error,
@@ -36,6 +36,12 @@ pub struct Plan {
     pub tools: Arc<Tools>,
     /// How the model is spoken to.
     pub learned: Learned,
+    /// The model sees images, as far as anybody knows.
+    pub vision: bool,
+    /// Tokens of context that the model has, at an Ollama: that it can have.
+    pub context: Option<u64>,
+    /// The largest context that an Ollama is asked for, in tokens.
+    pub context_cap: u64,
     /// How the client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer.
@@ -111,15 +117,18 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, backend, learned, model, caller, passed } = request;
-    let Incoming { request: chat, tools, shape, one_call, profile, warnings } = incoming;
-    let adapter = match config.route(&chat.model).and_then(|route| route.adapter.as_deref()) {
-        None => library.find(model.base.as_deref().unwrap_or(&chat.model), model.template.as_deref()).adapter,
+    let Request { incoming, backend, mut learned, model, caller, passed } = request;
+    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
+    let route = config.route(&chat.model);
+    let adapter = match route.and_then(|route| route.adapter.as_deref()) {
+        None => adapter_of(library, &chat.model, model),
         Some(name) => library.get(name).cloned().ok_or_else(|| {
             Error::proxy(format!("the route for `{}` names the adapter `{name}`, which does not exist", chat.model))
                 .with_code("configuration")
         })?,
     };
+    learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
+    backend::spell(&backend, &mut tools);
     Ok(Plan {
         head: Head {
             envelope: Envelope {
@@ -130,10 +139,18 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
+            ..Head::default()
         },
-        scanner: scanner::Options { held_bytes: config.limits.held_bytes, ..scanner::Options::default() },
+        scanner: scanner::Options {
+            held_bytes: config.limits.held_bytes,
+            unmarked: !wants_json(&chat),
+            ..scanner::Options::default()
+        },
         argument_bytes: config.limits.argument_bytes,
         retry: config.retry,
+        vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
+        context: model.context,
+        context_cap: config.limits.context_tokens,
         tools: Arc::new(tools),
         backend,
         adapter,
@@ -145,6 +162,18 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         passed,
         warnings,
     })
+}
+
+/// The adapter that the model's name selects; where nobody knows the name, that of what the model was made from.
+fn adapter_of(library: &Library, name: &str, model: &Model) -> Arc<Adapter> {
+    let template = model.template.as_deref();
+    let found = library.find(name, template).adapter;
+    match &model.base {
+        Some(base) if library.iter().last().is_some_and(|generic| Arc::ptr_eq(generic, &found)) => {
+            library.find(base, template).adapter
+        }
+        _ => found,
+    }
 }
 
 // === impl Learned ===
@@ -200,6 +229,12 @@ mod tool_mode {
             _ => ToolMode::Native,
         })
     }
+}
+
+/// Whether the client asked for JSON as the answer itself (`response_format` other than text): then JSON is no call.
+fn wants_json(chat: &ChatRequest) -> bool {
+    let kind = chat.rest.get("response_format").and_then(|format| format.get("type")).and_then(serde_json::Value::as_str);
+    kind.is_some_and(|kind| kind != "text")
 }
 
 fn now() -> u64 {

@@ -76,12 +76,12 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub async fn serve(settings: Settings) -> Result<(), Error> {
     let listening = listen::bind(&settings.config.listen).await?;
     let app = app(settings)?;
-    greeting::listening(&app, &listening);
+    let address = greeting::listening(&app, &listening);
     let (stop, stopped) = watch::channel(false);
     let servers = listening.listeners.into_iter().map(|listener| serve_one(listener, app.clone(), stopped.clone()));
     tokio::select! {
         served = try_join_all(servers) => served.map(|_| ()),
-        () = look_around(&app) => Ok(()),
+        () = look_around(&app, &address) => Ok(()),
         () = end(stop) => Ok(()),
     }
 }
@@ -155,16 +155,16 @@ async fn serve_one(listener: TcpListener, app: App, mut stopped: watch::Receiver
 }
 
 /// Says what was found; looks again until something was. Never ends.
-async fn look_around(app: &App) {
+async fn look_around(app: &App, address: &str) {
     let first = app.catalog.current().await;
-    greeting::found(app, &first);
+    greeting::found(app, &first, address);
     let mut found = app.catalog.has_backend();
     while !found {
         tokio::time::sleep(LOOK_AGAIN).await;
         let now = app.catalog.current().await;
         found = app.catalog.has_backend();
         if found {
-            greeting::found(app, &now);
+            greeting::found(app, &now, address);
         }
     }
     std::future::pending().await

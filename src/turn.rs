@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub mod answer;
+mod context;
 mod gate;
 mod reask;
 mod rounds;

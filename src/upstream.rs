@@ -12,7 +12,7 @@ use crate::error::Error;
 
 mod recorded;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use recorded::Recording;
 
@@ -60,7 +60,7 @@ pub struct Response {
 /// An answer's bytes, in the batches in which they arrive.
 pub trait Body: Send {
     /// Appends what has arrived to `into` and tells how much that is, 0 at the end. Waits if nothing is there. Cancel
-    /// safe: a future that is dropped has lost nothing.
+    /// safe: a future that is dropped has lost nothing; what it appended is in `into`.
     fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>>;
 }
 
@@ -170,17 +170,26 @@ impl Body for HttpBody {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            // `chunk` is cancel safe, and everything after it happens without waiting.
+            // `chunk` is cancel safe, and what was appended stays appended.
             let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
             let before = into.len();
             into.extend_from_slice(&first);
+            // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
+            let mut asked = false;
             while into.len() - before < BATCH_BYTES {
                 match self.response.chunk().now_or_never() {
-                    Some(Ok(Some(more))) => into.extend_from_slice(&more),
+                    Some(Ok(Some(more))) => {
+                        into.extend_from_slice(&more);
+                        asked = false;
+                    }
                     // What arrived before a failure is handed over first.
                     Some(Err(error)) => {
                         self.failed = Some(broken(&error));
                         break;
+                    }
+                    None if !asked => {
+                        asked = true;
+                        tokio::task::yield_now().await;
                     }
                     Some(Ok(None)) | None => break,
                 }

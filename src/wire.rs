@@ -73,6 +73,7 @@ impl Frames {
 
     /// The next complete frame, `None` if more bytes are needed. An error means that the limit was exceeded; the stream
     /// cannot be read any further.
+    #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]
     pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if let State::Start(framing) = self.state {
             match self.begin(framing) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Proof, Reasoning, Syntax, Tagged, Trim, triggers::Triggers};
+use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Proof, Reasoning, Syntax, Tagged, Trim, Wrapper, triggers::Triggers};
 use crate::error::Error;
 
 const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
@@ -23,6 +23,7 @@ struct File {
     #[serde(default)]
     drop: Vec<String>,
     reasoning: Option<Reasoning>,
+    answer: Option<Wrapper>,
     #[serde(default)]
     prompt: super::render::Prompt,
     #[serde(default)]
@@ -54,12 +55,17 @@ struct FileCall {
     name_keys: Option<Vec<String>>,
     argument_keys: Option<Vec<String>>,
     name_is_key: Option<bool>,
+    keep_id: Option<bool>,
     name_is_id: Option<bool>,
     bare_name: Option<bool>,
+    name_from_arguments: Option<bool>,
     prefix: Option<Strings>,
     skip: Option<Strings>,
     id: Option<[String; 2]>,
+    id_first: Option<bool>,
+    header: Option<Strings>,
     type_attribute: Option<String>,
+    type_tag: Option<[String; 2]>,
     trim: Option<Trim>,
     cdata: Option<bool>,
     entities: Option<bool>,
@@ -96,12 +102,14 @@ impl Adapter {
             calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
         }
         calls.extend_from_slice(generic);
-        for marker in file.drop.iter().chain(file.reasoning.iter().flat_map(|r| r.open.iter().chain(&r.close))) {
+        let reasoning = file.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
+        let answer = file.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
+        for marker in file.drop.iter().chain(reasoning).chain(answer) {
             if marker.trim().is_empty() {
                 return Err(fail("an empty marker would match everywhere; remove it".into()));
             }
         }
-        let triggers = Triggers::new(&file.drop, file.reasoning.as_ref(), &calls).map_err(fail)?;
+        let triggers = Triggers::new(&file.drop, file.reasoning.as_ref(), file.answer.as_ref(), &calls).map_err(fail)?;
         Ok(Adapter {
             name: name.to_owned(),
             models: file.models,
@@ -110,6 +118,7 @@ impl Adapter {
             preserve: file.preserve,
             drop: file.drop,
             reasoning: file.reasoning,
+            answer: file.answer,
             prompt: file.prompt,
             calls,
             triggers: Arc::new(triggers),
@@ -155,6 +164,8 @@ impl FileCall {
                 name: self.name_keys.take().unwrap_or_else(|| owned(&NAME_KEYS)),
                 arguments: self.argument_keys.take().unwrap_or_else(|| owned(&ARGUMENT_KEYS)),
                 name_is_key: self.name_is_key.take().unwrap_or_default(),
+                keep_id: self.keep_id.take().unwrap_or_default(),
+                header: list(self.header.take()),
             }),
             "named" => {
                 let [open, close] = pair(self.name.take()).ok_or("syntax `named` needs `name = [before, after]`")?;
@@ -164,8 +175,10 @@ impl FileCall {
                     prefix: list(self.prefix.take()),
                     name_is_id: self.name_is_id.take().unwrap_or_default(),
                     id: self.id.take(),
+                    id_first: self.id_first.take().unwrap_or_default(),
                     skip: list(self.skip.take()),
                     bare_name: self.bare_name.take().unwrap_or_default(),
+                    name_from_arguments: self.name_from_arguments.take().unwrap_or_default(),
                 })
             }
             "tagged" => Syntax::Tagged(Tagged {
@@ -176,8 +189,7 @@ impl FileCall {
                 trim: self.trim.take().unwrap_or_default(),
                 cdata: self.cdata.take().unwrap_or_default(),
                 entities: self.entities.take().unwrap_or_default(),
-                prefix: list(self.prefix.take()),
-                id: self.id.take(),
+                type_tag: self.type_tag.take(),
             }),
             "python" => Syntax::Python,
             "lax" => Syntax::Lax(Lax {
@@ -206,12 +218,17 @@ impl FileCall {
             ("name_keys", self.name_keys.is_some()),
             ("argument_keys", self.argument_keys.is_some()),
             ("name_is_key", self.name_is_key.is_some()),
+            ("keep_id", self.keep_id.is_some()),
             ("name_is_id", self.name_is_id.is_some()),
             ("bare_name", self.bare_name.is_some()),
+            ("name_from_arguments", self.name_from_arguments.is_some()),
             ("prefix", self.prefix.is_some()),
             ("skip", self.skip.is_some()),
             ("id", self.id.is_some()),
+            ("id_first", self.id_first.is_some()),
+            ("header", self.header.is_some()),
             ("type_attribute", self.type_attribute.is_some()),
+            ("type_tag", self.type_tag.is_some()),
             ("trim", self.trim.is_some()),
             ("cdata", self.cdata.is_some()),
             ("entities", self.entities.is_some()),

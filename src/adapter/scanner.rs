@@ -37,11 +37,13 @@ pub struct Options {
     pub framing: bool,
     /// Whether the answer begins inside of reasoning (the prompt opened it).
     pub reasoning_open: bool,
+    /// Whether calls without a marker are looked for; not where the client asked for JSON as the answer itself.
+    pub unmarked: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false }
+        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false, unmarked: true }
     }
 }
 
@@ -72,6 +74,8 @@ pub struct Scanner {
     said: bool,
     /// Calls that have left.
     calls: u32,
+    /// The marker that opens the answer proper was met.
+    wrapped: bool,
     /// The text that has left since the last newline is blank.
     line_blank: bool,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
@@ -116,6 +120,7 @@ impl Scanner {
             tried: false,
             said: false,
             calls: 0,
+            wrapped: false,
             line_blank: true,
             inline: 0,
             swallow_blank: open,
@@ -193,14 +198,16 @@ impl Scanner {
                 return false;
             }
             self.tried = true;
-            if self.begin_bare(first) {
+            if self.begin_bare(first, 0) {
                 return true;
             }
         }
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
-            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
-            self.advance(held, out);
-            return false;
+        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+            Ok(found) => found,
+            Err(held) => {
+                self.advance(held, out);
+                return false;
+            }
         };
         let (at, mark) = (found.at, found.mark);
         self.advance(at, out);
@@ -235,7 +242,7 @@ impl Scanner {
         if wanted {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
-                () if mark.bare => Some(self.begin_bare(at)),
+                () if mark.bare => Some(self.begin_bare(at, found.len)),
                 () if mark.element => Some(self.begin_element(at, end)),
                 () => Some(false),
             };
@@ -252,16 +259,15 @@ impl Scanner {
     /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
     fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.pos..to];
-        if text.trim().is_empty() {
-            self.pos = to;
-            return;
-        }
-        self.tentative.clear();
-        (self.fresh, self.behind) = (false, None);
         if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
             self.inline = 0;
         }
         self.pos = to;
+        if text.trim().is_empty() {
+            return;
+        }
+        self.tentative.clear();
+        (self.fresh, self.behind) = (false, None);
         let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
     }
@@ -331,6 +337,9 @@ impl Scanner {
         while let Some(tick) = line[offset..newline.unwrap_or(line.len())].find('`') {
             let start = offset + tick;
             let run = line[start..].bytes().take_while(|&byte| byte == b'`').count();
+            if start + run == line.len() && !end {
+                return Inline::Unknown;
+            }
             if run == self.inline {
                 return Inline::Closes(at + start + run);
             }

@@ -1,15 +1,28 @@
 //! How the bodies of calls are read: each syntax is a resumable reader that is fed the text from where the body begins and
 //! says whether it needs more, is not a call after all, or has read calls up to some offset.
 
+use std::ops::Range;
+
 use crate::event::Tools;
 
 use super::{Call, Syntax};
 
+mod arguments;
 pub(super) mod element;
 pub(super) mod json;
+pub(super) mod lax;
+pub(super) mod literal;
 pub(super) mod members;
 pub(super) mod named;
+pub(super) mod nested;
+pub(super) mod place;
+pub(super) mod python;
+pub(super) mod tagged;
 pub(super) mod typing;
+pub(super) mod value;
+
+/// Arguments that no fixer completes: the call was cut.
+const UNFINISHED: &str = "{\"";
 
 /// A call as it was read: the arguments are still source text, to be fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,6 +66,10 @@ pub(super) enum Reader {
     Json(json::JsonReader),
     Named(named::NamedReader),
     Element(element::ElementReader),
+    Python(python::PythonReader),
+    Lax(lax::LaxReader),
+    Tagged(tagged::TaggedReader),
+    Nested(nested::NestedReader),
 }
 
 // === impl Reader ===
@@ -63,7 +80,10 @@ impl Reader {
             Syntax::Json(_) => Reader::Json(json::JsonReader::default()),
             Syntax::Named(_) => Reader::Named(named::NamedReader::default()),
             Syntax::Element => Reader::Element(element::ElementReader::default()),
-            _ => todo!(),
+            Syntax::Python => Reader::Python(python::PythonReader::default()),
+            Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
+            Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
+            Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
         }
     }
 
@@ -73,6 +93,10 @@ impl Reader {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
             (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
+            (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
+            (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
+            (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
+            (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
         }
     }
@@ -84,7 +108,11 @@ impl Reader {
         match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
             (Reader::Named(reader), _) => reader.name(),
-            (Reader::Element(_), _) => text.strip_prefix('<')?.split('>').next().map(str::to_owned),
+            (Reader::Python(reader), _) => reader.name(),
+            (Reader::Lax(reader), _) => reader.name(),
+            (Reader::Tagged(reader), _) => reader.name(),
+            (Reader::Nested(reader), _) => reader.name(),
+            (Reader::Element(reader), _) => reader.name(),
             _ => None,
         }
     }
@@ -110,7 +138,59 @@ pub(super) enum Start {
     No,
 }
 
+/// A longer word is no name.
+const WORD_BYTES: usize = 256;
+
+/// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
+/// character that cannot stand in a name: text that is no call is not held longer than that.
+pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Word {
+    let lead = blank(text);
+    let length = text[lead..].find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len() - lead);
+    let after = lead + length;
+    let gap = blank(&text[after..]);
+    for at in (after..=after + gap).filter(|&at| text.is_char_boundary(at)) {
+        let rest = &text[at..];
+        if !over && ends.clone().any(|end| end.len() > rest.len() && end.starts_with(rest)) {
+            return if length > WORD_BYTES { Word::No } else { Word::Maybe };
+        }
+        if let Some(end) = ends.clone().filter(|end| rest.starts_with(end)).max_by_key(|end| end.len()) {
+            return Word::Ends { name: lead..after, at, length: end.len() };
+        }
+    }
+    match after + gap == text.len() && !over && length <= WORD_BYTES && gap <= WORD_BYTES {
+        true => Word::Maybe,
+        false => Word::No,
+    }
+}
+
+/// The answer of [`word`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The word, and where what ends it begins and how long it is.
+    Ends {
+        name: Range<usize>,
+        at: usize,
+        length: usize,
+    },
+    /// It may still be one.
+    Maybe,
+    No,
+}
+
 /// How many bytes of whitespace `text` begins with.
 pub(super) fn blank(text: &str) -> usize {
     text.len() - text.trim_start().len()
+}
+
+/// The first of the markers behind `from`: where it begins and ends.
+fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
+    markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
+}
+
+/// The boundary of characters at or before `at`.
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }

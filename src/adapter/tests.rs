@@ -1,1 +1,358 @@
+//! Which adapter a model gets, and what becomes of reasoning; both over the built-in files.
 
+use std::sync::Arc;
+
+use super::{Library, Scanner, scanner::Options};
+use crate::{
+    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    fix::Schemas,
+};
+
+/// (names as registries and people spell them, the file that knows how these models write).
+const MODELS: &[(&str, &[&str])] = &[
+    ("apertus", &["swiss-ai/Apertus-70B-Instruct-2509", "apertus:8b"]),
+    ("apriel", &["ServiceNow-AI/Apriel-1.5-15b-Thinker", "unsloth/Apriel-1.6-15b-Thinker-GGUF"]),
+    ("chatglm", &["THUDM/glm-4-9b-chat", "zai-org/GLM-4-32B-0414", "glm4:9b-chat-q4_0", "chatglm3-6b"]),
+    (
+        "cohere",
+        &[
+            "command-a:111b-03-2025-q4_K_M",
+            "CohereLabs/c4ai-command-a-03-2025",
+            "CohereForAI/c4ai-command-r7b-12-2024",
+            "command-r7b:7b",
+        ],
+    ),
+    ("command-r", &["command-r:35b-08-2024-q4_K_M", "CohereForAI/c4ai-command-r-plus-08-2024", "aya:8b"]),
+    (
+        "deepseek-v3",
+        &[
+            "deepseek-v3:671b",
+            "deepseek-ai/DeepSeek-V3-0324",
+            "deepseek-v3.1:671b-cloud",
+            "deepseek-ai/DeepSeek-V3.2-Exp",
+            "deepseek-r1:14b",
+            "deepseek-ai/DeepSeek-R1-0528-Qwen3-8B",
+            "unsloth/DeepSeek-R1-Distill-Llama-70B-GGUF:Q4_K_M",
+            "deepseek-coder-v2:16b",
+            "cogito:32b",
+            "deepcogito/cogito-v2-preview-llama-70B",
+        ],
+    ),
+    ("ernie4.5", &["baidu/ERNIE-4.5-21B-A3B-Thinking", "ernie-x1-turbo-32k"]),
+    ("exaone", &["LGAI-EXAONE/EXAONE-4.0-1.2B", "exaone3.5:7.8b", "exaone-deep:32b"]),
+    ("functionary-v3.1", &["meetkai/functionary-small-v3.1", "functionary-medium-v3.1.Q4_0.gguf"]),
+    (
+        "gemma3",
+        &[
+            "gemma3:4b-it-qat",
+            "google/gemma-3-27b-it",
+            "models/gemma-3n-e2b-it",
+            "gemma2:27b",
+            "gemma:2b",
+            "codegemma:7b-code",
+            "medgemma-4b-it",
+        ],
+    ),
+    ("generic", &["some-model-of-mine", "gpt-4o", ""]),
+    ("gigachat3", &["ai-sage/GigaChat3-702B-A36B-preview", "GigaChat3.1-10B-A1.8B"]),
+    (
+        "granite",
+        &[
+            "granite3.3:2b",
+            "ibm-granite/granite-3.1-8b-instruct",
+            "granite4:tiny-h",
+            "granite4.1:3b",
+            "ibm-granite/granite-20b-functioncalling",
+        ],
+    ),
+    (
+        "hermes",
+        &[
+            "hermes3:70b",
+            "NousResearch/Hermes-3-Llama-3.1-405B",
+            "NousResearch/Hermes-2-Pro-Mistral-7B",
+            "adrienbrault/nous-hermes2pro:Q5_K_M",
+            "Qwen/Qwen2.5-72B-Instruct-AWQ",
+            "qwen2:7b",
+            "qwen3:30b-a3b-thinking-2507-q4_K_M",
+            "Qwen/Qwen3-VL-30B-A3B-Instruct",
+            "lmstudio-community/Qwen3-4B-MLX-4bit",
+            "qwq",
+            "QVQ-72B-Preview",
+            "speakleash/Bielik-4.5B-v3.0-Instruct",
+        ],
+    ),
+    ("hunyuan-a13b", &["tencent/Hunyuan-A13B-Instruct-GPTQ-Int4", "MiniMaxAI/MiniMax-M1-40k", "MiniMax-Text-01"]),
+    ("inkling", &["thinkingmachines/Inkling"]),
+    ("internlm", &["internlm/internlm3-8b-instruct", "internlm2:7b", "internlm/Intern-S1-mini"]),
+    ("jamba", &["ai21labs/AI21-Jamba-Large-1.7", "jamba-1.6-mini"]),
+    ("kimi-k2", &["kimi-k2:1t-cloud", "moonshotai/Kimi-K2-Thinking", "moonshotai/Kimi-K2.5", "kimi-k2-0905-preview"]),
+    (
+        "llama3",
+        &[
+            "llama3.1:70b-instruct-q4_K_M",
+            "llama3.2:1b",
+            "Llama-3.3-70B-Instruct-Q5_K_M.gguf",
+            "meta-llama/Meta-Llama-3.1-8B-Instruct",
+            "accounts/fireworks/models/llama-v3p1-8b-instruct",
+            "bartowski/Llama-3.2-3B-Instruct-GGUF@q8_0",
+            "llama3-groq-tool-use:8b",
+        ],
+    ),
+    ("longcat", &["meituan-longcat/LongCat-Flash-Thinking"]),
+    (
+        "mistral",
+        &[
+            "mistral:7b-instruct-v0.3",
+            "mistral-nemo:12b",
+            "mistralai/Mistral-Small-3.2-24B-Instruct-2506",
+            "mistral-large-2411",
+            "Mistral-Large-3-675B-Instruct-2512",
+            "mixtral:8x22b",
+            "ministral-3:14b",
+            "mistralai/Ministral-8B-Instruct-2410",
+            "devstral-small-2:24b",
+            "mistralai/Devstral-Small-2507",
+            "magistral:24b-small-2506-q8_0",
+            "mistralai/Pixtral-12B-2409",
+            "codestral:22b",
+        ],
+    ),
+    ("nemotron", &["nvidia/NVIDIA-Nemotron-Nano-12B-v2", "nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "nemotron:70b"]),
+    (
+        "no-tools",
+        &[
+            "openchat:7b-v3.5",
+            "BlinkDL/rwkv-7-world",
+            "vicuna:13b",
+            "falcon3:10b",
+            "starcoder2:15b",
+            "zephyr:7b",
+            "tinyllama",
+            "wizardlm2:7b",
+        ],
+    ),
+    ("phi", &["phi3:14b", "microsoft/Phi-3.5-mini-instruct", "phi4:14b-q4_K_M", "microsoft/Phi-4-reasoning-plus"]),
+    (
+        "phi4-mini",
+        &["phi4-mini:3.8b-fp16", "microsoft/Phi-4-mini-instruct", "fireworks-ai/llama-3-firefunction-v2", "firefunction-v2:70b"],
+    ),
+    ("plamo3", &["pfnet/plamo-3-nict-31b-base"]),
+    (
+        "qwen2.5-coder",
+        &[
+            "qwen2.5-coder:1.5b",
+            "Qwen/Qwen2.5-Coder-32B-Instruct",
+            "hf.co/bartowski/Qwen2.5-Coder-7B-Instruct-GGUF:Q4_K_M",
+            "codeqwen:7b",
+        ],
+    ),
+    ("reka", &["RekaAI/reka-flash-3.1", "reka-edge-2603"]),
+    ("solar-open", &["upstage/Solar-Open-100B", "upstage/solar-pro2"]),
+    ("trinity", &["arcee-ai/Trinity-Mini", "trinity-large-preview"]),
+    ("xlam", &["Salesforce/Llama-xLAM-2-70b-fc-r", "Salesforce/xLAM-2-3b-fc-r-gguf"]),
+];
+
+#[test]
+fn every_spelling_of_a_model_gets_the_file_that_knows_it() {
+    let library = Library::embedded().unwrap();
+    let mut wrong = Vec::new();
+    for (expected, names) in MODELS {
+        for name in *names {
+            let found = library.find(name, None);
+            if found.adapter.name != *expected {
+                wrong.push(format!("{name}: expected {expected}, got {} ({})", found.adapter.name, found.why));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_chat_template_counts_before_the_name() {
+    let library = Library::embedded().unwrap();
+    let cases = [
+        ("[INST] {{ .Prompt }} [TOOL_CALLS] [AVAILABLE_TOOLS]", "mistral"),
+        ("{{ '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + name + '<｜tool▁sep｜>' }}", "deepseek-v3"),
+        ("<|im_middle|><|tool_calls_section_begin|>", "kimi-k2"),
+        ("'<TOOLCALL>[' ~ calls ~ ']</TOOLCALL>'", "nemotron"),
+        ("functools[{{ call }}]", "phi4-mini"),
+        ("nothing that anybody knows", "llama3"),
+    ];
+    for (template, expected) in cases {
+        assert_eq!(library.find("llama3.1:8b", Some(template)).adapter.name, expected, "{template}");
+    }
+}
+
+/// What a client would see of an answer.
+#[derive(Default, Debug, PartialEq, Eq, Clone)]
+struct Seen {
+    reasoning: String,
+    text: String,
+    calls: Vec<String>,
+    /// The last call never ended.
+    open: bool,
+}
+
+impl Sink for Seen {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.text.push_str(text),
+            Event::Reasoning(text) => self.reasoning.push_str(text),
+            Event::CallStart { name, .. } => {
+                self.calls.push(format!("{name} "));
+                self.open = true;
+            }
+            Event::CallArguments { json, .. } => self.calls.last_mut().unwrap().push_str(json),
+            Event::CallEnd { .. } => self.open = false,
+            _ => {}
+        }
+    }
+}
+
+/// Reads the text whole and in single characters; both must be the same.
+fn read(adapter: &str, reasoning_open: bool, text: &str) -> Seen {
+    let library = Library::embedded().unwrap();
+    let tools = Tools::new(
+        [Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#)],
+        ToolChoice::Auto,
+    );
+    let (adapter, tools, schemas) = (Arc::clone(library.get(adapter).unwrap()), Arc::new(tools), Arc::new(Schemas::default()));
+    let scanner = || {
+        let options = Options { reasoning_open, ..Options::default() };
+        Scanner::new(Arc::clone(&adapter), Arc::clone(&tools), Arc::clone(&schemas), options)
+    };
+    let (mut whole, mut single) = (Seen::default(), Seen::default());
+    let mut reader = scanner();
+    reader.push(Channel::Content, text, &mut whole);
+    reader.finish(FinishReason::Stop, &mut whole);
+    let mut reader = scanner();
+    for character in text.chars() {
+        reader.push(Channel::Content, character.encode_utf8(&mut [0; 4]), &mut single);
+    }
+    reader.finish(FinishReason::Stop, &mut single);
+    assert_eq!(whole, single, "cut into characters: {text:?}");
+    whole
+}
+
+const HERMES_CALL: &str = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>";
+const KIMI_CALL: &str = "<|tool_call_begin|>functions.lamp:0<|tool_call_argument_begin|>{\"on\": true}<|tool_call_end|>";
+
+#[test]
+fn reasoning_is_separated_however_it_begins_and_ends() {
+    // (what, begins inside of reasoning, text, reasoning, content)
+    let cases = [
+        ("opened and closed", false, "<think>\nIt is dark.\n</think>\n\nShall I?", "It is dark.", "Shall I?"),
+        ("known to be open", true, "It is dark.\n</think>\n\nShall I?", "It is dark.", "Shall I?"),
+        ("known to be open, and opened again", true, "<think>\nIt is dark.</think>Shall I?", "It is dark.", "Shall I?"),
+        (
+            "not known to be open: what has left stays, the marker goes",
+            false,
+            "It is dark.\n</think>\n\nShall I?",
+            "",
+            "It is dark.\n\n\nShall I?",
+        ),
+        ("a closing marker alone at the start", false, "</think>\n\nShall I?", "", "Shall I?"),
+        ("closed twice", true, "It is dark.</think>\n</think>\nShall I?", "It is dark.", "Shall I?"),
+        ("empty", false, "<think>\n\n</think>\n\nShall I?", "", "Shall I?"),
+        ("opened, never closed", false, "<think>\nIt is dark.", "It is dark.", ""),
+        ("believed to be open, never closed: it was the answer", true, "Shall I?", "Shall I?", "Shall I?"),
+        ("twice", false, "<think>a</think>One.\n<think>b</think>Two.", "ab", "One.\nTwo."),
+        ("the tag in a sentence", false, "The <think> tag opens it.", "", "The <think> tag opens it."),
+        (
+            "the tag in code",
+            false,
+            "Write `<think>` first.\n```\n<think>\n```\n",
+            "",
+            "Write `<think>` first.\n```\n<think>\n```\n",
+        ),
+    ];
+    for (what, open, text, reasoning, content) in cases {
+        let seen = read("hermes", open, text);
+        assert_eq!((seen.reasoning.trim(), seen.text.as_str(), seen.calls.len()), (reasoning, content, 0), "{what}: {text:?}");
+    }
+}
+
+#[test]
+fn a_call_inside_of_reasoning_follows_the_family() {
+    let call = ["lamp {\"on\": true}".to_owned()];
+    let none: [String; 0] = [];
+    let minimax_call = HERMES_CALL.replace("tool_call>", "tool_calls>");
+    // (what, adapter, text, calls, reasoning, content)
+    let cases: Vec<(&str, &str, String, &[String], String, &str)> = vec![
+        (
+            "promote_at_end, the reasoning never ends",
+            "hermes",
+            format!("<think>Dark. {HERMES_CALL}"),
+            &call,
+            format!("Dark. {HERMES_CALL}"),
+            "",
+        ),
+        (
+            "promote_at_end, the reasoning ends: a draft",
+            "hermes",
+            format!("<think>{HERMES_CALL}</think>No."),
+            &none,
+            HERMES_CALL.to_owned(),
+            "No.",
+        ),
+        (
+            "promote_at_end, a call behind it: only that one",
+            "hermes",
+            format!("<think>{HERMES_CALL}</think>{HERMES_CALL}"),
+            &call,
+            HERMES_CALL.to_owned(),
+            "",
+        ),
+        ("ignore", "hunyuan-a13b", format!("<think>{minimax_call}"), &none, minimax_call.clone(), ""),
+        ("implicit_end", "kimi-k2", format!("<think>Dark.{KIMI_CALL} rest"), &call, "Dark.".to_owned(), "rest"),
+        (
+            "implicit_end, in a string of prose",
+            "kimi-k2",
+            "<think>The functions. lamp is for light.</think>Hi.".to_owned(),
+            &none,
+            "The functions. lamp is for light.".to_owned(),
+            "Hi.",
+        ),
+        (
+            "parse",
+            "trinity",
+            format!("<think>Dark. {HERMES_CALL} Bright.</think>Done."),
+            &call,
+            "Dark. Bright.".to_owned(),
+            "Done.",
+        ),
+    ];
+    for (what, adapter, text, calls, reasoning, content) in cases {
+        let seen = read(adapter, false, &text);
+        assert_eq!(
+            (seen.calls.as_slice(), seen.reasoning.trim(), seen.text.trim()),
+            (calls, reasoning.as_str(), content),
+            "{what}"
+        );
+        assert!(!seen.open, "{what}: the call has no end");
+    }
+}
+
+#[test]
+fn an_answer_in_a_wrapper_is_unwrapped_once() {
+    let cases = [
+        ("<response>Noon.</response>", "Noon."),
+        ("<think>x</think>\n<response>\nNoon.\n</response>\n", "Noon.\n\n"),
+        ("<response>The tag </response> closes it.</response>", "The tag </response> closes it."),
+        ("Noon. <response> is a tag, </response> too.", "Noon. <response> is a tag, </response> too."),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read("granite", false, text).text, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_long_candidate_is_decided_alike_however_it_is_cut() {
+    // The name stands behind more text than is held for an unknown name.
+    let long = format!("{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}", "x".repeat(20_000));
+    assert_eq!(read("llama3", false, &long), Seen { text: long.clone(), ..Seen::default() });
+    // It stands in front: held however long it gets.
+    let long = format!("{{\"name\": \"lamp\", \"arguments\": {{\"note\": \"{}\"}}}}", "x".repeat(20_000));
+    assert_eq!(read("llama3", false, &long).calls.len(), 1);
+}

@@ -3,7 +3,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Call, Reasoning, Syntax};
+use super::{Call, Reasoning, Syntax, Wrapper};
 
 /// What a marker may mean.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,10 @@ pub(super) struct Mark {
     pub(super) reasoning_open: bool,
     /// Closes reasoning.
     pub(super) reasoning_close: bool,
+    /// Opens the answer proper.
+    pub(super) answer_open: bool,
+    /// Closes it.
+    pub(super) answer_close: bool,
     /// `` ` `` or `~~~`: code may begin.
     pub(super) code: bool,
     /// `{` or `[`: a body without a marker may begin.
@@ -50,14 +54,19 @@ pub(super) struct Triggers {
 impl Mark {
     /// Whether it means something when no calls are looked for.
     pub(super) fn framing(&self) -> bool {
-        self.drop || self.reasoning_open || self.reasoning_close || self.code
+        self.drop || self.reasoning_open || self.reasoning_close || self.answer_open || self.answer_close || self.code
     }
 }
 
 // === impl Triggers ===
 
 impl Triggers {
-    pub(super) fn new(drop: &[String], reasoning: Option<&Reasoning>, calls: &[Call]) -> Result<Triggers, String> {
+    pub(super) fn new(
+        drop: &[String],
+        reasoning: Option<&Reasoning>,
+        answer: Option<&Wrapper>,
+        calls: &[Call],
+    ) -> Result<Triggers, String> {
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
         let mut add = |text: &str, note: &mut dyn FnMut(&mut Mark)| {
@@ -79,6 +88,10 @@ impl Triggers {
         if let Some(reasoning) = reasoning {
             reasoning.open.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_open = true));
             reasoning.close.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_close = true));
+        }
+        if let Some(answer) = answer {
+            answer.open.iter().for_each(|text| add(text, &mut |mark| mark.answer_open = true));
+            answer.close.iter().for_each(|text| add(text, &mut |mark| mark.answer_close = true));
         }
         for (index, call) in calls.iter().enumerate() {
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {
@@ -115,8 +128,19 @@ impl Triggers {
         Ok(Triggers { automaton, marks, by_first, longest })
     }
 
-    /// The first marker at or behind `from`.
-    pub(super) fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
+    /// All markers, each once.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.by_first.iter().flatten().cloned().collect()
+    }
+
+    /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.
+    /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
+    pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
+        let held = if over { text.len() } else { self.held_from(text, from) };
+        self.find(text, from).filter(|found| found.at <= held).ok_or(held)
+    }
+
+    fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
         let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
         let mark = self.marks.get(found.pattern().as_usize())?;
         Some(Found { at: found.start(), len: found.len(), mark })
@@ -131,7 +155,7 @@ impl Triggers {
     }
 
     /// Where the tail begins that may still become a marker; the length of the text if there is none.
-    pub(super) fn held_from(&self, text: &str, from: usize) -> usize {
+    fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
         (start..text.len())
             .find(|&at| {

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::error::Error;
 
+#[cfg(test)]
+mod tests;
+
 /// What a backend will not take, although the conversation itself is fine. The request is sent again in another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {

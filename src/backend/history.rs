@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -60,6 +60,52 @@ pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
     object(&inner).map(|found| Cow::Owned(found.into_owned()))
 }
 
+/// Images out of tool results, where backends do not take them, into a user message behind the results of that turn; to a
+/// model that sees none they are only named.
+pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool) {
+    let mut shown = Vec::with_capacity(messages.len());
+    let mut images: Vec<Value> = Vec::new();
+    for mut message in messages.drain(..) {
+        if message.role != "tool" && !images.is_empty() {
+            shown.push(attached(&mut images));
+        }
+        if message.role == "tool"
+            && let Content::Parts(parts) = &mut message.content
+        {
+            for part in parts.iter_mut().filter(|part| part.get("image_url").is_some()) {
+                let kind = mime(part).unwrap_or("image").to_owned();
+                let image = std::mem::take(part);
+                let text = if vision {
+                    images.push(image);
+                    format!("[image {}: {kind}, attached below]", images.len())
+                } else {
+                    format!("[an image, {kind}: this model cannot see images]")
+                };
+                *part = json!({"type": "text", "text": text});
+            }
+            message.content = Content::Text(message.content.to_text());
+        }
+        shown.push(message);
+    }
+    if !images.is_empty() {
+        shown.push(attached(&mut images));
+    }
+    *messages = shown;
+}
+
+fn attached(images: &mut Vec<Value>) -> Message {
+    let mut parts = vec![json!({"type": "text", "text": "The images of the results above:"})];
+    parts.append(images);
+    Message { role: "user".to_owned(), content: Content::Parts(parts), ..Message::default() }
+}
+
+/// The MIME type in the `data:` URL of an image part.
+fn mime(part: &Value) -> Option<&str> {
+    let url = part.get("image_url")?;
+    let url = url.as_str().or_else(|| url.get("url")?.as_str())?;
+    url.strip_prefix("data:")?.split([';', ',']).next().filter(|kind| !kind.is_empty())
+}
+
 fn is_placeholder(content: &Content) -> bool {
     content.to_text().trim() == PLACEHOLDER && !matches!(content, Content::Parts(parts) if parts.len() > 1)
 }
@@ -102,7 +148,7 @@ fn answer(message: &mut Message, open: &mut Vec<String>) {
             match &mut message.content {
                 Content::Parts(parts) => {
                     parts.retain(|part| part.get("text").is_none());
-                    parts.insert(0, serde_json::json!({"type": "text", "text": text}));
+                    parts.insert(0, json!({"type": "text", "text": text}));
                 }
                 content => *content = Content::Text(text),
             }

@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Kind, Profile, error_from};
+use super::{Backend, Kind, Loaded, Profile, error_from};
 use crate::{
     error::Error,
     upstream::{Client, HttpRequest, Outgoing},
@@ -81,6 +81,22 @@ pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Mo
         }
         _ => listed(client, backend, id).await,
     }
+}
+
+/// Whether and how a model is in the memory of an Ollama; `None` for a model that is not, and for other backends.
+pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Option<Loaded>, Error> {
+    if backend.kind != Kind::Ollama {
+        return Ok(None);
+    }
+    let running = get(client, backend, &backend.url, "/api/ps").await?;
+    let models = running.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is = |name: &str| name == id || name.strip_suffix(":latest") == Some(id);
+    let found = models.iter().find(|model| ["name", "model"].iter().any(|key| text(model, key).is_some_and(|name| is(&name))));
+    Ok(found.map(|model| Loaded {
+        context: number(model, "context_length"),
+        size: number(model, "size").unwrap_or_default(),
+        vram: number(model, "size_vram").unwrap_or_default(),
+    }))
 }
 
 /// Who serves this backend of kind `openai`: the list of models tells.
@@ -168,7 +184,12 @@ fn ollama_facts(id: &str, shown: &Value) -> Model {
     let architecture = text(info, "general.architecture").unwrap_or_default();
     Model {
         id: id.to_owned(),
-        base: shown.get("details").and_then(|details| text(details, "parent_model")).or_else(|| text(info, "general.basename")),
+        // A parent that was a file is a path, and says nothing.
+        base: shown
+            .get("details")
+            .and_then(|details| text(details, "parent_model"))
+            .filter(|parent| !parent.starts_with(['/', '.']) && !parent.contains('\\'))
+            .or_else(|| text(info, "general.basename")),
         capabilities: capabilities(shown.get("capabilities"), "tools"),
         context: number(info, &format!("{architecture}.context_length")),
         template: text(shown, "template"),

@@ -72,6 +72,18 @@ impl Replay {
         Ok(prepared(round))
     }
 
+    /// A question, short enough to be typed, whose recorded answer hides a call in a code fence: for a first try.
+    pub fn example(&self) -> Option<ChatRequest> {
+        let fenced = |round: &Round| String::from_utf8_lossy(&round.bytes()).contains("```json");
+        let (fixture, name) = self.fixtures.iter().find_map(|fixture| {
+            let call = fixture.events.as_ref()?.text.lines().find_map(|line| line.strip_prefix("call "))?;
+            Some((fixture, call.split(' ').next()?)).filter(|(fixture, _)| fixture.rounds.first().is_some_and(fenced))
+        })?;
+        let mut request = fixture.rounds.first()?.request.clone();
+        request.tools.retain(|tool| tool.pointer("/function/name").is_some_and(|called| called == name));
+        Some(request)
+    }
+
     fn rounds(&self) -> impl Iterator<Item = &Round> {
         self.fixtures.iter().flat_map(|fixture| &fixture.rounds)
     }

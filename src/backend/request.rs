@@ -16,6 +16,7 @@ use crate::{
     upstream::{HttpRequest, Outgoing},
 };
 
+mod constrain;
 mod google;
 mod ollama;
 mod openai;
@@ -34,7 +35,9 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
-        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, &mut notes), Dialect::OpenAi),
+        Kind::OpenAi | Kind::Replay => {
+            ("/chat/completions".into(), openai::body(chat, offered, round.backend.profile, &mut notes), Dialect::OpenAi)
+        }
     };
     let request = HttpRequest {
         method: Method::POST,
@@ -55,7 +58,9 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
     }
     if round.mode != ToolMode::Native {
         chat = render::render(round.prompt, &chat, round.tools)?;
+        constrain::required(round, &mut chat);
     }
+    history::show_images(&mut chat.messages, round.vision);
     let fold = round.fold_system || (round.backend.kind == Kind::Google && round.prompt.system == System::Fold);
     if fold {
         render::fold_system(&mut chat.messages);
@@ -84,6 +89,7 @@ fn function(chat: &ChatRequest, tool: &Tool) -> Value {
         if !parameters {
             function.insert("parameters".into(), parameters_of(tool));
         }
+        function.get_mut("parameters").map(without_booleans);
     }
     value
 }
@@ -91,13 +97,35 @@ fn function(chat: &ChatRequest, tool: &Tool) -> Value {
 /// A tool's schema; a tool without parameters has an object without properties.
 fn parameters_of(tool: &Tool) -> Value {
     match serde_json::from_str(&tool.schema) {
-        Ok(Value::Object(schema)) if !schema.is_empty() => Value::Object(schema),
+        Ok(Value::Object(schema)) if !schema.is_empty() => {
+            let mut schema = Value::Object(schema);
+            without_booleans(&mut schema);
+            schema
+        }
         _ => json!({"type": "object", "properties": {}}),
     }
 }
 
+/// `true` as the schema of a property means anything; backends with typed schemas fail on it.
+fn without_booleans(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            for property in
+                object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(|map| map.values_mut())
+            {
+                if property.is_boolean() {
+                    *property = json!({});
+                }
+            }
+            object.values_mut().for_each(without_booleans);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_booleans),
+        _ => {}
+    }
+}
+
 /// The wire name of the tool that must be called.
-fn named<'t>(tools: &'t Tools) -> Option<&'t str> {
+fn named(tools: &Tools) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
         _ => None,

@@ -1,4 +1,4 @@
-//! `toolglot serve`: configuration, log and runtime -> a running server.
+//! `toolglot serve` and `toolglot record`: configuration, log and runtime -> a running server.
 
 use std::{io::IsTerminal, path::PathBuf};
 
@@ -8,6 +8,7 @@ use crate::{
     server,
 };
 
+/// `toolglot serve`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
     /// The configuration file [default: proxy.toml in the working directory, if it is there]
@@ -24,10 +25,24 @@ pub(super) struct Serve {
     demo: bool,
 }
 
+/// `toolglot record`: the same proxy, and every chat becomes a fixture file.
+#[derive(Debug, clap::Args)]
+pub(super) struct Record {
+    /// The directory for the files, one for each chat
+    #[arg(long, value_name = "DIRECTORY", default_value = "recorded")]
+    into: PathBuf,
+    #[command(flatten)]
+    serve: Serve,
+}
+
 // === impl Serve ===
 
 impl Serve {
     pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
+        self.start(environment, None)
+    }
+
+    fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let overrides = Overrides { file: self.config, listen: self.listen, backends: self.backend };
         let config = Config::load(&overrides, environment)?;
         start_log(environment)?;
@@ -35,11 +50,19 @@ impl Serve {
             .enable_all()
             .build()
             .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
-        let settings = server::Settings { config, demo: self.demo, ollama: environment.ollama_url(), record: None };
+        let settings = server::Settings { config, demo: self.demo, ollama: environment.ollama_url(), record };
         let served = runtime.block_on(server::serve(settings));
         // What still runs has had its time of grace.
         runtime.shutdown_background();
         served
+    }
+}
+
+// === impl Record ===
+
+impl Record {
+    pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
+        self.serve.start(environment, Some(self.into))
     }
 }
 

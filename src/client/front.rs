@@ -1,25 +1,40 @@
 //! The client's bytes. A front frames events in the client's protocol and lives over all rounds of a turn.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
+use serde_json::Value;
 
 use crate::{
     error::Error,
-    event::{Event, Note},
-    openai::answer::Envelope,
+    event::{Event, Note, ToolCall},
+    openai::answer::{Completion, Envelope, call_id, error_body},
 };
 
-pub mod openai;
+pub mod ollama;
+mod openai;
 
-pub use openai::Collected;
+/// The protocols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    /// OpenAI's chat completions: server-sent events, or one JSON object.
+    #[default]
+    OpenAi,
+    /// Ollama's `/api/chat`: JSON lines, or one JSON object.
+    Ollama,
+}
 
 /// What a front has to know about an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
+    /// The protocol.
+    pub kind: Kind,
     /// Id, time and model, the same in every chunk.
     pub envelope: Envelope,
     /// The client asked for the usage chunk.
     pub include_usage: bool,
-    /// The field from which the client reads reasoning; `None`: reasoning is not sent.
+    /// The field from which the client reads reasoning; `None`: reasoning is not sent. (Ollama's protocol has a field of
+    /// its own.)
     pub reasoning_field: Option<&'static str>,
     /// Progress lines go out as reasoning; otherwise as comments.
     pub shows_reasoning: bool,
@@ -28,7 +43,48 @@ pub struct Head {
 /// Writes a stream.
 #[derive(Debug)]
 pub struct Front {
-    stream: openai::Stream,
+    stream: Stream,
+}
+
+#[derive(Debug)]
+enum Stream {
+    OpenAi(openai::Stream),
+    Ollama(ollama::Stream),
+}
+
+/// Collects the same events into one object, for a client that does not stream.
+#[derive(Debug)]
+pub struct Collected {
+    head: Head,
+    completion: Completion,
+    calls: Calls,
+    elapsed: Duration,
+}
+
+/// Puts a call together from its three events.
+#[derive(Debug, Default)]
+struct Calls {
+    open: ToolCall,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// The content type of a stream.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Kind::OpenAi => "text/event-stream",
+            Kind::Ollama => "application/x-ndjson",
+        }
+    }
+
+    /// The body of a fault before the answer began.
+    pub fn error_body(self, error: &Error) -> Value {
+        match self {
+            Kind::OpenAi => error_body(error),
+            Kind::Ollama => ollama::error_body(error),
+        }
+    }
 }
 
 // === impl Front ===
@@ -36,22 +92,102 @@ pub struct Front {
 impl Front {
     /// A front for one answer.
     pub fn new(head: Head) -> Front {
-        Front { stream: openai::Stream::new(head) }
+        let stream = match head.kind {
+            Kind::OpenAi => Stream::OpenAi(openai::Stream::new(head)),
+            Kind::Ollama => Stream::Ollama(ollama::Stream::new(head)),
+        };
+        Front { stream }
     }
 
     /// Appends what the client shall read for this event; one frame per text event, nothing is merged.
     pub fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
-        self.stream.event(event, out)
+        match &mut self.stream {
+            Stream::OpenAi(stream) => stream.event(event, out),
+            Stream::Ollama(stream) => stream.event(event, out),
+        }
+    }
+
+    /// Tells how long the answer takes so far, for protocols that report it at the end.
+    pub fn elapsed(&mut self, elapsed: Duration) {
+        if let Stream::Ollama(stream) = &mut self.stream {
+            stream.elapsed(elapsed);
+        }
     }
 
     /// Appends a sign of life that no client takes for content.
     pub fn comment(&mut self, text: &str, out: &mut BytesMut) {
-        self.stream.comment(text, out)
+        match &mut self.stream {
+            Stream::OpenAi(stream) => stream.comment(text, out),
+            Stream::Ollama(stream) => stream.sign_of_life(out),
+        }
     }
 
     /// Appends a fault; nothing may follow.
     pub fn fault(&mut self, error: &Error, out: &mut BytesMut) {
-        self.stream.fault(error, out)
+        match &mut self.stream {
+            Stream::OpenAi(stream) => stream.fault(error, out),
+            Stream::Ollama(stream) => stream.fault(error, out),
+        }
+    }
+}
+
+// === impl Collected ===
+
+impl Collected {
+    /// A collector for one answer.
+    pub fn new(head: Head) -> Collected {
+        Collected { head, completion: Completion::default(), calls: Calls::default(), elapsed: Duration::ZERO }
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.completion.content.push_str(text),
+            Event::Reasoning(text) => self.completion.reasoning.push_str(text),
+            Event::CallStart { id, name, .. } => self.calls.start(id, name),
+            Event::CallArguments { json, .. } => self.calls.arguments(json),
+            Event::CallEnd { index, extra } => {
+                self.completion.calls.push(self.calls.end(index, extra, &self.head.envelope.id));
+            }
+            Event::Refused { .. } | Event::Note(_) => {}
+            Event::Finish { reason, usage } => {
+                self.completion.reason = Some(reason);
+                self.completion.usage = usage.unwrap_or_default();
+            }
+        }
+    }
+
+    /// Tells how long the answer took, for protocols that report it.
+    pub fn elapsed(&mut self, elapsed: Duration) {
+        self.elapsed = elapsed;
+    }
+
+    /// The object.
+    pub fn into_value(self) -> Value {
+        match self.head.kind {
+            Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
+            Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
+        }
+    }
+}
+
+// === impl Calls ===
+
+impl Calls {
+    fn start(&mut self, id: Option<&str>, name: &str) {
+        self.open = ToolCall { id: id.map(str::to_owned), name: name.to_owned(), ..ToolCall::default() };
+    }
+
+    fn arguments(&mut self, json: &str) {
+        self.open.arguments.push_str(json);
+    }
+
+    /// The whole call; its id is the model's own, else derived from the answer's id and the position.
+    fn end(&mut self, index: u32, extra: Option<&str>, answer: &str) -> ToolCall {
+        let mut call = std::mem::take(&mut self.open);
+        call.id.get_or_insert_with(|| call_id(&[answer.as_bytes(), &index.to_le_bytes()]));
+        call.extra = extra.map(str::to_owned);
+        call
     }
 }
 

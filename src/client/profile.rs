@@ -13,10 +13,11 @@ pub struct Profile {
     pub shows_reasoning: bool,
     /// It executes one call per answer at most.
     pub one_call: bool,
-    /// A user agent that starts with one of these is this client.
+    /// A user agent that contains one of these is this client's.
     user_agents: &'static [&'static str],
 }
 
+/// Everybody: the field from which nearly all clients read reasoning, and nothing that could surprise.
 const GENERIC: Profile = Profile {
     name: "generic",
     reasoning_field: Some("reasoning_content"),
@@ -25,12 +26,23 @@ const GENERIC: Profile = Profile {
     user_agents: &[],
 };
 
-/// Void reads `reasoning_content` and only the call at index 0; recognised by its prompt or tools, the SDK's user agent
-/// alone says nothing.
-const VOID: Profile =
-    Profile { name: "void", reasoning_field: Some("reasoning_content"), shows_reasoning: true, one_call: true, user_agents: &[] };
+/// Void reads only the call at index 0. It is recognised by its prompt or its tools; its user agent is that of the SDK.
+const VOID: Profile = Profile { name: "void", shows_reasoning: true, one_call: true, ..GENERIC };
 
-const PROFILES: &[&Profile] = &[&GENERIC, &VOID];
+const PROFILES: &[&Profile] = &[
+    &GENERIC,
+    &VOID,
+    &Profile { name: "zed", shows_reasoning: true, user_agents: &["Zed/"], ..GENERIC },
+    &Profile { name: "roo", shows_reasoning: true, user_agents: &["RooCode/"], ..GENERIC },
+    // Cline, opencode and everybody else on that SDK.
+    &Profile { name: "ai-sdk", shows_reasoning: true, user_agents: &["ai-sdk/openai-compatible"], ..GENERIC },
+    // These do not say who they are: for configuration.
+    &Profile { name: "continue", shows_reasoning: true, ..GENERIC },
+    &Profile { name: "goose", shows_reasoning: true, ..GENERIC },
+    &Profile { name: "open-webui", shows_reasoning: true, ..GENERIC },
+    // Takes no reasoning at all.
+    &Profile { name: "plain", reasoning_field: None, ..GENERIC },
+];
 
 /// The profile of this name.
 pub fn by_name(name: &str) -> Option<&'static Profile> {
@@ -42,6 +54,6 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
 pub(super) fn detect(hints: &Hints, void: bool) -> &'static Profile {
     let forced = hints.profile.as_deref().and_then(by_name);
     let marked = void.then_some(&VOID);
-    let matching = |profile: &&&Profile| profile.user_agents.iter().any(|prefix| hints.user_agent.starts_with(prefix));
+    let matching = |profile: &&&Profile| profile.user_agents.iter().any(|part| hints.user_agent.contains(part));
     forced.or(marked).or_else(|| PROFILES.iter().find(matching).copied()).unwrap_or(&GENERIC)
 }

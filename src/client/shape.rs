@@ -9,7 +9,11 @@ use crate::{
 };
 
 pub(super) mod native;
-mod void_xml;
+pub mod shell;
+mod xml;
+
+use shell::{Form, Shell, Spooled, Via};
+use xml::Grammar;
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -19,6 +23,8 @@ pub enum Kind {
     Native,
     /// Void's calls in the text.
     VoidXml,
+    /// The calls in the text of Cline, Roo and Kilo, before they used native calls.
+    ClineXml,
 }
 
 /// What a shape had to change or to leave out; for traces and metrics.
@@ -38,6 +44,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Shape {
     kind: Kind,
+    shell: Option<shell::Stage>,
     tools: Arc<Tools>,
     writer: Writer,
 }
@@ -45,7 +52,7 @@ pub struct Shape {
 #[derive(Debug)]
 enum Writer {
     Native(native::Writer),
-    VoidXml(Box<void_xml::Writer>),
+    Xml(Box<xml::Writer>),
 }
 
 // === impl Shape ===
@@ -55,17 +62,33 @@ impl Shape {
     pub fn new(kind: Kind, tools: Arc<Tools>, one_call: bool) -> Shape {
         let writer = match kind {
             Kind::Native => Writer::Native(native::Writer::new(one_call)),
-            Kind::VoidXml => Writer::VoidXml(Box::new(void_xml::Writer::new(Arc::clone(&tools)))),
+            Kind::VoidXml => Writer::Xml(Box::new(xml::Writer::new(Grammar::Void, Arc::clone(&tools)))),
+            Kind::ClineXml => Writer::Xml(Box::new(xml::Writer::new(Grammar::Cline, Arc::clone(&tools)))),
         };
-        Shape { kind, tools, writer }
+        Shape { kind, shell: None, tools, writer }
+    }
+
+    /// The same stage for a client whose shell shall run the calls of our own tools.
+    pub fn in_shell(mut self, mut shell: Shell) -> Shape {
+        if self.kind != Kind::Native && shell.via == Via::Block {
+            shell.form = Form::Id; // mentions of tools in a block's arguments would be defused
+        }
+        self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.tools)));
+        self
     }
 
     /// Takes an event, gives what the client shall see.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
-        match &mut self.writer {
-            Writer::Native(writer) => writer.event(event, out),
-            Writer::VoidXml(writer) => writer.event(event, out),
+        let writer = &mut self.writer;
+        match &mut self.shell {
+            Some(shell) => shell.event(event, &mut |event: Event<'_>| writer.event(event, out)),
+            None => writer.event(event, out),
         }
+    }
+
+    /// The calls that wait for `toolglot call` since the last time; to be stored before the bytes leave.
+    pub fn take_spooled(&mut self) -> Vec<Spooled> {
+        self.shell.as_mut().map(shell::Stage::take_spooled).unwrap_or_default()
     }
 
     /// Whether this client's form can carry the call; `Err` says why not. For the stage that may ask the model again:
@@ -73,7 +96,8 @@ impl Shape {
     pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
         match self.kind {
             Kind::Native => Ok(()),
-            Kind::VoidXml => void_xml::expressible(&self.tools, name, arguments),
+            Kind::VoidXml => xml::expressible(Grammar::Void, &self.tools, name, arguments),
+            Kind::ClineXml => xml::expressible(Grammar::Cline, &self.tools, name, arguments),
         }
     }
 
@@ -81,17 +105,33 @@ impl Shape {
     pub fn counts(&self) -> Counts {
         match &self.writer {
             Writer::Native(writer) => writer.counts(),
-            Writer::VoidXml(writer) => writer.counts(),
+            Writer::Xml(writer) => writer.counts(),
+        }
+    }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match self {
+            Writer::Native(writer) => writer.event(event, out),
+            Writer::Xml(writer) => writer.event(event, out),
         }
     }
 }
 
 /// Reads tools and history of a request that is in one of the forms other than OpenAI's own.
 pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools)> {
-    void_xml::read(request).map(|tools| (Kind::VoidXml, tools))
+    let (grammar, tools) = xml::read(request)?;
+    let kind = match grammar {
+        Grammar::Void => Kind::VoidXml,
+        Grammar::Cline => Kind::ClineXml,
+    };
+    Some((kind, tools))
 }
 
 /// Completes the untyped tools of a client that is known; says whether it was recognised by them.
 pub(super) fn complete_native(tools: &mut Tools) -> bool {
-    void_xml::complete_native(tools)
+    xml::complete_native(tools)
 }

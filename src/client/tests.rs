@@ -23,10 +23,38 @@ fn native_tools_become_the_table() {
     assert_eq!(tools, [("a", "does a", "{\"type\":\"object\"}"), ("b", "", "{}")]);
     assert_eq!(incoming.tools.choice, crate::event::ToolChoice::Required);
     assert!(incoming.one_call);
-    assert!(incoming.request.tools.is_empty() && incoming.request.tool_choice.is_none());
     let codes = incoming.warnings.iter().map(|note| match note {
         Note::Warning { code, .. } => *code,
         Note::Writing { .. } => "",
     });
     assert_eq!(codes.collect::<Vec<_>>(), ["duplicate_tool", "tool_ignored"]);
+}
+
+#[test]
+fn a_profile_is_forced_found_or_generic() {
+    let body = json!({"model": "m", "messages": []});
+    for (user_agent, forced, name, one_call) in [
+        ("", None, "generic", false),
+        ("OpenAI/JS 4.96.0", None, "generic", false),
+        ("Zed/0.200.1 (linux; x86_64)", None, "zed", false),
+        ("app/1.0 ai-sdk/openai-compatible/1.0.61 runtime/node.js/22", None, "ai-sdk", false),
+        ("Zed/0.200.1", Some("void"), "void", true),
+        ("Zed/0.200.1", Some("unheard-of"), "zed", false),
+    ] {
+        let hints = Hints { user_agent: user_agent.into(), profile: forced.map(str::to_owned), shape: None };
+        let incoming = read(request(body.clone()), &hints).unwrap();
+        assert_eq!((incoming.profile.name, incoming.one_call), (name, one_call), "{user_agent}");
+    }
+}
+
+#[test]
+fn a_request_without_tools_stays_as_it_is() {
+    let body = json!({"model": "m", "stream": true, "temperature": 0.1, "messages": [
+        {"role": "system", "content": "Fill the gap. <read_file> is a tag."},
+        {"role": "user", "content": "<read_file_result>\nx\n</read_file_result>", "name": "ana"},
+        {"role": "assistant", "content": "<ls_dir>\n</ls_dir>", "tool_calls": [], "refusal": null},
+    ]});
+    let incoming = read(request(body.clone()), &Hints::default()).unwrap();
+    assert_eq!(incoming.request, request(body));
+    assert!(!incoming.tools.wanted());
 }

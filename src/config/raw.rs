@@ -31,6 +31,7 @@ struct RawBackend {
     api_key_env: Option<String>,
     #[serde(default)]
     forward_authorization: bool,
+    requests_per_minute: Option<std::num::NonZeroU32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -39,6 +40,7 @@ pub(super) struct RawLimits {
     held_bytes: Option<usize>,
     argument_bytes: Option<usize>,
     body_bytes: Option<usize>,
+    context_tokens: Option<u64>,
 }
 
 /// Reads the text; an error names file, line and what was probably meant.
@@ -82,12 +84,14 @@ impl RawBackend {
         let kind = match self.kind {
             Kind::Ollama => "ollama",
             Kind::Openai => "openai",
+            Kind::Google => "google",
             Kind::Replay => "replay",
         };
         let name = self.name.clone().unwrap_or_else(|| kind.to_owned());
         let url = match (&self.url, self.kind) {
             (None, Kind::Replay) => String::new(),
             (None, Kind::Ollama) => "http://127.0.0.1:11434".to_owned(),
+            (None, Kind::Google) => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
             (None, Kind::Openai) => return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)"))),
             (Some(_), Kind::Replay) => return Err(Error::proxy(format!("backend `{name}` of kind replay has no `url`"))),
             (Some(url), _) => base_url(url).ok_or_else(|| {
@@ -100,7 +104,14 @@ impl RawBackend {
                 Error::proxy(format!("backend `{name}`: the environment variable {variable} of `api_key_env` is not set"))
             })?),
         };
-        Ok(Backend { name, kind: self.kind, url, key, forward_authorization: self.forward_authorization })
+        Ok(Backend {
+            name,
+            kind: self.kind,
+            url,
+            key,
+            forward_authorization: self.forward_authorization,
+            requests_per_minute: self.requests_per_minute.map(Into::into),
+        })
     }
 }
 
@@ -113,6 +124,7 @@ impl From<RawLimits> for Limits {
             held_bytes: raw.held_bytes.unwrap_or(usual.held_bytes),
             argument_bytes: raw.argument_bytes.unwrap_or(usual.argument_bytes),
             body_bytes: raw.body_bytes.unwrap_or(usual.body_bytes),
+            context_tokens: raw.context_tokens.unwrap_or(usual.context_tokens),
         }
     }
 }

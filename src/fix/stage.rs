@@ -3,8 +3,14 @@
 
 use std::sync::Arc;
 
-use super::{End, Report, Schemas, fix, name};
+use sha2::{Digest, Sha256};
+use tracing::{debug, info, warn};
+
+use super::{End, Fix, MAX_BYTES, Report, Schemas, Verdict, fix, name};
 use crate::event::{Event, Sink, Tools, Why};
+
+/// Longest excerpt of a value in a log line, in characters.
+const EXCERPT: usize = 80;
 
 /// One call that went through the stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +28,10 @@ pub struct Checked {
 pub struct Fixer {
     tools: Arc<Tools>,
     schemas: Arc<Schemas>,
+    /// Most bytes of arguments that are collected.
+    limit: usize,
+    /// Whether log lines may show values.
+    excerpts: bool,
     open: Option<Open>,
     /// Index of the next call that leaves: refusals must not leave holes.
     next: u32,
@@ -34,25 +44,42 @@ struct Open {
     id: Option<String>,
     name: String,
     arguments: String,
+    too_large: bool,
 }
 
 // === impl Fixer ===
 
 impl Fixer {
-    /// A stage for one answer.
+    /// A stage for one answer. Arguments may have up to [`MAX_BYTES`]; logs show no values.
     pub fn new(tools: Arc<Tools>, schemas: Arc<Schemas>) -> Fixer {
-        Fixer { tools, schemas, open: None, next: 0, checked: Vec::new() }
+        Fixer { tools, schemas, limit: MAX_BYTES, excerpts: false, open: None, next: 0, checked: Vec::new() }
+    }
+
+    /// The same stage with another limit for the arguments of one call, in bytes (at most [`MAX_BYTES`]).
+    pub fn with_limit(mut self, bytes: usize) -> Fixer {
+        self.limit = bytes.min(MAX_BYTES);
+        self
+    }
+
+    /// The same stage; `true` lets log lines show what was changed, and with it pieces of the user's data.
+    pub fn with_excerpts(mut self, excerpts: bool) -> Fixer {
+        self.excerpts = excerpts;
+        self
     }
 
     /// Takes the next event. A call that is open when the answer finishes was cut.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
             Event::CallStart { id, name, .. } => {
-                self.open = Some(Open { id: id.map(str::to_owned), name: name.to_owned(), arguments: String::new() });
+                self.open =
+                    Some(Open { id: id.map(str::to_owned), name: name.to_owned(), arguments: String::new(), too_large: false });
             }
             Event::CallArguments { json, .. } => {
                 if let Some(open) = &mut self.open {
-                    open.arguments.push_str(json);
+                    open.too_large |= open.arguments.len() + json.len() > self.limit;
+                    if !open.too_large {
+                        open.arguments.push_str(json);
+                    }
                 }
             }
             Event::CallEnd { extra, .. } => self.check(End::Closed, extra, out),
@@ -64,7 +91,7 @@ impl Fixer {
         }
     }
 
-    /// The calls of this answer so far, with their reports.
+    /// The calls of this answer so far, delivered and refused, with their reports.
     pub fn checked(&self) -> &[Checked] {
         &self.checked
     }
@@ -72,28 +99,73 @@ impl Fixer {
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
-        let (name, report) = match name::resolve(&tools, &open.name) {
+        let resolved = name::resolve(&tools, &open.name);
+        let (name, report) = match resolved {
+            _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
                 (tool.name.as_str(), fix(&open.arguments, Some(&schema), &tool.keeps_null, end))
             }
             name::Resolved::Unknown { .. } => (open.name.as_str(), fix(&open.arguments, None, &[], end)),
         };
-        match (report.accepted(), &report.why) {
-            (Some(arguments), _) => {
+        self.log(&open, name, &report);
+        match (&report.why, report.arguments.as_deref()) {
+            (None, Some(arguments)) => {
                 let index = self.next;
                 self.next += 1;
                 out.event(Event::CallStart { index, id: open.id.as_deref(), name });
                 out.event(Event::CallArguments { index, json: arguments });
                 out.event(Event::CallEnd { index, extra });
             }
-            (None, why) => {
-                let unknown = Why::Malformed(String::new());
-                let raw = report.arguments.as_deref().unwrap_or(&open.arguments);
-                out.event(Event::Refused { name, why: why.as_ref().unwrap_or(&unknown), raw });
-            }
+            (Some(why), arguments) => out.event(Event::Refused { name, why, raw: arguments.unwrap_or(&open.arguments) }),
+            // A report without a reason has arguments.
+            (None, None) => {}
         }
         let written = (name != open.name).then(|| open.name.clone());
         self.checked.push(Checked { name: name.to_owned(), written, report });
     }
+
+    /// One line for the call, one for each change: lossless ones for debugging, guesses as warnings.
+    fn log(&self, open: &Open, tool: &str, report: &Report) {
+        if open.name != tool {
+            info!(rule = "M1", tool, written = open.name, "tool name resolved");
+        }
+        for fix in &report.fixes {
+            let Fix { rule, path, note, .. } = fix;
+            let (start, end) = (fix.at.start, fix.at.end);
+            let excerpt = if self.excerpts { excerpt(&open.arguments, start, end) } else { String::new() };
+            match fix.level {
+                Verdict::Clean | Verdict::Lossless => debug!(tool, rule, path, start, end, excerpt, "{note}"),
+                Verdict::Coerced => info!(tool, rule, path, start, end, excerpt, "{note}"),
+                Verdict::Guess | Verdict::Refused => warn!(tool, rule, path, start, end, excerpt, "{note}"),
+            }
+        }
+        let verdict = report.verdict.as_str();
+        match &report.why {
+            Some(why) => {
+                warn!(tool, verdict, bytes = open.arguments.len(), before = digest(&open.arguments), "call refused: {why}")
+            }
+            None if report.verdict == Verdict::Clean => debug!(tool, verdict, bytes = open.arguments.len(), "call checked"),
+            None => info!(
+                tool,
+                verdict,
+                confidence = report.confidence(),
+                bytes = open.arguments.len(),
+                before = digest(&open.arguments),
+                after = digest(report.arguments.as_deref().unwrap_or_default()),
+                dropped = report.dropped.len(),
+                "call fixed"
+            ),
+        }
+    }
+}
+
+/// The first bytes of a text's SHA-256, to recognise it without showing it.
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The beginning of what was changed.
+fn excerpt(source: &str, start: usize, end: usize) -> String {
+    source.get(start..end).unwrap_or_default().chars().take(EXCERPT).collect()
 }

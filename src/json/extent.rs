@@ -15,6 +15,15 @@ pub enum Progress {
     Complete,
 }
 
+/// Where [`Extent::feed_until`] stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// Behind the value, which has ended.
+    Complete(usize),
+    /// Before a byte outside of strings that the caller asked for.
+    Before(usize),
+}
+
 /// A resumable detector of the end of one bracketed value (object, array, or parenthesised list).
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
@@ -31,6 +40,13 @@ pub struct Extent {
 impl Extent {
     /// Feeds the next bytes; `Some(n)` when the value ended behind the first `n` of them. Must not be fed after that.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
+        match self.feed_until(bytes, |_| false)? {
+            Halt::Complete(at) | Halt::Before(at) => Some(at),
+        }
+    }
+
+    /// The same, but stops before the first byte outside of strings for which `stop` holds; that byte has not been fed then.
+    pub fn feed_until(&mut self, bytes: &[u8], stop: impl Fn(u8) -> bool) -> Option<Halt> {
         let mut at = 0;
         while at < bytes.len() {
             if let Some(quote) = self.quote {
@@ -52,6 +68,9 @@ impl Extent {
                 continue;
             }
             let byte = bytes[at];
+            if stop(byte) {
+                return Some(Halt::Before(at));
+            }
             at += 1;
             match byte {
                 b'"' => self.quote = Some(b'"'),
@@ -61,7 +80,7 @@ impl Extent {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
                         self.complete = true;
-                        return Some(at);
+                        return Some(Halt::Complete(at));
                     }
                 }
                 _ => {}

@@ -36,7 +36,7 @@ pub(super) struct Catalog {
 struct Known {
     found: Arc<[Found]>,
     at: Option<Instant>,
-    /// By backend and model.
+    /// By backend and model: until when it holds, and what was told.
     described: HashMap<(String, String), (Instant, Arc<Model>)>,
 }
 
@@ -58,6 +58,8 @@ const JUST_NOW: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A model's description holds so long: models are replaced under the same name.
 const DESCRIBED: Duration = Duration::from_secs(5 * 60);
+/// A backend that did not describe a model is not asked again for this long.
+const SILENT: Duration = Duration::from_secs(30);
 /// At most so many descriptions are kept.
 const DESCRIPTIONS: usize = 1000;
 
@@ -121,25 +123,25 @@ impl Catalog {
     /// What is known of one model. A backend that does not tell in time leaves us with the name.
     pub(super) async fn describe(&self, backend: &Backend, model: &str) -> Arc<Model> {
         let key = (backend.name.clone(), model.to_owned());
-        let kept = self.lock().described.get(&key).filter(|(at, _)| at.elapsed() < DESCRIBED).map(|(_, model)| model.clone());
+        let now = Instant::now();
+        let kept = self.lock().described.get(&key).filter(|(until, _)| *until > now).map(|(_, model)| model.clone());
         if let Some(kept) = kept {
             return kept;
         }
-        match timeout(PATIENCE, backend::describe(&self.client, backend, model)).await {
-            Ok(Ok(described)) => {
-                let described = Arc::new(described);
-                let mut known = self.lock();
-                if known.described.len() >= DESCRIPTIONS {
-                    known.described.clear();
-                }
-                known.described.insert(key, (Instant::now(), described.clone()));
-                described
-            }
+        let (holds, described) = match timeout(PATIENCE, backend::describe(&self.client, backend, model)).await {
+            Ok(Ok(described)) => (DESCRIBED, described),
             failed => {
                 tracing::debug!(backend = backend.name, model, ?failed, "no description");
-                Arc::new(Model::named(model))
+                (SILENT, Model::named(model))
             }
+        };
+        let described = Arc::new(described);
+        let mut known = self.lock();
+        if known.described.len() >= DESCRIPTIONS {
+            known.described.clear();
         }
+        known.described.insert(key, (now + holds, described.clone()));
+        described
     }
 
     /// Whether there is anything but recordings.

@@ -83,6 +83,7 @@ pub(super) async fn forward(
         sent.insert(header::VIA, value);
     }
     let request = HttpRequest { method: Method::POST, url: format!("{base}{path}"), headers: sent, body };
+    backend.turn().await?;
     let answer = app.turns.client.send(Outgoing::Http(request)).await?;
     let mut response = Response::new(Body::from_stream(stream(answer.body)));
     *response.status_mut() = answer.status;

@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{App, catalog::Found, listen::Bound};
-use crate::{backend::Kind, config::DEFAULT_PORT};
+use crate::backend::Kind;
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 8;
 
-/// Where it listens and how to use it.
-pub(super) fn listening(app: &App, bound: &Bound) {
+/// Where it listens and how to use it; gives the address to be used.
+pub(super) fn listening(app: &App, bound: &Bound) -> String {
     let addresses: Vec<String> = bound
         .listeners
         .iter()
@@ -26,39 +26,43 @@ pub(super) fn listening(app: &App, bound: &Bound) {
     if let Some(file) = &app.config.file {
         let _ = writeln!(text, "  configuration: {}", file.display());
     }
-    let port =
-        bound.listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(DEFAULT_PORT, |address| address.port());
-    if let Some(address) = addresses.first() {
-        let _ = writeln!(text, "  OpenAI base URL: {address}/v1");
+    if let Some(recorder) = &app.recorder {
+        let _ = writeln!(text, "  recording every chat into {}", recorder.directory().display());
     }
-    match port {
-        DEFAULT_PORT => text.push_str("  Void: nothing to set; its vLLM provider finds the models by itself within seconds\n"),
+    let address = addresses.first().cloned().unwrap_or_default();
+    let _ = writeln!(text, "  OpenAI base URL: {address}/v1");
+    match address.rsplit(':').next().unwrap_or_default() {
+        "8000" => text.push_str("  Void: nothing to set; its vLLM provider finds the models by itself within seconds\n"),
         port => _ = writeln!(text, "  Void: Settings > Models > Providers > vLLM > Endpoint: http://localhost:{port}"),
     }
     say(&text);
+    address
 }
 
-/// Which models there are, or where it looked for them.
-pub(super) fn found(app: &App, found: &[Found]) {
+/// Which models there are, or where it looked for them; and what to try if there are recordings.
+pub(super) fn found(app: &App, found: &[Found], address: &str) {
     let mut text = String::new();
-    for Found { backend, models, error } in found {
-        let place = if backend.url.is_empty() { "recorded".into() } else { format!("at {}", backend.url) };
-        match error {
-            Some(error) => _ = writeln!(text, "  {} {place}: {error}", backend.name),
-            None if models.is_empty() => _ = writeln!(text, "  {} {place}: no models", backend.name),
-            None => {
-                let names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.id.as_str()).collect();
-                let more = models.len().saturating_sub(SHOWN);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let _ = writeln!(text, "  {} {place}: {}{more}", backend.name, names.join(", "));
-            }
-        }
+    for Found { backend, models, error } in found.iter().filter(|found| found.backend.kind != Kind::Replay) {
+        let names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.id.as_str()).collect();
+        let what = match (error, models.len().saturating_sub(SHOWN)) {
+            (Some(error), _) => error.clone(),
+            (None, _) if models.is_empty() => "no models".into(),
+            (None, 0) => names.join(", "),
+            (None, more) => format!("{} and {more} more", names.join(", ")),
+        };
+        let _ = writeln!(text, "  {} at {}: {what}", backend.name, backend.url);
     }
-    if found.iter().all(|found| found.backend.kind == Kind::Replay) {
+    if !app.catalog.has_backend() {
         let places: Vec<String> =
             app.catalog.places().iter().map(|backend| format!("{} at {}", backend.name, backend.url)).collect();
-        if !places.is_empty() {
-            let _ = writeln!(text, "  no backend found yet: looked for {}; looking again every few seconds", places.join(", "));
+        let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
+    }
+    if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {
+        let names: Vec<&str> = replay.models.iter().map(|model| model.id.as_str()).collect();
+        let _ = writeln!(text, "  recorded models to try it with: {}", names.join(", "));
+        if let Some(example) = replay.backend.replay.example() {
+            let body = example.to_value().to_string().replace('\'', r"'\''");
+            let _ = writeln!(text, "\ncurl -N {address}/v1/chat/completions -H 'content-type: application/json' -d '{body}'\n");
         }
     }
     say(&text);

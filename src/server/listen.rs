@@ -70,8 +70,10 @@ async fn taken(address: SocketAddr) -> Error {
 async fn occupant(address: SocketAddr) -> String {
     let second = Duration::from_secs(1);
     let Ok(client) = Client::new(Timeouts { connect: second, idle: second }) else { return "something".into() };
-    let health = get(&client, address, "/healthz").await;
-    if let Some(version) = health.as_ref().and_then(|found| found.json.get("toolglot")).and_then(Value::as_str) {
+    let Some(health) = get(&client, address, "/healthz").await else {
+        return "something that does not speak HTTP".into();
+    };
+    if let Some(version) = health.json.get("toolglot").and_then(Value::as_str) {
         return format!("another toolglot (version {version})");
     }
     if let Some(found) = get(&client, address, "/api/version").await
@@ -87,15 +89,12 @@ async fn occupant(address: SocketAddr) -> String {
     {
         return format!("a vLLM server (version {version})");
     }
-    match (owner, models.as_ref().or(health.as_ref())) {
+    match (owner, health.server) {
         (Some("vllm"), _) => "a vLLM server".into(),
         (Some("llamacpp"), _) => "a llama.cpp server".into(),
         (Some(owner), _) => format!("a server that speaks OpenAI's API (models of `{owner}`)"),
-        (None, Some(found)) => match &found.server {
-            Some(server) => format!("a web server ({server})"),
-            None => "a web server".into(),
-        },
-        (None, None) => "something that does not speak HTTP".into(),
+        (None, Some(server)) => format!("a web server ({server})"),
+        (None, None) => "a web server".into(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Headers are never looked at, so no key is ever written; request fields that name a person or a secret are left out.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -44,6 +44,11 @@ impl Recorder {
         std::fs::create_dir_all(&directory)
             .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
         Ok(Recorder { directory })
+    }
+
+    /// Where the files go.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// A tap that writes one file at the end of the turn.

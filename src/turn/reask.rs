@@ -9,6 +9,9 @@ use crate::{
     openai::{Content, Message, ToolCall, answer::call_id},
 };
 
+#[cfg(test)]
+mod tests;
+
 /// A schema is quoted up to this length.
 const SCHEMA_BYTES: usize = 2000;
 

@@ -7,14 +7,15 @@ use bytes::{Bytes, BytesMut};
 use super::{
     Shared,
     answer::{Answer, Policy, Setup},
-    reask,
+    context, reask,
     tap::Tap,
 };
 use crate::{
-    backend::{self, Decoder, Dialect, Refusal},
+    backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Sink},
+    event::{Delta, Event, FinishReason, Sink, Usage},
+    fix::{Checked, Verdict},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -34,6 +35,10 @@ pub(super) struct Rounds<O> {
     spoken: bool,
     /// The prose of the current answer.
     said: String,
+    /// The prose of the answer before did not end its line.
+    gap: bool,
+    /// What the answers before have cost.
+    spent: Usage,
 }
 
 /// The answer that is being read.
@@ -43,6 +48,8 @@ struct Reading {
     decoder: Decoder,
     answer: Answer,
     batch: BytesMut,
+    /// The size of what was sent, where the backend may have cut it without a word.
+    cuttable: Option<Size>,
 }
 
 /// Everything behind the answer's rules.
@@ -52,10 +59,14 @@ struct Behind<'a, O> {
     out: &'a mut O,
     spoken: &'a mut bool,
     said: &'a mut String,
+    gap: &'a mut bool,
+    spent: Usage,
 }
 
 /// A frame may hold the largest arguments and what is around them.
 const FRAME_SLACK: usize = 1024 * 1024;
+/// As much prose is shown to a model that is asked again, give or take a piece.
+const SAID_BYTES: usize = 64 * 1024;
 /// As much of an error's body is read.
 const ERROR_BYTES: usize = 64 * 1024;
 /// What was learned of a model holds so long: servers are updated.
@@ -66,7 +77,19 @@ const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
         let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
-        Rounds { plan, shared, tap, shape, out, reading: None, asked_again: 0, spoken: false, said: String::new() }
+        Rounds {
+            plan,
+            shared,
+            tap,
+            shape,
+            out,
+            reading: None,
+            asked_again: 0,
+            spoken: false,
+            said: String::new(),
+            gap: false,
+            spent: Usage::default(),
+        }
     }
 
     /// Waits for the backend once and passes on what came; `false` at the end of the turn.
@@ -106,6 +129,7 @@ impl<O: Sink> Rounds<O> {
                 }
             }
             let plan = &self.plan;
+            let context = context::context(&self.shared, plan).await?;
             let mut prepared = backend::request(&backend::Round {
                 backend: &plan.backend,
                 prompt: &plan.adapter.prompt,
@@ -113,21 +137,23 @@ impl<O: Sink> Rounds<O> {
                 tools: &plan.tools,
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
-                num_ctx: None,
+                vision: plan.vision,
+                num_ctx: context.num_ctx,
                 authorization: plan.passed.authorization.as_ref(),
             })?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
+            plan.backend.turn().await?;
             let mut response = self.shared.client.send(prepared.outgoing).await?;
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
                 }
-                for note in &prepared.notes {
+                for note in context.notes.iter().chain(&prepared.notes) {
                     self.shape.event(Event::Note(note), &mut self.out);
                 }
-                return Ok(self.reading(response.body, prepared.dialect));
+                return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
             let error = backend::error_from(response.status.as_u16(), &body);
@@ -137,7 +163,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect) -> Reading {
+    fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect, cuttable: Option<Size>) -> Reading {
         self.said.clear();
         let plan = &self.plan;
         Reading {
@@ -149,9 +175,10 @@ impl<O: Sink> Rounds<O> {
                 tools: Arc::clone(&plan.tools),
                 schemas: Arc::clone(&self.shared.schemas),
                 scanner: plan.scanner.clone(),
-                policy: Policy { may_reask: self.asked_again < plan.retry, ..Policy::default() },
+                policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
             }),
             batch: BytesMut::new(),
+            cuttable,
         }
     }
 
@@ -176,6 +203,9 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
+        for checked in &outcome.checked {
+            report(checked);
+        }
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
                 tap.end();
@@ -184,6 +214,10 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
         self.asked_again += 1;
+        self.gap = !self.said.is_empty() && !self.said.ends_with('\n');
+        let usage = outcome.usage.unwrap_or_default();
+        self.spent.prompt_tokens += usage.prompt_tokens;
+        self.spent.completion_tokens += usage.completion_tokens;
         let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
         self.plan.chat.messages.extend(messages);
         true
@@ -224,8 +258,22 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { tap, shape, out, spoken, said, .. } = self;
-        Behind { tap, shape, out, spoken, said }
+        let Rounds { tap, shape, out, spoken, said, gap, spent, .. } = self;
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent }
+    }
+}
+
+/// What was changed in a call, for whoever reads the log: rules and places, never values.
+fn report(checked: &Checked) {
+    let Checked { name, written, report } = checked;
+    let rules: Vec<&str> = report.fixes.iter().map(|fix| fix.rule).collect();
+    let rules = rules.join(" ");
+    match report.verdict {
+        Verdict::Clean if written.is_none() => tracing::debug!(tool = name, "call"),
+        Verdict::Refused => {} // the gate says what becomes of it
+        verdict => {
+            tracing::info!(tool = name, written, verdict = verdict.as_str(), rules, dropped = ?report.dropped, "call repaired")
+        }
     }
 }
 
@@ -234,21 +282,30 @@ impl<O: Sink> Rounds<O> {
 impl Reading {
     /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
     fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
-        let Reading { frames, decoder, answer, batch, .. } = self;
+        let Reading { frames, decoder, answer, batch, cuttable, .. } = self;
+        if let (Ok(1..), Some(tap)) = (&read, &mut behind.tap) {
+            tap.upstream(batch);
+        }
+        let mut read_delta = |delta: Delta<'_>| {
+            if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)
+                && let Some(note) = size.cut(usage.prompt_tokens)
+            {
+                tracing::warn!(?note, "context");
+                behind.event(Event::Note(&note));
+            }
+            answer.delta(delta, behind);
+        };
         let broken = match read {
             Ok(0) => {
                 if let Some(frame) = frames.finish() {
-                    decoder.frame(&frame, &mut |delta| answer.delta(delta, behind))?;
+                    decoder.frame(&frame, &mut read_delta)?;
                 }
                 None
             }
             Ok(_) => {
-                if let Some(tap) = behind.tap {
-                    tap.upstream(batch);
-                }
                 frames.push(batch);
                 while let Some(frame) = frames.next()? {
-                    decoder.frame(&frame, &mut |delta| answer.delta(delta, behind))?;
+                    decoder.frame(&frame, &mut read_delta)?;
                 }
                 if !decoder.is_done() {
                     return Ok(false);
@@ -258,7 +315,7 @@ impl Reading {
             Err(error) => Some(error),
         };
         // An answer whose finish was seen is complete, whatever happened to the connection after it.
-        decoder.finish(&mut |delta| answer.delta(delta, behind)).map_err(|incomplete| broken.unwrap_or(incomplete))?;
+        decoder.finish(&mut read_delta).map_err(|incomplete| broken.unwrap_or(incomplete))?;
         Ok(true)
     }
 }
@@ -270,10 +327,29 @@ impl<O: Sink> Sink for Behind<'_, O> {
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
-        if let Event::Text(text) = event {
-            self.said.push_str(text);
+        match event {
+            Event::Text(text) => {
+                if std::mem::take(self.gap) {
+                    self.shape.event(Event::Text("\n"), self.out);
+                }
+                if self.said.len() < SAID_BYTES {
+                    self.said.push_str(text);
+                }
+                *self.spoken = true;
+                self.shape.event(event, self.out);
+            }
+            Event::Finish { reason, usage } => {
+                *self.spoken = true;
+                let usage = usage.map(|usage| Usage {
+                    prompt_tokens: usage.prompt_tokens + self.spent.prompt_tokens,
+                    completion_tokens: usage.completion_tokens + self.spent.completion_tokens,
+                });
+                self.shape.event(Event::Finish { reason, usage }, self.out);
+            }
+            _ => {
+                *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
+                self.shape.event(event, self.out);
+            }
         }
-        *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
-        self.shape.event(event, self.out);
     }
 }

@@ -81,8 +81,9 @@ fn what_we_write_is_read_back() {
     let mut out = BytesMut::new();
     write_comment(&mut out, "keep\nalive\r");
     write_sse(&mut out, |out| out.extend_from_slice(b"{\"a\":1}"));
-    assert_eq!(&out[..], b": keep alive \n\ndata: {\"a\":1}\n\n");
-    assert_eq!(at_every_cut(Framing::Sse, &out), ["{\"a\":1}"]);
+    write_sse(&mut out, |out| out.extend_from_slice(b"[DONE]"));
+    assert_eq!(&out[..], b": keep alive \n\ndata: {\"a\":1}\n\ndata: [DONE]\n\n");
+    assert_eq!(at_every_cut(Framing::Sse, &out), ["{\"a\":1}", "[DONE]"]);
 }
 
 #[test]

@@ -71,7 +71,12 @@ impl Script {
 impl Fake {
     /// Starts a backend that answers each request with what `script` says.
     pub(crate) async fn start(script: impl Fn(&Seen) -> Script + Send + Sync + 'static) -> Fake {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Fake::start_at("127.0.0.1:0", script).await
+    }
+
+    /// The same at an address of which somebody knows already.
+    pub(crate) async fn start_at(address: &str, script: impl Fn(&Seen) -> Script + Send + Sync + 'static) -> Fake {
+        let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (gone, closed) = mpsc::unbounded_channel();

@@ -4,7 +4,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bytes::BytesMut;
@@ -59,16 +62,24 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
     assert!(paths.len() >= 15, "only {} fixtures found", paths.len());
     let update = std::env::var_os("UPDATE").is_some();
     let library = Library::embedded().unwrap();
-    let mut failures = Vec::new();
-    for path in &paths {
-        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
-        let outcome = std::panic::catch_unwind(|| check(path, &library, update));
-        match outcome {
-            Ok(Ok(())) => {}
-            Ok(Err(what)) => failures.push(format!("{name}: {what}")),
-            Err(_) => failures.push(format!("{name}: panicked")),
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = std::panic::catch_unwind(|| check(path, &library, update));
+                    let name = path.strip_prefix(&root).unwrap_or(path).display();
+                    match outcome {
+                        Ok(Ok(())) => {}
+                        Ok(Err(what)) => failures.lock().unwrap().push(format!("{name}: {what}")),
+                        Err(_) => failures.lock().unwrap().push(format!("{name}: panicked")),
+                    }
+                }
+            });
         }
-    }
+    });
+    let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{} of {} fixtures:\n{}", failures.len(), paths.len(), failures.join("\n"));
 }
 
@@ -178,7 +189,7 @@ fn cut_off(deltas: &[Owned], case: &Case) {
 }
 
 /// The exact bytes for a client's shape.
-fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
+pub(crate) fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
     let kind = match shape {
         "native" => Kind::Native,
         "void_xml" => Kind::VoidXml,
@@ -192,6 +203,7 @@ fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<St
         include_usage: false,
         reasoning_field: Some("reasoning_content"),
         shows_reasoning: true,
+        ..Head::default()
     };
     let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
     let deltas = decode(round, std::iter::once(round.bytes().as_slice()))?;
@@ -260,7 +272,7 @@ fn same(expected: &str, got: &str, how: &str) -> Result<(), String> {
     }
 }
 
-fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
+pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {

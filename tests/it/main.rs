@@ -1,7 +1,17 @@
 //! The tests that see the product from outside: one binary, so that it is linked once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test ends where it cannot go on; its servers are tasks"
+)]
 
+mod cli;
 mod fake;
 mod fixtures;
-
 mod floors;
+mod properties;
 mod proxy;
+#[path = "../support/void.rs"]
+mod void;

@@ -10,7 +10,10 @@ use toolglot::{
 
 use crate::fake::{Fake, Script, Seen, Step};
 
+mod backends;
+mod chat;
 mod requests;
+mod void;
 
 /// A proxy on a free port.
 pub(crate) struct Proxy {

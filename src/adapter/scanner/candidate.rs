@@ -6,7 +6,7 @@ use super::{Region, Scanner, relaxed};
 use crate::{
     adapter::{
         Inside, Syntax,
-        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any},
+        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
         triggers::Found,
     },
     event::{Event, Sink, Tool},
@@ -22,11 +22,14 @@ const FENCE: &str = "```";
 pub(super) struct Candidate {
     /// Where it begins.
     at: usize,
-    /// Length of its marker, and whether that is a control token, for the case that it is no call.
+    /// Length of its marker (0: a marker may still be found here), and whether that is a control token, for the case that it
+    /// is no call.
     marker: (usize, bool),
     /// The forms that are still to be tried, with where their bodies begin.
     entries: VecDeque<Entry>,
     reader: Option<Reader>,
+    /// The name of an offered tool was seen in it: it is held however long it gets.
+    confirmed: bool,
     /// Nothing but whitespace and calls stand before it.
     fresh: bool,
     /// Inside a code fence: (its character, its length, where its content begins).
@@ -61,7 +64,8 @@ impl Scanner {
         let mut entries = Vec::new();
         for &form in &found.mark.calls {
             let call = self.adapter.calls.get(form)?;
-            let unmarked_here = self.fresh || !call.start_only;
+            // In reasoning only what cannot be chatter counts.
+            let unmarked_here = self.region != Region::Reasoning && (self.fresh || !call.start_only);
             match entry(text, call, end) {
                 Entered::At(body, marked) if marked || unmarked_here => {
                     entries.push(Entry { form, body: found.at + body, marked })
@@ -74,7 +78,7 @@ impl Scanner {
     }
 
     /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
-    pub(super) fn begin_bare(&mut self, at: usize) -> bool {
+    pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.fresh;
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
@@ -92,7 +96,7 @@ impl Scanner {
                 entries.push(Entry { form, body: at, marked: false });
             }
         }
-        self.begin(at, (1, false), entries, None)
+        self.begin(at, (bracket_length, false), entries, None)
     }
 
     /// Tries an element that is named after a tool.
@@ -115,9 +119,18 @@ impl Scanner {
         self.begin(at, (length, false), entries, Some((tick, length, content)))
     }
 
-    fn begin(&mut self, at: usize, marker: (usize, bool), entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
+        entries.retain(|entry| entry.marked || self.options.unmarked);
         let begun = !entries.is_empty();
-        self.candidate = begun.then(|| Candidate { at, marker, entries: entries.into(), reader: None, fresh: self.fresh, fence });
+        self.candidate = begun.then(|| Candidate {
+            at,
+            marker,
+            entries: entries.into(),
+            reader: None,
+            confirmed: false,
+            fresh: self.fresh,
+            fence,
+        });
         begun
     }
 
@@ -132,15 +145,21 @@ impl Scanner {
         let (form, marked, body) = (entry.form, entry.marked, entry.body);
         let fence_close = [FENCE.to_owned()];
         let close: &[String] = if candidate.fence.is_some() { &fence_close } else { &call.close };
-        let context = Context { call, close, tools: &self.tools, marked, end };
+        // Until its name is known, no more than the limit is looked at: however the text was cut, the decision is the same.
+        let limit = (candidate.at + self.options.held_bytes).max(body);
+        let window = if candidate.confirmed { self.buf.len() } else { boundary(&self.buf, limit) };
+        let context = Context { call, close, tools: &self.tools, marked, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
-        let step = reader.read(&self.buf[body..], context);
+        let step = reader.read(&self.buf[body..window], context);
         match step {
-            Step::More
-                if self.buf.len() - candidate.at <= self.options.held_bytes || self.worth_holding(reader, body, context) =>
-            {
+            Step::More if window == self.buf.len() => {
                 self.candidate = Some(candidate);
                 return false;
+            }
+            Step::More if self.worth_holding(reader, &self.buf[body..window], context) => {
+                candidate.confirmed = true;
+                self.candidate = Some(candidate);
+                return true;
             }
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
@@ -159,14 +178,14 @@ impl Scanner {
             Step::More | Step::Reject => {}
         }
         candidate.entries.pop_front();
-        candidate.reader = None;
+        (candidate.reader, candidate.confirmed) = (None, false);
         self.candidate = Some(candidate);
         true
     }
 
     /// A candidate beyond the limit is held on only when the name of an offered tool was seen in it.
-    fn worth_holding(&self, reader: &Reader, body: usize, context: Context<'_>) -> bool {
-        reader.name(&self.buf[body..], context).is_some_and(|name| matches!(resolve(&self.tools, &name), Resolved::Known { .. }))
+    fn worth_holding(&self, reader: &Reader, text: &str, context: Context<'_>) -> bool {
+        reader.name(text, context).is_some_and(|name| matches!(resolve(&self.tools, &name), Resolved::Known { .. }))
     }
 
     /// Whether an unmarked call counts: its name is offered and the required keys are there after fixing.
@@ -181,11 +200,7 @@ impl Scanner {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
-        let required: serde_json::Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
-        let required = required.get("required").and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
-        fixed.is_some_and(|value| {
-            value.is_object() && required.iter().filter_map(serde_json::Value::as_str).all(|key| value.get(key).is_some())
-        })
+        fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
     }
 
     /// A call in a fence is its whole content: the closing fence follows, or the end.
@@ -265,6 +280,7 @@ impl Scanner {
                 self.advance(content, out);
                 self.region = Region::Fence(tick, length);
             }
+            None if candidate.marker.0 == 0 => {}
             None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1, out),
         }
     }
@@ -283,6 +299,7 @@ impl Scanner {
                 Some(true)
             }
             Start::Maybe => Some(false),
+            Start::No if at == self.buf.len() && !end => Some(false),
             Start::No => {
                 let glue = self.buf[at..].len()
                     - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
@@ -302,20 +319,29 @@ enum Entered {
     No,
 }
 
+/// The last boundary of characters at or before `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// Whether `text` enters this form: where its body begins and whether a marker stands before it.
 fn entry(text: &str, call: &crate::adapter::Call, end: bool) -> Entered {
     let section = starts_with_any(text, &call.section, end);
     let mut maybe = section == Start::Maybe;
     if let Start::Yes(length) = section {
         let at = length + blank(&text[length..]);
-        match starts_with_any(&text[at..], &call.open, end) {
+        match opened(&text[at..], call, end) {
             Start::Yes(open) => return Entered::At(at + open, true),
             Start::Maybe => return Entered::Maybe,
             Start::No if call.open.is_empty() || call.open.iter().any(String::is_empty) => return Entered::At(length, true),
             Start::No => {}
         }
     }
-    match starts_with_any(text, &call.open, end) {
+    match opened(text, call, end) {
         Start::Yes(length) => return Entered::At(length, true),
         Start::Maybe => maybe = true,
         Start::No => {}
@@ -326,4 +352,20 @@ fn entry(text: &str, call: &crate::adapter::Call, end: bool) -> Entered {
         Start::No => {}
     }
     if maybe { Entered::Maybe } else { Entered::No }
+}
+
+/// Whether an opening marker stands here; written several times in a row it counts once.
+fn opened(text: &str, call: &crate::adapter::Call, end: bool) -> Start {
+    let mut length = match starts_with_any(text, &call.open, end) {
+        Start::Yes(length) => length,
+        other => return other,
+    };
+    loop {
+        let at = length + blank(&text[length..]);
+        match starts_with_any(&text[at..], &call.open, end) {
+            Start::Yes(again) => length = at + again,
+            Start::Maybe => return Start::Maybe,
+            Start::No => return Start::Yes(length),
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! What is not content: reasoning, control tokens, and code, in which nothing counts.
 
+use std::sync::Arc;
+
 use super::{Region, Scanner};
 use crate::{
     adapter::{
-        Inside,
-        syntax::{Start, starts_with_any},
+        Inside, Reasoning,
+        syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
     event::Sink,
@@ -16,9 +18,11 @@ impl Scanner {
     /// Reasoning markers in the text. `None`: it is something else.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, behind) = (found.at, found.at + found.len);
-        if found.mark.reasoning_open && self.at_line_start(at) {
-            let labels = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.label.clone()).unwrap_or_default();
-            let label = match starts_with_any(&self.buf[behind..], &labels, end) {
+        let adapter = Arc::clone(&self.adapter);
+        let anywhere = adapter.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
+        if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
+            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
+            {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
                 Start::No => 0,
@@ -36,23 +40,54 @@ impl Scanner {
                 None => true,
                 Some(_) => false,
             };
-            if ends_line || self.at_line_start(at) {
+            if anywhere || ends_line || self.at_line_start(at) {
                 self.remove(at, behind, out);
                 self.swallow_blank = !self.said;
                 return Some(true);
             }
         }
+        if found.mark.answer_open && !self.said && !self.wrapped {
+            self.remove(at, behind, out);
+            (self.wrapped, self.swallow_blank) = (true, true);
+            return Some(true);
+        }
+        if found.mark.answer_close && self.wrapped {
+            match self.ends_answer(behind, end) {
+                None => return Some(false),
+                Some(true) => {
+                    self.wrapped = false;
+                    self.remove(at, behind, out);
+                    return Some(true);
+                }
+                Some(false) => {}
+            }
+        }
         None
+    }
+
+    /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.
+    fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
+        let next = at + blank(&self.buf[at..]);
+        if next == self.buf.len() {
+            return end.then_some(true);
+        }
+        match self.adapter.triggers.next(&self.buf, next, end) {
+            Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
+            Err(held) if held == next && !end => None,
+            _ => Some(false),
+        }
     }
 
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
-        let adapter = std::sync::Arc::clone(&self.adapter);
-        let Some(found) = adapter.triggers.find(&self.buf, self.pos) else {
-            let held = if end { self.buf.len() } else { adapter.triggers.held_from(&self.buf, self.pos) };
-            self.pos = held;
-            self.emit(self.buf[..held].trim_end().len().max(self.from), out);
-            return false;
+        let adapter = Arc::clone(&self.adapter);
+        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+            Ok(found) => found,
+            Err(held) => {
+                self.pos = held;
+                self.emit(self.buf[..held].trim_end().len().max(self.from), out);
+                return false;
+            }
         };
         let (at, behind) = (found.at, found.at + found.len);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
@@ -66,6 +101,7 @@ impl Scanner {
             (self.from, self.pos) = (behind, behind);
             (self.region, self.swallow_blank, self.draft, self.believed) = (Region::Text, true, None, None);
             (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
+            self.wrapped |= found.mark.answer_open;
             return true;
         }
         if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {
@@ -160,5 +196,24 @@ impl Scanner {
             true => self.buf[self.from..at].ends_with('\n'),
             false => self.line_blank,
         }
+    }
+}
+
+/// The label behind the opening marker: a word of its own, before whitespace or the end of the reasoning.
+fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
+    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
+        return starts_with_any(text, &reasoning.label, end);
+    };
+    let rest = &text[length..];
+    match starts_with_any(rest, &reasoning.close, end) {
+        Start::No if rest.is_empty() && !end => Start::Maybe,
+        Start::No
+            if rest.is_empty() || rest.starts_with(char::is_whitespace) || text[..length].ends_with(char::is_whitespace) =>
+        {
+            Start::Yes(length)
+        }
+        Start::No => Start::No,
+        Start::Maybe => Start::Maybe,
+        Start::Yes(_) => Start::Yes(length),
     }
 }

@@ -1,92 +1,157 @@
-//! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it. Values are raw text;
-//! a value ends at its closing tag only where another parameter, the tool's closing tag or the end follows.
+//! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it.
 
-use serde_json::{Map, Value};
-
-use super::{Context, Parsed, Step};
-use crate::{adapter::syntax::typing, event::Tool};
+use super::{
+    Context, Parsed, Start, Step,
+    arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
+    blank, starts_with_any,
+    tagged::one_each,
+    typing::{Hint, Types},
+};
+use crate::event::Tools;
 
 /// Reads one call; the body begins at the tag.
 #[derive(Debug, Default)]
 pub(crate) struct ElementReader {
-    /// Up to where a closing tag was searched.
-    seen: usize,
+    name: Option<String>,
+    types: Types,
+    arguments: Arguments,
+}
+
+/// The markers of one tool's element.
+struct Element<'a> {
+    name: &'a str,
+    types: &'a Types,
+    context: Context<'a>,
 }
 
 // === impl ElementReader ===
 
 impl ElementReader {
     pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
-        let Some(close) = text.find('>') else {
-            let possible =
-                text.len() < 128 && context.tools.iter().any(|tool| format!("<{}>", tool.name).starts_with(text.trim_end()));
-            return if possible && !context.end { Step::More } else { Step::Reject };
-        };
-        let name = &text[1..close];
-        let Some(tool) = context.tools.get(name) else { return Step::Reject };
-        let body = close + 1;
-        let end_tag = format!("</{name}>");
-        let from = self.seen.max(body);
-        if let Some(at) = text[from..].find(&end_tag).map(|at| from + at) {
-            let Some(arguments) = arguments(&text[body..at], tool) else { return Step::Reject };
-            let parsed = Parsed { name: name.to_owned(), id: None, arguments };
-            return Step::Done { calls: vec![parsed], end: at + end_tag.len() };
-        }
-        self.seen = text.len().saturating_sub(end_tag.len()).max(body);
-        while !text.is_char_boundary(self.seen) {
-            self.seen -= 1;
-        }
-        if !context.end {
-            return if begins(&text[body..], tool) { Step::More } else { Step::Reject };
-        }
-        match text[body..].trim_start().starts_with(['<', '{']) {
-            true => {
-                Step::Cut { whole: Vec::new(), cut: Parsed { name: name.to_owned(), id: None, arguments: String::from("{\"") } }
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => {
+                let at = blank(text);
+                let Some(tool) =
+                    context.tools.iter().find(|tool| matches!(tag(&text[at..], "<", &tool.name, true), Start::Yes(_)))
+                else {
+                    return if !context.end && opens(&text[at..], context.tools) == Start::Maybe {
+                        Step::More
+                    } else {
+                        Step::Reject
+                    };
+                };
+                self.types = Types::new(Some(tool));
+                let form = Element { name: &tool.name, types: &self.types, context };
+                self.arguments = Arguments::new(at + tool.name.len() + 2, None, &form);
+                self.name.insert(tool.name.clone()).clone()
             }
-            false => Step::Reject,
+        };
+        let form = Element { name: &name, types: &self.types, context };
+        let parsed = |arguments: String| Parsed { name: name.clone(), id: None, arguments };
+        match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
+            Outcome::More => Step::More,
+            Outcome::Reject => Step::Reject,
+            Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(arguments)], end },
+            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
         }
     }
-}
 
-/// Whether the body may still become arguments: JSON, or a tag of one of the parameters, or nothing.
-fn begins(body: &str, tool: &Tool) -> bool {
-    let body = body.trim_start();
-    body.is_empty()
-        || body.starts_with('{')
-        || "</".starts_with(body)
-        || typing::properties(tool).iter().any(|key| {
-            let tag = format!("<{key}>");
-            body.starts_with(&tag) || tag.starts_with(body)
-        })
-        || format!("</{}>", tool.name).starts_with(body)
-}
-
-/// The arguments of a whole body; `None` if it is neither JSON nor made of parameters.
-fn arguments(body: &str, tool: &Tool) -> Option<String> {
-    let trimmed = body.trim();
-    if trimmed.starts_with('{') {
-        return Some(trimmed.to_owned());
+    /// The name, if it was seen.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.name.clone()
     }
-    let keys = typing::properties(tool);
-    let mut out = Map::new();
-    let mut rest = trimmed;
-    while !rest.is_empty() {
-        let key = keys.iter().find(|key| {
-            rest.strip_prefix('<').and_then(|rest| rest.strip_prefix(key.as_str())).is_some_and(|rest| rest.starts_with('>'))
-        })?;
-        let value = &rest[key.len() + 2..];
-        let close = format!("</{key}>");
-        let end = value.match_indices(&close).map(|(at, _)| at).find(|at| {
-            let follows = value[at + close.len()..].trim_start();
-            follows.is_empty() || keys.iter().any(|key| follows.starts_with(&format!("<{key}>")))
-        })?;
-        out.insert(key.clone(), typing::value(tool, key, trim(&value[..end])));
-        rest = value[end + close.len()..].trim_start();
-    }
-    Some(Value::Object(out).to_string())
 }
 
-fn trim(value: &str) -> &str {
-    let value = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n')).unwrap_or(value);
-    value.strip_suffix("\r\n").or_else(|| value.strip_suffix('\n')).unwrap_or(value)
+// === impl Element ===
+
+impl Form for Element<'_> {
+    fn argument_begins(&self, text: &str, end: bool) -> Start {
+        best(self.types.keys().map(|key| tag(text, "<", key, end)))
+    }
+
+    fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
+        let key = self.types.keys().find(|key| matches!(tag(text, "<", key, end), Start::Yes(_)));
+        key.map_or(Seen::No, |key| Seen::Yes(Tag { key: key.to_owned(), hint: Hint::None, length: key.len() + 2, empty: false }))
+    }
+
+    fn value_open(&self) -> &[String] {
+        &[]
+    }
+
+    fn type_tag(&self) -> Option<&[String; 2]> {
+        None
+    }
+
+    fn value_close(&self, text: &str, key: &str, end: bool) -> Start {
+        tag(text, "</", key, end)
+    }
+
+    fn close(&self, text: &str, end: bool) -> Start {
+        tag(text, "</", self.name, end)
+    }
+
+    fn outer(&self, text: &str, end: bool) -> Start {
+        starts_with_any(text, self.context.close, end)
+    }
+
+    fn call(&self, text: &str, end: bool) -> Start {
+        match opens(text, self.context.tools) {
+            Start::Maybe if end => Start::No,
+            start => start,
+        }
+    }
+
+    fn nested(&self, text: &str, end: bool) -> Seen<usize> {
+        let length = match tag(text, "<", self.name, end) {
+            Start::Yes(length) => length,
+            Start::Maybe => return Seen::Maybe,
+            Start::No => return Seen::No,
+        };
+        let rest = text[length..].trim_start();
+        match best([self.argument_begins(rest, end), self.close(rest, end)].into_iter()) {
+            Start::Yes(_) => Seen::Yes(length),
+            Start::Maybe => Seen::Maybe,
+            Start::No => Seen::No,
+        }
+    }
+
+    fn cdata(&self) -> bool {
+        true
+    }
+
+    fn value(&self, text: &str, _between: Between) -> String {
+        let inner = text.trim().strip_prefix("<![CDATA[").and_then(|inner| inner.strip_suffix("]]>"));
+        inner.unwrap_or_else(|| one_each(text, &["\r\n", "\n"])).to_owned()
+    }
+
+    fn leads(&self) -> Vec<u8> {
+        vec![b'<']
+    }
+}
+
+/// Whether `text` begins with the tag of this name.
+fn tag(text: &str, open: &str, name: &str, end: bool) -> Start {
+    let mut rest = text;
+    for part in [open, name, ">"] {
+        match rest.strip_prefix(part) {
+            Some(behind) => rest = behind,
+            None if part.starts_with(rest) && !end => return Start::Maybe,
+            None => return Start::No,
+        }
+    }
+    Start::Yes(text.len() - rest.len())
+}
+
+/// Whether `text` begins with the tag of some tool.
+fn opens(text: &str, tools: &Tools) -> Start {
+    best(tools.iter().map(|tool| tag(text, "<", &tool.name, false)))
+}
+
+fn best(starts: impl Iterator<Item = Start>) -> Start {
+    starts.fold(Start::No, |best, start| match (best, start) {
+        (Start::Yes(length), _) | (_, Start::Yes(length)) => Start::Yes(length),
+        (Start::Maybe, _) | (_, Start::Maybe) => Start::Maybe,
+        _ => Start::No,
+    })
 }

@@ -2,11 +2,12 @@
 //! is found by the value, never by searching the closing marker: a marker inside of a string is content.
 
 use super::{
-    Context, Parsed, Start, Step, blank,
+    Context, Parsed, Step, Word, blank,
     members::{elements, members, unquote},
-    starts_with_any,
+    value::{Behind, Got, TornReader, ValueReader, behind, sound},
+    word,
 };
-use crate::{adapter::JsonKeys, event::ToolChoice, json::extent::Extent};
+use crate::{adapter::JsonKeys, event::ToolChoice};
 
 const NESTED_WRAPPERS: usize = 3;
 /// Keys that a call may begin with besides those of name and arguments.
@@ -18,20 +19,23 @@ pub(crate) struct JsonReader {
     calls: Vec<Parsed>,
     /// Where the current value begins.
     start: usize,
+    /// How many calls stood before it.
+    before: usize,
     phase: Phase,
 }
 
 #[derive(Debug, Default)]
 enum Phase {
-    /// Before a value.
+    /// Before the header, if the form has one.
     #[default]
+    Header,
+    /// Before a value.
     Before,
-    /// Inside a value, looked at up to `seen`. A closing marker was met at `marker` (begin, end).
-    Inside { extent: Extent, seen: usize, marker: Option<(usize, usize)> },
+    /// Inside a value.
+    Inside(ValueReader),
     /// Behind a value.
-    Behind { end: usize },
-    /// The value lost step (quotes inside of it are not escaped): only a closing marker can end it, searched from `seen`.
-    Torn { seen: usize },
+    Behind(usize),
+    Torn(TornReader),
 }
 
 // === impl JsonReader ===
@@ -40,6 +44,12 @@ impl JsonReader {
     pub(crate) fn read(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         loop {
             match &mut self.phase {
+                Phase::Header if keys.header.is_empty() => self.phase = Phase::Before,
+                Phase::Header => match word(text, keys.header.iter().map(String::as_str), context.end) {
+                    Word::Ends { at, length, .. } => (self.start, self.phase) = (at + length, Phase::Before),
+                    Word::Maybe => return Step::More,
+                    Word::No => return Step::Reject,
+                },
                 Phase::Before => {
                     self.start += blank(&text[self.start..]);
                     let rest = &text[self.start..];
@@ -50,59 +60,46 @@ impl JsonReader {
                         Some(false) => return self.leave(self.start),
                         _ => {}
                     }
-                    self.phase = Phase::Inside { extent: Extent::default(), seen: self.start, marker: None };
+                    (self.before, self.phase) = (self.calls.len(), Phase::Inside(ValueReader::at(self.start)));
                 }
-                Phase::Inside { extent, seen, marker } => {
-                    let from = *seen;
-                    if let Some(length) = extent.feed(&text.as_bytes()[from..]) {
-                        let end = from + length;
-                        match self.take(text, end, keys, context) {
-                            true => self.phase = Phase::Behind { end },
-                            false if self.calls.is_empty() && !context.close.is_empty() && !sound(&text[self.start..end]) => {
-                                self.phase = Phase::Torn { seen: end }
-                            }
-                            false => return self.leave(self.start),
+                Phase::Inside(value) => match value.read(text, context.close, context.end) {
+                    Got::More if context.end => return self.cut(text, keys, context),
+                    Got::More => return Step::More,
+                    Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
+                    Got::Closed(..) => return self.leave(self.start),
+                    Got::Balanced(end) => match self.take(text, end, keys, context) {
+                        true => self.phase = Phase::Behind(end),
+                        false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
+                            self.phase = Phase::Torn(TornReader::behind(end));
                         }
-                        continue;
-                    }
-                    if marker.is_none() {
-                        *marker = find_any(text, from, context.close);
-                    }
-                    *seen = text.len();
-                    if !context.end {
-                        return Step::More;
-                    }
-                    let marker = *marker;
-                    return self.end_inside(text, marker, keys, context);
-                }
-                Phase::Behind { end } => {
+                        false => return self.leave(self.start),
+                    },
+                },
+                Phase::Behind(end) => {
                     let end = *end;
-                    match self.behind(text, end, context) {
+                    match behind(text, end, context.close, context.end) {
                         Behind::More => return Step::More,
-                        Behind::Next(at) => (self.start, self.phase) = (at, Phase::Before),
-                        Behind::Junk => self.phase = Phase::Torn { seen: end },
-                        Behind::End(at) => return self.leave(at),
+                        Behind::Marker(at) => return self.leave(at),
+                        Behind::Nothing if context.close.is_empty() => return self.leave(end),
+                        Behind::Nothing => {}
+                    }
+                    // Several values may stand in a row.
+                    let next =
+                        text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+                    match text.as_bytes().get(next) {
+                        Some(b'{' | b'[') => (self.start, self.phase) = (next, Phase::Before),
+                        // What follows cannot stand behind a value: it lost step.
+                        Some(_) if !sound(&text[self.start..end]) => self.phase = Phase::Torn(TornReader::behind(end)),
+                        _ => return self.leave(end),
                     }
                 }
-                Phase::Torn { seen } => {
-                    let from = *seen;
-                    *seen = text.len();
-                    if let Some((begin, end)) = find_any(text, from, context.close) {
-                        if text[..begin].trim_end().ends_with(['}', ']']) && self.retake(text, begin, keys, context) {
-                            return self.leave(end);
-                        }
-                        *self.seen() = end;
-                        continue;
-                    }
-                    if !context.end {
-                        // The beginning of a marker may stand at the end of the text.
-                        let longest = context.close.iter().map(String::len).max().unwrap_or(1);
-                        *self.seen() = floor(text, text.len().saturating_sub(longest - 1)).max(from);
-                        return Step::More;
-                    }
-                    return match text.trim_end().ends_with('}') && self.retake(text, text.len(), keys, context) {
-                        true => self.leave(text.len()),
-                        false => self.leave(self.start),
+                Phase::Torn(torn) => {
+                    let behind = torn.end;
+                    return match torn.read(text, context.close) {
+                        Some((begin, end)) if self.retake(text, begin, keys, context) => self.leave(end),
+                        Some(_) => self.leave(self.start),
+                        None if context.end => self.leave(behind),
+                        None => Step::More,
                     };
                 }
             }
@@ -113,13 +110,6 @@ impl JsonReader {
     pub(crate) fn name(&self, text: &str, keys: &JsonKeys) -> Option<String> {
         let rest = text[self.start..].trim_start().trim_start_matches('[');
         find(&members(rest)?, &keys.name).map(unquote)
-    }
-
-    fn seen(&mut self) -> &mut usize {
-        match &mut self.phase {
-            Phase::Torn { seen } | Phase::Inside { seen, .. } => seen,
-            Phase::Before | Phase::Behind { .. } => &mut self.start,
-        }
     }
 
     /// Reads the calls of the value that ends at `end`; `false` if there are none in it.
@@ -135,7 +125,7 @@ impl JsonReader {
 
     /// The same for a value that was torn: what was read of it before is replaced.
     fn retake(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
-        self.calls.clear();
+        self.calls.truncate(self.before);
         self.take(text, end, keys, context)
     }
 
@@ -147,41 +137,8 @@ impl JsonReader {
         }
     }
 
-    fn behind(&self, text: &str, end: usize, context: Context<'_>) -> Behind {
-        if context.close.is_empty() {
-            return Behind::End(end);
-        }
-        let at = end + blank(&text[end..]);
-        let rest = &text[at..];
-        // Braces too many and separators are not content when the closing marker or another value follows them.
-        let junk = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',')).len();
-        match starts_with_any(&rest[junk..], context.close, context.end) {
-            Start::Yes(length) => return Behind::End(at + junk + length),
-            Start::Maybe => return Behind::More,
-            Start::No => {}
-        }
-        let separators = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
-        match rest.as_bytes().get(separators) {
-            Some(b'{' | b'[') => Behind::Next(at + separators),
-            Some(_)
-                if !sound(&text[self.start..end])
-                    && find_any(text, at, context.close).is_some_and(|(begin, _)| text[..begin].trim_end().ends_with('}')) =>
-            {
-                Behind::Junk
-            }
-            Some(_) if !sound(&text[self.start..end]) && !context.end => Behind::Junk,
-            _ => Behind::End(end),
-        }
-    }
-
     /// The text is over inside of a value.
-    fn end_inside(&mut self, text: &str, marker: Option<(usize, usize)>, keys: &JsonKeys, context: Context<'_>) -> Step {
-        if let Some((begin, end)) = marker
-            && text[self.start..begin].trim_end().ends_with(['}', ']'])
-            && self.take(text, begin, keys, context)
-        {
-            return self.leave(end);
-        }
+    fn cut(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         let rest = &text[self.start..];
         let object = elements(rest).and_then(|list| list.last().copied()).unwrap_or(rest);
         let mut whole = std::mem::take(&mut self.calls);
@@ -200,14 +157,6 @@ impl JsonReader {
         }
         Step::Cut { whole, cut: Parsed { arguments, ..cut } }
     }
-}
-
-enum Behind {
-    More,
-    Next(usize),
-    /// What follows cannot stand behind a value: the value is torn.
-    Junk,
-    End(usize),
 }
 
 /// Whether a value begins here that may be a call: `None` while that cannot be seen.
@@ -255,7 +204,8 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
     {
         return calls(wrapped, keys, context, depth + 1);
     }
-    let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| id.starts_with('"')).map(unquote);
+    let id =
+        ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| keys.keep_id && id.starts_with('"')).map(unquote);
     if let Some(name) = find(&members, &keys.name) {
         if name.starts_with('{') {
             let inner = calls(name, keys, context, depth + 1)?;
@@ -293,21 +243,4 @@ fn flattened(members: &[(String, &str)], keys: &JsonKeys) -> String {
         .map(|(key, value)| format!("{}: {value}", serde_json::Value::from(key.as_str())))
         .collect();
     format!("{{{}}}", rest.join(", "))
-}
-
-/// Whether it is strict JSON.
-fn sound(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-/// The first of the markers behind `from`: where it begins and ends.
-fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
-    markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

@@ -1,26 +1,54 @@
-//! The name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`.
+//! The name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`; with an id
+//! before or behind the name, or in its place.
 
-use super::{Context, Parsed, Start, Step, blank, starts_with_any};
-use crate::{adapter::Named, json::extent::Extent};
+use super::{
+    Context, Parsed, Start, Step, Word, blank,
+    members::members,
+    starts_with_any,
+    typing::Types,
+    value::{Behind, Got, TornReader, ValueReader, behind, sound},
+    word,
+};
+use crate::{
+    adapter::Named,
+    event::{Tool, Tools},
+};
 
-/// A longer name is none.
-const NAME_BYTES: usize = 256;
+/// A longer id is none.
+const ID_BYTES: usize = 256;
+const FENCE: &str = "```";
 
 /// Reads one call.
 #[derive(Debug, Default)]
 pub(crate) struct NamedReader {
     head: Option<Head>,
-    extent: Extent,
-    seen: usize,
-    end: Option<usize>,
+    body: Body,
 }
 
-#[derive(Debug, Clone)]
+/// What stands before the arguments.
+#[derive(Debug, Clone, Default)]
 struct Head {
     name: String,
     id: Option<String>,
     /// Where the arguments begin.
     body: usize,
+}
+
+#[derive(Debug, Default)]
+enum Body {
+    /// Not begun.
+    #[default]
+    Before,
+    /// An object or array.
+    Value(ValueReader),
+    /// JSON inside of a string, looked at up to `seen`.
+    Quoted {
+        quote: u8,
+        seen: usize,
+    },
+    Torn(TornReader),
+    /// The arguments end here.
+    Ended(usize),
 }
 
 /// What a step of the head says.
@@ -34,59 +62,78 @@ enum Seen<T> {
 
 impl NamedReader {
     pub(crate) fn read(&mut self, text: &str, named: &Named, context: Context<'_>) -> Step {
-        let head = match &self.head {
-            Some(head) => head.clone(),
-            None => match head(text, named, context) {
+        if self.head.is_none() {
+            match head(text, named, context) {
                 Seen::Maybe => return Step::More,
                 Seen::No => return Step::Reject,
-                Seen::Yes(head) => {
-                    self.seen = head.body;
-                    self.head = Some(head.clone());
-                    head
-                }
-            },
-        };
-        let parsed =
-            |arguments: &str| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: arguments.trim().to_owned() };
-        if self.end.is_none() {
-            let body = &text[head.body..];
-            match body.trim_start().as_bytes().first() {
-                Some(b'{' | b'[' | b'"' | b'\'') => {}
-                None if !context.end => return Step::More,
-                _ if named.bare_name => self.end = Some(head.body),
-                None => return Step::Cut { whole: Vec::new(), cut: parsed("") },
-                Some(_) => match starts_with_any(body.trim_start(), context.close, context.end) {
-                    Start::Yes(_) => self.end = Some(head.body),
-                    Start::Maybe => return Step::More,
-                    Start::No => return Step::Reject,
-                },
+                Seen::Yes(head) => self.head = Some(head),
             }
         }
-        if self.end.is_none() {
-            match self.extent.feed(&text.as_bytes()[self.seen..]) {
-                Some(length) => self.end = Some(self.seen + length),
-                None => {
-                    self.seen = text.len();
-                    return match context.end {
-                        true => Step::Cut { whole: Vec::new(), cut: parsed(&text[head.body..]) },
-                        false => Step::More,
+        let Some(head) = &self.head else { return Step::Reject };
+        let from = head.body;
+        let parsed =
+            |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
+        let unfinished = || match context.end {
+            true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()) },
+            false => Step::More,
+        };
+        loop {
+            match &mut self.body {
+                Body::Before => {
+                    let start = from + blank(&text[from..]);
+                    self.body = match text.as_bytes().get(start) {
+                        Some(b'{' | b'[') => Body::Value(ValueReader::at(start)),
+                        Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: start + 1 },
+                        None if !context.end => return Step::More,
+                        _ if named.bare_name => Body::Ended(from),
+                        None => return unfinished(),
+                        Some(_) => match starts_with_any(&text[start..], context.close, context.end) {
+                            Start::Yes(_) => Body::Ended(from),
+                            Start::Maybe => return Step::More,
+                            Start::No => return Step::Reject,
+                        },
                     };
                 }
+                Body::Value(value) => match value.read(text, context.close, context.end) {
+                    Got::More => return unfinished(),
+                    Got::Closed(begin, end) => return done(parsed(begin), end, named, context),
+                    Got::Balanced(end) => self.body = Body::Ended(end),
+                },
+                Body::Quoted { quote, seen } => {
+                    let rest = text.as_bytes().get(*seen..).unwrap_or_default();
+                    match memchr::memchr2(*quote, b'\\', rest) {
+                        Some(found) if rest.get(found) == Some(quote) => self.body = Body::Ended(*seen + found + 1),
+                        Some(found) => *seen += found + 2,
+                        None => {
+                            *seen = (*seen).max(text.len());
+                            return unfinished();
+                        }
+                    }
+                }
+                Body::Torn(torn) => {
+                    return match torn.read(text, context.close) {
+                        Some((begin, end)) => done(parsed(begin), end, named, context),
+                        None if context.end => done(parsed(torn.end), torn.end, named, context),
+                        None => Step::More,
+                    };
+                }
+                Body::Ended(end) => {
+                    // A fence around the arguments is framing.
+                    let fence = match closing_fence(&text[*end..], context) {
+                        Seen::Yes(length) => length,
+                        Seen::Maybe => return Step::More,
+                        Seen::No => 0,
+                    };
+                    match behind(text, *end + fence, context.close, context.end) {
+                        Behind::More => return Step::More,
+                        Behind::Marker(at) => return done(parsed(*end), at, named, context),
+                        Behind::Nothing if !context.close.is_empty() && *end > from && !sound(text[from..*end].trim()) => {
+                            self.body = Body::Torn(TornReader::behind(*end));
+                        }
+                        Behind::Nothing => return done(parsed(*end), *end + fence, named, context),
+                    }
+                }
             }
-        }
-        let end = self.end.unwrap_or(text.len());
-        let done = |at: usize| Step::Done { calls: vec![parsed(&text[head.body..end])], end: at };
-        if context.close.is_empty() {
-            return done(end);
-        }
-        // A fence around the arguments and braces too many are framing when the closing marker follows.
-        let rest = &text[end..];
-        let junk = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '`' | '}' | ']' | ';')).len();
-        match starts_with_any(&rest[junk..], context.close, context.end) {
-            Start::Yes(length) => done(end + junk + length),
-            Start::Maybe => Step::More,
-            Start::No if rest[..junk].contains("```") => done(end + junk),
-            Start::No => done(end),
         }
     }
 
@@ -96,64 +143,113 @@ impl NamedReader {
     }
 }
 
+/// A call was read, up to `end`.
+fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
+    if !(named.name_from_arguments && call.name.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Step::Done { calls: vec![call], end };
+    }
+    match fitting(&call.arguments, context.tools) {
+        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), id: None, ..call }], end },
+        None => Step::Reject,
+    }
+}
+
+/// The one offered tool that has all of these parameters and needs no other.
+fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
+    let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
+    let mut fitting = tools.iter().filter(|tool| {
+        let types = Types::new(Some(tool));
+        given.iter().all(|key| types.has(key)) && types.required().all(|required| given.iter().any(|key| key == required))
+    });
+    let first = fitting.next().filter(|_| !given.is_empty())?;
+    fitting.next().is_none().then_some(first)
+}
+
+/// The closing fence behind arguments that stood in one.
+fn closing_fence(rest: &str, context: Context<'_>) -> Seen<usize> {
+    let at = blank(rest);
+    match starts_with_any(&rest[at..], &[FENCE.to_owned()], context.end) {
+        Start::Yes(length) => Seen::Yes(at + length),
+        // A single call closes at once where nothing could follow it.
+        Start::Maybe if context.close.is_empty() => Seen::No,
+        Start::Maybe => Seen::Maybe,
+        Start::No => Seen::No,
+    }
+}
+
 fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
+    let mut head = Head::default();
     let mut at = blank(text);
+    if named.id_first
+        && let Some([open, close]) = &named.id
+    {
+        match id(&text[at..], open, close, context.end) {
+            Seen::Yes((found, length)) => (head.id, at) = (Some(found), at + length),
+            Seen::Maybe => return Seen::Maybe,
+            Seen::No => return Seen::No,
+        }
+    }
     match starts_with_any(&text[at..], &named.open, context.end) {
         Start::Yes(length) => at += length,
         Start::Maybe => return Seen::Maybe,
         Start::No if named.open.iter().any(String::is_empty) || named.open.is_empty() => {}
         Start::No => return Seen::No,
     }
-    let Some((length, close)) = name_end(&text[at..], named) else {
-        return match context.end || text.len() - at > NAME_BYTES {
-            true => Seen::No,
-            false => Seen::Maybe,
-        };
+    // An id behind the name and the markers that carry nothing end it too, and are read again below.
+    let id_marker = named.id.as_ref().filter(|_| !named.id_first).map(|[open, _]| open);
+    let brace = named.close.iter().any(String::is_empty).then_some("{");
+    let ends = named.close.iter().map(String::as_str).filter(|end| !end.is_empty());
+    let ends = ends.chain(id_marker.map(String::as_str)).chain(brace);
+    let (written, end, length) = match word(&text[at..], ends, context.end) {
+        Word::Ends { name, at: end, length } => (&text[at + name.start..at + name.end], at + end, length),
+        Word::Maybe if context.end && named.bare_name => (text[at..].trim(), text.len(), 0),
+        Word::Maybe => return Seen::Maybe,
+        Word::No => return Seen::No,
     };
-    let written = text[at..at + length].trim();
-    // The end of the text may hold only a part of a longer marker.
-    if !context.end && at + length + close == text.len() && close > 0 {
-        let tail = &text[at + length..];
-        if named.close.iter().any(|marker| marker.len() > tail.len() && marker.starts_with(tail)) {
-            return Seen::Maybe;
+    let Some((name, written_id)) = name(written, named) else { return Seen::No };
+    head.name = name;
+    head.id = head.id.or(written_id);
+    let marker = &text[end..end + length];
+    let consumed = named.close.iter().any(|close| close == marker);
+    at = if consumed { end + length } else { end };
+    if let Some([open, close]) = named.id.as_ref().filter(|_| !named.id_first)
+        && text[at..].starts_with(open.as_str())
+    {
+        match id(&text[at..], open, close, context.end) {
+            Seen::Yes((found, length)) => (head.id, at) = (Some(found), at + length),
+            Seen::Maybe => return Seen::Maybe,
+            Seen::No => return Seen::No,
         }
     }
-    let Some((name, id)) = name(written, named) else { return Seen::No };
-    at += length + close;
-    let id = match &named.id {
-        Some([open, close]) if text[at..].starts_with(open.as_str()) => {
-            let from = at + open.len();
-            let tail = &text[from..];
-            let stop = match close.is_empty() {
-                true => tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-'),
-                false => tail.find(close.as_str()),
-            };
-            let Some(stop) = stop else { return if context.end { Seen::No } else { Seen::Maybe } };
-            at = from + stop + close.len();
-            Some(tail[..stop].trim().to_owned())
-        }
-        Some([open, _]) if !context.end && open.starts_with(&text[at..]) => return Seen::Maybe,
-        _ => id,
-    };
     loop {
         let gap = blank(&text[at..]);
         match starts_with_any(&text[at + gap..], &named.skip, context.end) {
             Start::Yes(length) => at += gap + length,
-            Start::Maybe if text.len() > at + gap => return Seen::Maybe,
-            _ => return Seen::Yes(Head { name, id, body: at }),
+            Start::Maybe => return Seen::Maybe,
+            Start::No => {
+                head.body = at;
+                return Seen::Yes(head);
+            }
         }
     }
 }
 
-/// Where the name ends and how long the marker is that ends it.
-fn name_end(text: &str, named: &Named) -> Option<(usize, usize)> {
-    let marker = named
-        .close
-        .iter()
-        .filter(|marker| !marker.is_empty())
-        .filter_map(|marker| text.find(marker.as_str()).map(|at| (at, marker.len())));
-    let brace = named.close.iter().any(String::is_empty).then(|| text.find('{').map(|at| (at, 0))).flatten();
-    marker.chain(brace).min_by_key(|&(at, length)| (at, usize::MAX - length)).filter(|&(at, _)| at <= NAME_BYTES)
+/// The id that `text` begins with, and the length of it with its markers. One without a closing marker ends where its
+/// letters and digits end.
+fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> {
+    if !text.starts_with(open) {
+        return if !over && open.starts_with(text) { Seen::Maybe } else { Seen::No };
+    }
+    let tail = &text[open.len()..];
+    let stop = match close.is_empty() {
+        true => tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-'),
+        false => tail.find(close),
+    };
+    match stop {
+        Some(stop) if stop <= ID_BYTES => Seen::Yes((tail[..stop].trim().to_owned(), open.len() + stop + close.len())),
+        None if !over && tail.len() <= ID_BYTES => Seen::Maybe,
+        _ => Seen::No,
+    }
 }
 
 /// Name and id out of what stands in the place of the name; `None` if it cannot be a name.
@@ -166,12 +262,10 @@ fn name(written: &str, named: &Named) -> Option<(String, Option<String>)> {
     if named.name_is_id {
         id = Some(written.to_owned());
         if let Some((before, number)) = name.rsplit_once(':')
-            && number.trim().chars().all(|c| c.is_ascii_digit())
+            && number.chars().all(|c| c.is_ascii_digit())
         {
             name = before;
         }
     }
-    let name = name.trim();
-    let valid = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.:/".contains(c));
-    valid.then(|| (name.to_owned(), id))
+    (!name.is_empty()).then(|| (name.to_owned(), id))
 }

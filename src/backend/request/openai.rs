@@ -2,17 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::{functions, named};
+use super::{constrain, functions, named};
 use crate::{
+    backend::Profile,
     event::{Note, ToolChoice, Tools},
     openai::ChatRequest,
 };
 
-pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Value {
+pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profile, notes: &mut Vec<Note>) -> Value {
     chat.stream = true;
+    if profile != Profile::Generic
+        && let Some(limit) = chat.rest.shift_remove("max_completion_tokens")
+    {
+        // Local servers know the older name, all of them.
+        chat.rest.entry("max_tokens").or_insert(limit);
+    }
     match tools {
         Some(tools) => {
             chat.tools = functions(&chat, tools);
+            if profile == Profile::Vllm {
+                chat.tools.iter_mut().for_each(constrain::strict);
+            }
             chat.tool_choice = match &tools.choice {
                 ToolChoice::Auto => chat.tool_choice.filter(Value::is_string),
                 ToolChoice::None => Some(json!("none")),

@@ -1,14 +1,13 @@
 //! OpenAI's protocol: events become the chunk sequence that every known client accepts (role once and first, text before
-//! calls, a call whole in one chunk, one finish, usage only when asked for), or one completion.
+//! calls, a call whole in one chunk, one finish, usage only when asked for).
 
 use bytes::{BufMut, BytesMut};
-use serde_json::Value;
 
-use super::{Head, note_text};
+use super::{Calls, Head, note_text};
 use crate::{
     error::Error,
-    event::{Event, Note, ToolCall},
-    openai::answer::{Chunks, Completion, call_id, error_body},
+    event::{Event, Note},
+    openai::answer::{Chunks, error_body},
     wire::{write_comment, write_sse},
 };
 
@@ -17,25 +16,11 @@ mod tests;
 
 /// A stream of server-sent events.
 #[derive(Debug)]
-pub struct Stream {
+pub(super) struct Stream {
     head: Head,
     chunks: Chunks,
     started: bool,
     calls: Calls,
-}
-
-/// The same events, collected into one completion.
-#[derive(Debug)]
-pub struct Collected {
-    head: Head,
-    completion: Completion,
-    calls: Calls,
-}
-
-/// Puts a call together from its three events.
-#[derive(Debug, Default)]
-struct Calls {
-    open: ToolCall,
 }
 
 // === impl Stream ===
@@ -97,57 +82,5 @@ impl Stream {
             self.started = true;
             write_sse(out, |out| self.chunks.role(out));
         }
-    }
-}
-
-// === impl Collected ===
-
-impl Collected {
-    /// A collector for one answer.
-    pub fn new(head: Head) -> Collected {
-        Collected { head, completion: Completion::default(), calls: Calls::default() }
-    }
-
-    /// Takes the next event.
-    pub fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.completion.content.push_str(text),
-            Event::Reasoning(text) => self.completion.reasoning.push_str(text),
-            Event::CallStart { id, name, .. } => self.calls.start(id, name),
-            Event::CallArguments { json, .. } => self.calls.arguments(json),
-            Event::CallEnd { index, extra } => {
-                self.completion.calls.push(self.calls.end(index, extra, &self.head.envelope.id));
-            }
-            Event::Refused { .. } | Event::Note(_) => {}
-            Event::Finish { reason, usage } => {
-                self.completion.reason = Some(reason);
-                self.completion.usage = usage.unwrap_or_default();
-            }
-        }
-    }
-
-    /// The completion.
-    pub fn into_value(self) -> Value {
-        self.completion.to_value(&self.head.envelope, self.head.reasoning_field)
-    }
-}
-
-// === impl Calls ===
-
-impl Calls {
-    fn start(&mut self, id: Option<&str>, name: &str) {
-        self.open = ToolCall { id: id.map(str::to_owned), name: name.to_owned(), ..ToolCall::default() };
-    }
-
-    fn arguments(&mut self, json: &str) {
-        self.open.arguments.push_str(json);
-    }
-
-    /// The whole call; its id is the model's own, else derived from the answer's id and the position.
-    fn end(&mut self, index: u32, extra: Option<&str>, answer: &str) -> ToolCall {
-        let mut call = std::mem::take(&mut self.open);
-        call.id.get_or_insert_with(|| call_id(&[answer.as_bytes(), &index.to_le_bytes()]));
-        call.extra = extra.map(str::to_owned);
-        call
     }
 }

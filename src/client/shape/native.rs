@@ -41,10 +41,10 @@ pub(in crate::client) fn one_call_asked(request: &ChatRequest) -> bool {
     request.rest.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
 }
 
-/// Takes `tools` out of the request and makes the table of them.
-pub(in crate::client) fn read_tools(request: &mut ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
+/// Makes the table of the request's `tools`.
+pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
     let mut tools = Tools::default();
-    for (at, value) in std::mem::take(&mut request.tools).into_iter().enumerate() {
+    for (at, value) in request.tools.iter().enumerate() {
         let Some(function) = value.get("function") else {
             let kind = value.get("type").and_then(Value::as_str).unwrap_or("no type");
             warnings.push(warning(
@@ -69,20 +69,20 @@ pub(in crate::client) fn read_tools(request: &mut ChatRequest, warnings: &mut Ve
     Ok(tools)
 }
 
-/// Takes `tool_choice` out of the request.
+/// What the request says about using these tools.
 pub(in crate::client) fn read_choice(
-    request: &mut ChatRequest,
+    request: &ChatRequest,
     tools: &Tools,
     warnings: &mut Vec<Note>,
 ) -> Result<ToolChoice, Error> {
-    let Some(choice) = request.tool_choice.take() else { return Ok(ToolChoice::Auto) };
+    let Some(choice) = &request.tool_choice else { return Ok(ToolChoice::Auto) };
     match choice.as_str() {
         Some("auto") => return Ok(ToolChoice::Auto),
         Some("none") => return Ok(ToolChoice::None),
         Some("required" | "any") => return Ok(ToolChoice::Required),
         _ => {}
     }
-    let named = choice.get("function").unwrap_or(&choice).get("name").and_then(Value::as_str);
+    let named = choice.get("function").unwrap_or(choice).get("name").and_then(Value::as_str);
     match named {
         Some(name) if tools.get(name).is_some() => Ok(ToolChoice::Named(name.to_owned())),
         Some(name) => Err(Error::client(format!("`tool_choice` names `{name}`, which is not among `tools`"))),

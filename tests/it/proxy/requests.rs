@@ -147,6 +147,21 @@ async fn completions_and_embeddings_pass_untouched() {
 }
 
 #[tokio::test]
+async fn a_route_decides_over_its_models() {
+    let list = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
+    let reply = |name: &'static str| move |seen: &Seen| Script::json(200, if seen.line.starts_with("GET") { list } else { name });
+    let (first, second) = (Fake::start(reply("\"first\"")).await, Fake::start(reply("\"second\"")).await);
+    let proxy = Proxy::start(&format!(
+        "[[backend]]\nname = \"one\"\nkind = \"openai\"\nurl = \"{}/v1\"\n[[backend]]\nname = \"two\"\nkind = \"openai\"\nurl = \"{}/v1\"\n[[route]]\nmodel = \"N*\"\nbackend = \"two\"\nmode = \"off\"\n",
+        first.url, second.url
+    ))
+    .await;
+    assert_eq!(answer(proxy.post("/v1/completions", r#"{"model":"m"}"#)).await.1, "first");
+    assert_eq!(answer(proxy.post("/v1/completions", r#"{"model":"n"}"#)).await.1, "second");
+    assert_eq!(answer(proxy.post("/v1/chat/completions", r#"{"model":"n","messages":"nonsense"}"#)).await.1, "second");
+}
+
+#[tokio::test]
 async fn a_key_goes_to_its_backend_and_the_client_s_own_only_where_it_is_wanted() {
     let fake = Fake::start(|_| Script::json(200, r#"{"data":[{"id":"m"}]}"#)).await;
     for (setting, expected) in [

@@ -1,13 +1,15 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    client::front::{Collected, Kind},
     event::{FinishReason, Usage},
-    openai::answer::Envelope,
+    openai::answer::{Envelope, call_id},
 };
 
 fn head() -> Head {
     Head {
+        kind: Kind::OpenAi,
         envelope: Envelope { id: "chatcmpl-1".into(), created: 1, model: "m".into() },
         include_usage: true,
         reasoning_field: Some("reasoning_content"),

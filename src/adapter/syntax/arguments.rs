@@ -1,0 +1,495 @@
+//! Arguments written as tags, or as one JSON object in their place: text behind a call's head -> the arguments as JSON text.
+//! One engine for every form of tags; the forms differ in their markers alone ([`Form`]).
+//!
+//! Values are raw text and may contain anything, their own closing tag included. So a tag counts only where structure
+//! follows it: a closing tag of a value where another argument, the end of the call or the end of the text follows. A whole
+//! call inside of a value is content. What only the end of the text proves is handed on as cut: the fixer decides by the
+//! reason of the end.
+
+use std::collections::VecDeque;
+
+use super::{
+    Start,
+    typing::{Hint, Types},
+};
+use crate::json::extent::Extent;
+
+/// What a step says of a piece of text that may be longer.
+pub(super) enum Seen<T> {
+    Yes(T),
+    Maybe,
+    No,
+}
+
+/// An argument's opening tag.
+pub(super) struct Tag {
+    pub(super) key: String,
+    pub(super) hint: Hint,
+    /// Length of the tag.
+    pub(super) length: usize,
+    /// `<parameter name="x"/>`: there is no value.
+    pub(super) empty: bool,
+}
+
+/// The markers of one form. Every function looks at the beginning of a text, of which there may be more unless `end`.
+pub(super) trait Form {
+    /// An argument's tag begins here.
+    fn argument_begins(&self, text: &str, end: bool) -> Start;
+    /// An argument's whole tag.
+    fn argument(&self, text: &str, end: bool) -> Seen<Tag>;
+    /// What stands between key and value; empty if nothing does.
+    fn value_open(&self) -> &[String];
+    /// Markers around the type between key and value.
+    fn type_tag(&self) -> Option<&[String; 2]>;
+    /// The value of this argument closes.
+    fn value_close(&self, text: &str, key: &str, end: bool) -> Start;
+    /// The call closes.
+    fn close(&self, text: &str, end: bool) -> Start;
+    /// What is around the calls closes.
+    fn outer(&self, text: &str, end: bool) -> Start;
+    /// Another call begins.
+    fn call(&self, text: &str, end: bool) -> Start;
+    /// A call begins here with structure behind its head: the length of the head.
+    fn nested(&self, text: &str, end: bool) -> Seen<usize>;
+    /// Whether `<![CDATA[` is markup.
+    fn cdata(&self) -> bool;
+    /// The value without what belongs to the form.
+    fn value(&self, text: &str, between: Between) -> String;
+    /// The first bytes of all markers.
+    fn leads(&self) -> Vec<u8>;
+}
+
+/// What the model puts between the tags of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Between {
+    Nothing,
+    Space,
+    #[default]
+    Lines,
+}
+
+/// What became of the arguments.
+pub(super) enum Outcome {
+    More,
+    /// It is no call.
+    Reject,
+    /// The arguments as JSON text, and where the text goes on.
+    Done {
+        arguments: String,
+        end: usize,
+    },
+    /// The text is over; the arguments are as unfinished as the call is.
+    Cut {
+        arguments: String,
+    },
+}
+
+/// The state of reading the arguments of one call.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    phase: Phase,
+    /// The members so far, as JSON text without the braces.
+    members: String,
+    /// Keys that were read, in order.
+    known: Vec<String>,
+    /// Those of them whose values have not come.
+    waiting: VecDeque<(String, Hint)>,
+    between: Between,
+    leads: Vec<u8>,
+    /// The whitespace behind the first offset was looked at up to the second.
+    blank: (usize, usize),
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Between tags.
+    Between { at: usize },
+    /// In a value that begins at `start` and was looked at up to `seen`, there inside so many calls that are content.
+    Value { start: usize, seen: usize, depth: usize },
+    /// In an object that stands in the place of the tags.
+    Json { start: usize, seen: usize, extent: Extent },
+    /// Behind that object.
+    Behind { start: usize, stop: usize },
+    /// It lost step (its quotes are not escaped): the call's closing tag behind a brace ends it.
+    Torn { start: usize, seen: usize },
+}
+
+/// What stands behind a tag.
+enum Mark {
+    Argument,
+    ValueOpen,
+    Close(usize),
+    Outer,
+    Call,
+    /// The end of the text.
+    End,
+    Maybe,
+    Other,
+}
+
+/// What a place in a value is.
+enum Place {
+    Content,
+    /// A call that is content begins: the length of its head.
+    Enter(usize),
+    /// It ends.
+    Leave,
+    /// The value ends here, and the text goes on there.
+    End(usize),
+    /// The value ends here as far as the end of the text proves it.
+    Cut,
+    Maybe,
+}
+
+impl Default for Phase {
+    fn default() -> Phase {
+        Phase::Between { at: 0 }
+    }
+}
+
+// === impl Arguments ===
+
+impl Arguments {
+    /// Begins behind the call's head; `key` is an argument whose tag was read as a part of the head.
+    pub(super) fn new(at: usize, key: Option<String>, form: &dyn Form) -> Arguments {
+        let mut arguments = Arguments { phase: Phase::Between { at }, leads: form.leads(), ..Arguments::default() };
+        if let Some(key) = key {
+            arguments.expect(key, Hint::None);
+        }
+        arguments
+    }
+
+    /// Reads on. `marked`: a marker of its own stands before the call.
+    pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
+        loop {
+            match &mut self.phase {
+                Phase::Between { at } => {
+                    let from = *at;
+                    if let Some(outcome) = self.between_tags(text, from, form, types, marked, end) {
+                        return outcome;
+                    }
+                }
+                Phase::Value { start, seen, depth } => {
+                    let (start, from, depth) = (*start, *seen, *depth);
+                    let Some(at) = next(text, from, &self.leads) else {
+                        *seen = text.len();
+                        return if end { self.torn() } else { Outcome::More };
+                    };
+                    let (seen, depth) = match self.place(text, start, at, depth, form, types, end) {
+                        Place::Content => (at + 1, depth),
+                        Place::Enter(length) => (at + length, depth + 1),
+                        Place::Leave => (at + 1, depth - 1),
+                        Place::End(to) => {
+                            self.take(&text[start..at], form, types);
+                            self.phase = Phase::Between { at: to };
+                            continue;
+                        }
+                        Place::Cut => {
+                            self.take(&text[start..at], form, types);
+                            return self.open(marked);
+                        }
+                        Place::Maybe => {
+                            self.phase = Phase::Value { start, seen: at, depth };
+                            return Outcome::More;
+                        }
+                    };
+                    self.phase = Phase::Value { start, seen, depth };
+                }
+                Phase::Json { start, seen, extent } => {
+                    let start = *start;
+                    match extent.feed(&text.as_bytes()[*seen..]) {
+                        Some(length) => self.phase = Phase::Behind { start, stop: *seen + length },
+                        None if end => self.phase = Phase::Torn { start, seen: start },
+                        None => {
+                            *seen = text.len();
+                            return Outcome::More;
+                        }
+                    }
+                }
+                Phase::Behind { start, stop } => {
+                    let (start, stop) = (*start, *stop);
+                    let done = |to: usize| Outcome::Done { arguments: text[start..stop].to_owned(), end: to };
+                    match self.mark(text, stop, form, end) {
+                        (at, Mark::Close(length)) => return done(at + length),
+                        (_, Mark::Outer | Mark::Call) => return done(stop),
+                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned() },
+                        (_, Mark::Maybe) => return Outcome::More,
+                        (_, Mark::Argument | Mark::ValueOpen | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
+                    }
+                }
+                Phase::Torn { start, seen } => {
+                    let start = *start;
+                    let Some(at) = next(text, *seen, &self.leads) else {
+                        *seen = text.len();
+                        return if end { Outcome::Cut { arguments: text[start..].to_owned() } } else { Outcome::More };
+                    };
+                    let object = text[start..at].trim_end();
+                    match form.close(&text[at..], end) {
+                        Start::Yes(length) if object.ends_with('}') => {
+                            return Outcome::Done { arguments: object.to_owned(), end: at + length };
+                        }
+                        Start::Maybe => {
+                            *seen = at;
+                            return Outcome::More;
+                        }
+                        _ => *seen = at + 1,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Between tags. `None`: another phase was entered.
+    fn between_tags(
+        &mut self,
+        text: &str,
+        from: usize,
+        form: &dyn Form,
+        types: &Types,
+        marked: bool,
+        end: bool,
+    ) -> Option<Outcome> {
+        let (at, mark) = self.mark(text, from, form, end);
+        let fresh = self.known.is_empty();
+        match mark {
+            Mark::Argument => match form.argument(&text[at..], end) {
+                Seen::Yes(tag) => {
+                    if fresh {
+                        self.between = match &text[from..at] {
+                            "" => Between::Nothing,
+                            " " => Between::Space,
+                            _ => Between::Lines,
+                        };
+                    }
+                    self.expect(tag.key, tag.hint);
+                    if tag.empty {
+                        self.take("", form, types);
+                    }
+                    self.phase = match form.value_open().is_empty() && !tag.empty {
+                        true => Phase::Value { start: at + tag.length, seen: at + tag.length, depth: 0 },
+                        false => Phase::Between { at: at + tag.length },
+                    };
+                    None
+                }
+                Seen::Maybe if end => Some(self.torn()),
+                Seen::Maybe => Some(Outcome::More),
+                Seen::No => Some(Outcome::Reject),
+            },
+            Mark::ValueOpen => {
+                let length = longest(&text[at..], form.value_open());
+                self.phase = Phase::Value { start: at + length, seen: at + length, depth: 0 };
+                None
+            }
+            _ if !self.waiting.is_empty() => self.before_value(text, at, &mark, form, end),
+            Mark::Close(length) => Some(Outcome::Done { arguments: self.object(), end: at + length }),
+            Mark::Outer | Mark::Call => Some(Outcome::Done { arguments: self.object(), end: at }),
+            Mark::Maybe => Some(Outcome::More),
+            Mark::End if fresh && !marked => Some(Outcome::Reject),
+            Mark::End if fresh => Some(self.torn()),
+            Mark::End => Some(self.open(marked)),
+            Mark::Other if fresh && text[at..].starts_with('{') => {
+                self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };
+                None
+            }
+            Mark::Other => Some(Outcome::Reject),
+        }
+    }
+
+    /// Between a key and its value there may be its type; the tag that opens the value may be missing.
+    fn before_value(&mut self, text: &str, at: usize, mark: &Mark, form: &dyn Form, end: bool) -> Option<Outcome> {
+        let rest = &text[at..];
+        if let Some([open, close]) = form.type_tag() {
+            if rest.starts_with(open.as_str()) {
+                let Some(stop) = rest.find(close.as_str()) else { return Some(if end { self.torn() } else { Outcome::More }) };
+                if let Some((_, hint)) = self.waiting.back_mut() {
+                    *hint = hint_of(rest[open.len()..stop].trim());
+                }
+                self.phase = Phase::Between { at: at + stop + close.len() };
+                return None;
+            }
+            if open.starts_with(rest) && !end {
+                return Some(Outcome::More);
+            }
+        }
+        match mark {
+            Mark::Maybe => Some(Outcome::More),
+            Mark::End => Some(self.torn()),
+            Mark::Other if self.waiting.len() == 1 => {
+                self.phase = Phase::Value { start: at, seen: at, depth: 0 };
+                None
+            }
+            _ => Some(Outcome::Reject),
+        }
+    }
+
+    /// What the place `at` of a value is that begins at `start`.
+    #[allow(clippy::too_many_arguments)]
+    fn place(&mut self, text: &str, start: usize, at: usize, depth: usize, form: &dyn Form, types: &Types, end: bool) -> Place {
+        let rest = &text[at..];
+        let nested = form.nested(rest, end);
+        let close = form.close(rest, end);
+        if depth > 0 {
+            return match (nested, close) {
+                (Seen::Yes(length), _) => Place::Enter(length),
+                (_, Start::Yes(_)) => Place::Leave,
+                (Seen::Maybe, _) | (_, Start::Maybe) => Place::Maybe,
+                _ => Place::Content,
+            };
+        }
+        let literal = form.cdata() && text[start..at].trim_start().starts_with("<![CDATA[");
+        let key = self.waiting.front().map(|(key, _)| key.clone()).unwrap_or_default();
+        match form.value_close(rest, &key, end) {
+            Start::Maybe => return Place::Maybe,
+            Start::Yes(_) if literal && !text[start..at].trim_end().ends_with("]]>") => return Place::Content,
+            Start::Yes(length) => {
+                return match self.mark(text, at + length, form, end).1 {
+                    Mark::Argument | Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(at + length),
+                    Mark::ValueOpen if self.waiting.len() > 1 => Place::End(at + length),
+                    Mark::Maybe => Place::Maybe,
+                    Mark::ValueOpen | Mark::Other => Place::Content,
+                };
+            }
+            Start::No if literal => return Place::Content,
+            Start::No => {}
+        }
+        // The value's own closing tag may be missing: the call's end or another of its parameters shows that.
+        let outer = form.outer(rest, end);
+        for (tag, own) in [(close, true), (outer, false)] {
+            match tag {
+                Start::Maybe => return Place::Maybe,
+                Start::No => {}
+                Start::Yes(length) => {
+                    return match self.mark(text, at + length, form, end).1 {
+                        Mark::Call => Place::End(at),
+                        Mark::Outer if own => Place::End(at),
+                        Mark::End | Mark::Outer if has_close(&text[start..at], &key, form, &self.leads) => Place::Content,
+                        Mark::End | Mark::Outer => Place::Cut,
+                        Mark::Maybe => Place::Maybe,
+                        _ => Place::Content,
+                    };
+                }
+            }
+        }
+        match form.argument_begins(rest, end) {
+            Start::Maybe => return Place::Maybe,
+            Start::Yes(_) if self.between != Between::Lines || text[start..at].trim_end_matches([' ', '\t']).ends_with('\n') => {
+                match form.argument(rest, end) {
+                    Seen::Yes(tag) if types.has(&tag.key) && !self.known.contains(&tag.key) => return Place::End(at),
+                    Seen::Maybe if !end => return Place::Maybe,
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        match nested {
+            Seen::Yes(length) => Place::Enter(length),
+            Seen::Maybe if !end => Place::Maybe,
+            _ => Place::Content,
+        }
+    }
+
+    /// What stands at or behind `from`, whitespace aside, and where.
+    fn mark(&mut self, text: &str, from: usize, form: &dyn Form, end: bool) -> (usize, Mark) {
+        let known = if self.blank.0 == from { self.blank.1 } else { from };
+        let at = known + gap(&text[known..]);
+        self.blank = (from, at);
+        let rest = &text[at..];
+        if rest.is_empty() {
+            return (at, if end { Mark::End } else { Mark::Maybe });
+        }
+        let mut maybe = rest == "\\" && !end;
+        let value_open = match longest(rest, form.value_open()) {
+            0 if !end && form.value_open().iter().any(|marker| marker.starts_with(rest)) => Start::Maybe,
+            0 => Start::No,
+            length => Start::Yes(length),
+        };
+        let starts =
+            [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
+        for (index, start) in starts.into_iter().enumerate() {
+            match (start, index) {
+                (Start::Yes(_), 0) => return (at, Mark::Argument),
+                (Start::Yes(length), 1) => return (at, Mark::Close(length)),
+                (Start::Yes(_), 2) => return (at, Mark::Outer),
+                (Start::Yes(_), 3) => return (at, Mark::Call),
+                (Start::Yes(_), _) if !self.waiting.is_empty() => return (at, Mark::ValueOpen),
+                (Start::Maybe, _) => maybe = true,
+                _ => {}
+            }
+        }
+        (at, if maybe { Mark::Maybe } else { Mark::Other })
+    }
+
+    fn expect(&mut self, key: String, hint: Hint) {
+        self.known.push(key.clone());
+        self.waiting.push_back((key, hint));
+    }
+
+    /// The value of the argument that waits longest.
+    fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
+        let Some((key, hint)) = self.waiting.pop_front() else { return };
+        if !self.members.is_empty() {
+            self.members.push_str(", ");
+        }
+        let value = types.value(&key, &form.value(text, self.between), hint);
+        self.members.push_str(&format!("{}: {value}", serde_json::Value::from(key)));
+    }
+
+    fn object(&self) -> String {
+        format!("{{{}}}", self.members)
+    }
+
+    /// The text is over behind a value: the object lacks nothing but its brace. Without a marker that is no proof.
+    fn open(&self, marked: bool) -> Outcome {
+        match marked {
+            true => Outcome::Cut { arguments: format!("{{{}", self.members) },
+            false => self.torn(),
+        }
+    }
+
+    /// The text is over inside of a tag or a value: no reading may complete it.
+    fn torn(&self) -> Outcome {
+        let comma = if self.members.is_empty() { "" } else { ", " };
+        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members) }
+    }
+}
+
+/// What the name of a type, or `string="true"`, says.
+pub(super) fn hint_of(written: &str) -> Hint {
+    match written.to_ascii_lowercase().as_str() {
+        "true" | "string" | "str" => Hint::Text,
+        "" => Hint::None,
+        _ => Hint::Json,
+    }
+}
+
+/// Whether a closing tag of the value stands somewhere in it.
+fn has_close(text: &str, key: &str, form: &dyn Form, leads: &[u8]) -> bool {
+    let mut places = std::iter::successors(next(text, 0, leads), |&at| next(text, at + 1, leads));
+    places.any(|at| matches!(form.value_close(&text[at..], key, true), Start::Yes(_)))
+}
+
+/// The length of the longest of the markers that `text` begins with; 0 if there is none.
+fn longest(text: &str, markers: &[String]) -> usize {
+    markers.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0)
+}
+
+/// The next byte at or behind `from` that a marker may begin with.
+fn next(text: &str, from: usize, leads: &[u8]) -> Option<usize> {
+    let bytes = text.as_bytes().get(from..)?;
+    let found = match *leads {
+        [a] => memchr::memchr(a, bytes),
+        [a, b] => memchr::memchr2(a, b, bytes),
+        [a, b, c] => memchr::memchr3(a, b, c, bytes),
+        _ => bytes.iter().position(|byte| leads.contains(byte)),
+    };
+    found.map(|at| from + at)
+}
+
+/// How many bytes of whitespace `text` begins with; some models write newlines between tags as a backslash and an `n`.
+pub(super) fn gap(text: &str) -> usize {
+    let mut rest = text.trim_start();
+    while let Some(behind) = rest.strip_prefix("\\n") {
+        rest = behind.trim_start();
+    }
+    text.len() - rest.len()
+}

@@ -1,0 +1,243 @@
+//! Bracketed values as models write them outside of JSON -> a tree: Python literals (`(city="Oslo", tags=['a'])`), and brace
+//! dictionaries with bare keys and delimiters of their own (`{city:<|"|>Oslo<|"|>, days:3}`).
+//!
+//! The text is read strictly first. Where that fails, a quote was not escaped inside of a string: the same text is read
+//! again, and a string now ends only where structure follows it. Nothing is ever closed that the model did not close.
+
+use super::{Start, blank};
+
+mod lookahead;
+mod token;
+
+pub(crate) use token::atom;
+
+/// A longer key is none.
+const KEY_BYTES: usize = 128;
+const DEPTH: usize = 128;
+
+/// A value as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    /// A string.
+    Text(String),
+    /// JSON text of a number, `true`, `false` or `null`.
+    Atom(String),
+    /// Text without quotes; the schema says what it means.
+    Bare(String),
+    /// A list, a tuple or a set.
+    List(Vec<Node>),
+    /// An object.
+    Dict(Vec<(String, Node)>),
+}
+
+/// A member of the outermost brackets: its key, if it has one, and its value.
+pub(crate) type Item = (Option<String>, Node);
+
+/// How the values are written.
+#[derive(Clone, Copy)]
+pub(crate) struct Dialect<'a> {
+    /// Delimiters of strings besides the quotes; between them nothing is escaped.
+    pub(crate) delimiters: &'a [String],
+    /// Text without quotes runs to the next key or bracket; every member has a key. Otherwise the values are Python's.
+    pub(crate) loose: bool,
+    /// A name may stand for a string; otherwise only literals are values.
+    pub(crate) words: bool,
+    /// Keys of the outermost brackets, where they are known.
+    pub(crate) keys: &'a [String],
+    /// Whether the call may end where this text begins.
+    pub(crate) ends: &'a dyn Fn(&str) -> Start,
+    /// No more text will come.
+    pub(crate) end: bool,
+}
+
+/// What a step of reading says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Read {
+    /// The brackets are still open.
+    More,
+    /// It is not written like that.
+    Fail,
+    /// The members, and where the text goes on behind the closing bracket.
+    Done { items: Vec<Item>, end: usize },
+}
+
+/// A resumable reader of one bracketed value.
+#[derive(Debug)]
+pub(crate) struct Literal {
+    start: usize,
+    /// A string ends only where structure follows.
+    lenient: bool,
+    stack: Vec<Frame>,
+    expect: Expect,
+    /// Everything before was taken.
+    at: usize,
+    /// The token that is being read.
+    token: Option<token::Token>,
+    /// A closing bracket was met that nothing fitting follows.
+    refused_end: bool,
+}
+
+#[derive(Debug)]
+struct Frame {
+    close: u8,
+    items: Vec<Item>,
+    key: Option<String>,
+    /// A comma was met: in parentheses it makes a tuple.
+    comma: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    /// A member, or the closing bracket.
+    Item,
+    /// The value behind a key.
+    Value,
+    /// A comma, or the closing bracket.
+    After,
+}
+
+// === impl Literal ===
+
+impl Literal {
+    /// Reads the brackets that open at `start`.
+    pub(crate) fn new(start: usize) -> Literal {
+        Literal { start, lenient: false, stack: Vec::new(), expect: Expect::Value, at: start, token: None, refused_end: false }
+    }
+
+    /// Whether a closing bracket was passed over because nothing fitting follows it.
+    pub(crate) fn refused_end(&self) -> bool {
+        self.refused_end
+    }
+
+    /// Reads on; `text` is the same text, longer with every call.
+    pub(crate) fn read(&mut self, text: &str, dialect: Dialect<'_>) -> Read {
+        loop {
+            match self.step(text, dialect) {
+                Some(Read::Fail) if !self.lenient => *self = Literal { lenient: true, ..Literal::new(self.start) },
+                Some(read) => return read,
+                None => {}
+            }
+        }
+    }
+
+    fn step(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
+        if self.token.is_some() {
+            return self.step_token(text, dialect);
+        }
+        self.at += blank(&text[self.at..]);
+        let rest = &text[self.at..];
+        let Some(&first) = rest.as_bytes().first() else { return Some(Read::More) };
+        if first == b'#' && !dialect.loose {
+            let Some(newline) = rest.find('\n') else { return Some(Read::More) };
+            self.at += newline;
+            return None;
+        }
+        if self.expect != Expect::Value && self.stack.last().is_some_and(|frame| frame.close == first) {
+            self.at += 1;
+            return self.pop();
+        }
+        match self.expect {
+            Expect::After => self.after(text, first, dialect),
+            Expect::Item => match self.member(text, dialect) {
+                Start::Maybe => Some(Read::More),
+                Start::Yes(_) => None,
+                Start::No if dialect.loose && self.in_members() && first != b'{' => Some(Read::Fail),
+                Start::No => self.value(text, first, dialect),
+            },
+            Expect::Value => self.value(text, first, dialect),
+        }
+    }
+
+    fn after(&mut self, text: &str, first: u8, dialect: Dialect<'_>) -> Option<Read> {
+        let frame = self.stack.last_mut()?;
+        if first == b',' {
+            frame.comma = true;
+            self.at += 1;
+            self.expect = Expect::Item;
+            return None;
+        }
+        // Python joins strings that stand side by side.
+        if !dialect.loose && matches!(first, b'"' | b'\'') && matches!(frame.items.last(), Some((_, Node::Text(_)))) {
+            return self.open_string(text, dialect);
+        }
+        Some(Read::Fail)
+    }
+
+    /// A key and its separator, if the next member has one.
+    fn member(&mut self, text: &str, dialect: Dialect<'_>) -> Start {
+        if !self.in_members() {
+            return Start::No;
+        }
+        match lookahead::key(&text[self.at..], dialect) {
+            lookahead::Key::Yes(key, length) => {
+                if let Some(frame) = self.stack.last_mut() {
+                    frame.key = Some(key);
+                }
+                self.at += length;
+                self.expect = Expect::Value;
+                Start::Yes(length)
+            }
+            lookahead::Key::Maybe => Start::Maybe,
+            lookahead::Key::No => Start::No,
+        }
+    }
+
+    fn value(&mut self, text: &str, first: u8, dialect: Dialect<'_>) -> Option<Read> {
+        let close = match first {
+            b'{' => b'}',
+            b'[' => b']',
+            b'(' => b')',
+            _ if self.stack.is_empty() => return Some(Read::Fail),
+            _ => return self.open_string(text, dialect),
+        };
+        if self.stack.len() >= DEPTH {
+            return Some(Read::Fail);
+        }
+        self.stack.push(Frame { close, items: Vec::new(), key: None, comma: false });
+        self.at += 1;
+        self.expect = Expect::Item;
+        None
+    }
+
+    /// A value is complete: it becomes a member of the brackets around it.
+    fn put(&mut self, node: Node) -> Option<Read> {
+        let Some(frame) = self.stack.last_mut() else { return Some(Read::Fail) };
+        match (frame.items.last_mut(), &node) {
+            (Some((_, Node::Text(text))), Node::Text(more)) if self.expect == Expect::After => text.push_str(more),
+            _ => {
+                let key = frame.key.take();
+                frame.items.push((key, node));
+            }
+        }
+        self.expect = Expect::After;
+        None
+    }
+
+    fn pop(&mut self) -> Option<Read> {
+        let Some(frame) = self.stack.pop() else { return Some(Read::Fail) };
+        if self.stack.is_empty() {
+            return Some(Read::Done { items: frame.items, end: self.at });
+        }
+        let keyed = frame.items.iter().filter(|(key, _)| key.is_some()).count();
+        let node = match frame.close {
+            b'}' if keyed == frame.items.len() => {
+                Node::Dict(frame.items.into_iter().filter_map(|(key, value)| Some((key?, value))).collect())
+            }
+            _ if keyed > 0 => return Some(Read::Fail),
+            close => {
+                let mut items: Vec<Node> = frame.items.into_iter().map(|(_, value)| value).collect();
+                match (close, items.len(), frame.comma) {
+                    (b')', 1, false) => items.pop()?,
+                    _ => Node::List(items),
+                }
+            }
+        };
+        self.expect = Expect::Value;
+        self.put(node)
+    }
+
+    /// Inside brackets whose members may have keys.
+    fn in_members(&self) -> bool {
+        self.stack.last().is_some_and(|frame| frame.close != b']')
+    }
+}

@@ -1,0 +1,93 @@
+//! What stands behind a place in the text: whether a value may end there, and whether a key follows.
+
+use super::{Dialect, KEY_BYTES, Literal};
+use crate::adapter::syntax::{Start, blank, starts_with_any};
+
+/// A key with its separator.
+#[derive(Debug, PartialEq)]
+pub(super) enum Key {
+    /// The key, and the length of key and separator.
+    Yes(String, usize),
+    Maybe,
+    No,
+}
+
+/// A key and `:` or `=` at the beginning of `text`.
+pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Key {
+    let open = if dialect.end { Key::No } else { Key::Maybe };
+    let Some(&first) = text.as_bytes().first() else { return open };
+    let (from, length) = match first {
+        b'"' | b'\'' => (1, text.bytes().skip(1).take(KEY_BYTES).position(|byte| byte == first)),
+        _ => match starts_with_any(text, dialect.delimiters, dialect.end) {
+            Start::Maybe => return Key::Maybe,
+            Start::Yes(length) => {
+                let delimiter = &text[..length];
+                let found = text[length..].find(delimiter).filter(|&at| at <= KEY_BYTES);
+                (length, found)
+            }
+            Start::No => (
+                0,
+                text.bytes()
+                    .take(KEY_BYTES)
+                    .position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte) || byte >= 0x80)),
+            ),
+        },
+    };
+    let Some(length) = length else { return if text.len() > from + KEY_BYTES { Key::No } else { open } };
+    let name = &text[from..from + length];
+    if name.is_empty() {
+        return Key::No;
+    }
+    let mut at = from + length + from;
+    at += blank(&text[at..]);
+    match text.as_bytes().get(at..) {
+        None | Some([]) => open,
+        Some([b'=', b'=', ..]) => Key::No,
+        Some([b'=']) if !dialect.end => Key::Maybe,
+        Some([b':' | b'=', ..]) => Key::Yes(name.to_owned(), at + 1),
+        Some(_) => Key::No,
+    }
+}
+
+impl Literal {
+    /// Whether a value of the innermost brackets may end before `at`.
+    pub(super) fn follows(&self, text: &str, at: usize, dialect: Dialect<'_>) -> Start {
+        let open = if dialect.end { Start::No } else { Start::Maybe };
+        let mut at = at;
+        let mut inner = self.stack.len();
+        while let Some(frame) = inner.checked_sub(1).and_then(|index| self.stack.get(index)) {
+            at += blank(&text[at..]);
+            let Some(&byte) = text.as_bytes().get(at) else { return open };
+            if byte == frame.close {
+                inner -= 1;
+                at += 1;
+                continue;
+            }
+            if byte != b',' {
+                return Start::No;
+            }
+            let next = at + 1 + blank(&text[at + 1..]);
+            let Some(&byte) = text.as_bytes().get(next) else { return open };
+            if byte == frame.close {
+                return Start::Yes(0);
+            }
+            if frame.close == b']' {
+                let begins = matches!(byte, b'"' | b'\'' | b'{' | b'[' | b'(' | b'-' | b'0'..=b'9') || dialect.loose;
+                let word = ["True", "False", "None", "true", "false", "null"].iter().any(|word| text[next..].starts_with(word));
+                return if begins || word { Start::Yes(0) } else { Start::No };
+            }
+            return match key(&text[next..], dialect) {
+                Key::Yes(key, _) if inner == 1 && dialect.loose && !known(dialect.keys, &key) => Start::No,
+                Key::Yes(..) => Start::Yes(0),
+                Key::Maybe => Start::Maybe,
+                Key::No => Start::No,
+            };
+        }
+        (dialect.ends)(&text[at..])
+    }
+}
+
+/// Whether a key may belong to the outermost brackets.
+pub(super) fn known(keys: &[String], key: &str) -> bool {
+    keys.is_empty() || keys.iter().any(|known| known == key)
+}

@@ -1,0 +1,313 @@
+//! Strings and bare values: where they end, and what they say.
+
+use super::{Dialect, Literal, Node, Read, lookahead};
+use crate::adapter::syntax::{Start, blank, starts_with_any};
+
+/// A longer text is no number.
+const SCALAR_BYTES: usize = 400;
+
+/// A value that is being read.
+#[derive(Debug)]
+pub(super) enum Token {
+    /// A string whose text begins at `body`; its end was searched up to `seen`.
+    Text { delimiter: String, kind: Kind, body: usize, seen: usize },
+    /// Text without quotes; so many brackets are open in it.
+    Bare { body: usize, seen: usize, depth: u32 },
+}
+
+/// What a backslash in a string means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An escape.
+    Plain,
+    /// Itself, but the quote behind it does not end the string.
+    Raw,
+    /// An escape; and braces are expressions.
+    Format,
+    /// Itself: the delimiter is no quote.
+    Delimited,
+}
+
+impl Literal {
+    /// A string or bare value begins.
+    pub(super) fn open_string(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
+        let rest = &text[self.at..];
+        match starts_with_any(rest, dialect.delimiters, dialect.end) {
+            Start::Maybe => return Some(Read::More),
+            Start::Yes(length) => return self.open(&rest[..length], Kind::Delimited),
+            Start::No => {}
+        }
+        match rest.as_bytes() {
+            [quote @ (b'"' | b'\''), tail @ ..] => self.open_quote(rest, *quote, tail, Kind::Plain, dialect),
+            _ => {
+                self.token = Some(Token::Bare { body: self.at, seen: self.at, depth: 0 });
+                None
+            }
+        }
+    }
+
+    /// A string behind its opening quote at `self.at`.
+    fn open_quote(&mut self, rest: &str, quote: u8, tail: &[u8], kind: Kind, dialect: Dialect<'_>) -> Option<Read> {
+        if !dialect.loose {
+            match tail {
+                [] if !dialect.end => return Some(Read::More),
+                [second] if *second == quote && !dialect.end => return Some(Read::More),
+                [second, third, ..] if *second == quote && *third == quote => return self.open(&rest[..3], kind),
+                _ => {}
+            }
+        }
+        self.open(&rest[..1], kind)
+    }
+
+    fn open(&mut self, delimiter: &str, kind: Kind) -> Option<Read> {
+        let body = self.at + delimiter.len();
+        self.token = Some(Token::Text { delimiter: delimiter.to_owned(), kind, body, seen: body });
+        None
+    }
+
+    pub(super) fn step_token(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
+        match self.token.take()? {
+            Token::Text { delimiter, kind, body, seen } => self.step_text(text, delimiter, kind, body, seen, dialect),
+            Token::Bare { body, seen, depth } if dialect.loose => self.step_loose(text, body, seen, depth, dialect),
+            Token::Bare { body, seen, .. } => self.step_word(text, body, seen, dialect),
+        }
+    }
+
+    fn step_text(
+        &mut self,
+        text: &str,
+        delimiter: String,
+        kind: Kind,
+        body: usize,
+        seen: usize,
+        dialect: Dialect<'_>,
+    ) -> Option<Read> {
+        let mut from = seen;
+        loop {
+            let (at, certain) = match find_end(text, from, &delimiter, kind, dialect.end) {
+                Ok(at) => (at, if self.lenient { self.follows(text, at + delimiter.len(), dialect) } else { Start::Yes(0) }),
+                Err(seen) => (seen, Start::Maybe),
+            };
+            match certain {
+                Start::Maybe => {
+                    self.token = Some(Token::Text { delimiter, kind, body, seen: at });
+                    return Some(Read::More);
+                }
+                Start::No => from = at + if kind == Kind::Delimited { delimiter.len() } else { 1 },
+                Start::Yes(_) => {
+                    let written = &text[body..at];
+                    if kind == Kind::Format && written.contains('{') {
+                        return Some(Read::Fail);
+                    }
+                    self.at = at + delimiter.len();
+                    return self.put(Node::Text(match kind {
+                        Kind::Plain | Kind::Format => unescape(written),
+                        Kind::Raw => written.to_owned(),
+                        // The delimiter inside of a string stands for the quote that the model could not write.
+                        Kind::Delimited => written.replace(&delimiter, "\""),
+                    }));
+                }
+            }
+        }
+    }
+
+    /// Python's literals, and names where they may stand for strings.
+    fn step_word(&mut self, text: &str, body: usize, seen: usize, dialect: Dialect<'_>) -> Option<Read> {
+        let stops = |c: char| c.is_whitespace() || ",)]}:=([{\"'#".contains(c);
+        let Some(stop) = text[seen..].find(stops).map(|at| seen + at) else {
+            self.token = Some(Token::Bare { body, seen: text.len(), depth: 0 });
+            return Some(Read::More);
+        };
+        let word = &text[body..stop];
+        let tail = &text.as_bytes()[stop..];
+        if let [quote @ (b'"' | b'\''), tail @ ..] = tail {
+            let lower = word.to_ascii_lowercase();
+            let kind = match lower.as_str() {
+                "r" | "rb" | "br" => Kind::Raw,
+                "u" | "b" => Kind::Plain,
+                "f" => Kind::Format,
+                _ => return Some(Read::Fail),
+            };
+            self.at = stop;
+            let opened = self.open_quote(&text[stop..], *quote, tail, kind, dialect);
+            if opened.is_some() {
+                self.at = body;
+                self.token = Some(Token::Bare { body, seen: stop, depth: 0 });
+            }
+            return opened;
+        }
+        let literal = atom(word).map(Node::Atom);
+        let number = word.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte));
+        let name = word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && word.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+        let node = match literal {
+            Some(node) => node,
+            None if number || (name && dialect.words) => Node::Bare(word.to_owned()),
+            None => return Some(Read::Fail),
+        };
+        self.at = stop;
+        self.put(node)
+    }
+
+    /// Text without quotes: it runs to the next key or to the closing bracket.
+    fn step_loose(&mut self, text: &str, body: usize, seen: usize, depth: u32, dialect: Dialect<'_>) -> Option<Read> {
+        let (close, level) = (self.stack.last()?.close, self.stack.len());
+        let (mut at, mut depth) = (seen, depth);
+        let bytes = text.as_bytes();
+        let so_far = |at: usize| text[body..at].trim_end();
+        while let Some(&byte) = bytes.get(at) {
+            let stop = match byte {
+                b'(' | b'[' | b'{' => {
+                    depth += 1;
+                    Start::No
+                }
+                b')' | b']' | b'}' if depth > 0 => {
+                    depth -= 1;
+                    Start::No
+                }
+                _ if byte == close && scalar(so_far(at)) => Start::Yes(0),
+                _ if byte == close => {
+                    let follows = self.follows(text, at, dialect);
+                    self.refused_end |= follows == Start::No;
+                    follows
+                }
+                b',' if depth == 0 && close == b']' => Start::Yes(0),
+                b',' if depth == 0 => {
+                    let next = at + 1 + blank(&text[at + 1..]);
+                    match lookahead::key(&text[next..], dialect) {
+                        lookahead::Key::Yes(key, _)
+                            if level > 1 || lookahead::known(dialect.keys, &key) || scalar(so_far(at)) =>
+                        {
+                            Start::Yes(0)
+                        }
+                        lookahead::Key::Maybe => Start::Maybe,
+                        _ if bytes.get(next) == Some(&close) => Start::Yes(0),
+                        _ => Start::No,
+                    }
+                }
+                _ if !dialect.delimiters.iter().any(|delimiter| delimiter.as_bytes().first() == Some(&byte)) => Start::No,
+                _ => match starts_with_any(&text[at..], dialect.delimiters, dialect.end) {
+                    Start::Yes(length) => match self.follows(text, at + length, dialect) {
+                        // The opening delimiter is missing.
+                        Start::Yes(_) => {
+                            self.at = at + length;
+                            return self.put(Node::Text(text[body..at].to_owned()));
+                        }
+                        other => other,
+                    },
+                    other => other,
+                },
+            };
+            match stop {
+                Start::Yes(_) if so_far(at).is_empty() => return Some(Read::Fail),
+                Start::Yes(_) => {
+                    self.at = at;
+                    return self.put(Node::Bare(so_far(at).to_owned()));
+                }
+                Start::Maybe => break,
+                Start::No => at += 1,
+            }
+        }
+        self.token = Some(Token::Bare { body, seen: at, depth });
+        Some(Read::More)
+    }
+}
+
+/// Where the closing delimiter begins, or up to where there is none.
+fn find_end(text: &str, from: usize, delimiter: &str, kind: Kind, end: bool) -> Result<usize, usize> {
+    let bytes = text.as_bytes();
+    if kind == Kind::Delimited {
+        return text[from..].find(delimiter).map(|at| from + at).ok_or_else(|| {
+            let mut seen = from.max(text.len().saturating_sub(delimiter.len() - 1));
+            while !text.is_char_boundary(seen) {
+                seen -= 1;
+            }
+            seen
+        });
+    }
+    let quote = delimiter.as_bytes().first().copied().unwrap_or(b'"');
+    let mut at = from;
+    loop {
+        let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) else {
+            return Err(bytes.len().max(at));
+        };
+        at += found;
+        let tail = &bytes[at..];
+        match tail {
+            [b'\\'] => return Err(at),
+            [b'\\', ..] => at += 2,
+            _ if tail.starts_with(delimiter.as_bytes()) => return Ok(at),
+            _ if !end && delimiter.as_bytes().starts_with(tail) => return Err(at),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Whether the text is a number, `true`, `false` or `null`.
+fn scalar(text: &str) -> bool {
+    text.len() <= SCALAR_BYTES && atom(text).is_some()
+}
+
+/// The JSON text of a number, `true`, `false` or `null` in JSON's or Python's spelling.
+pub(crate) fn atom(text: &str) -> Option<String> {
+    match text {
+        "True" => Some("true".to_owned()),
+        "False" => Some("false".to_owned()),
+        "None" => Some("null".to_owned()),
+        _ if text.starts_with(['"', '{', '[']) || text.trim() != text => None,
+        _ => serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok().then(|| text.to_owned()),
+    }
+}
+
+/// Resolves the escapes that Python and JSON know; any other backslash stays.
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at + 1..];
+        let simple = match tail.as_bytes().first() {
+            Some(b'n') => Some("\n"),
+            Some(b't') => Some("\t"),
+            Some(b'r') => Some("\r"),
+            Some(b'b') => Some("\u{8}"),
+            Some(b'f') => Some("\u{c}"),
+            Some(b'0') => Some("\0"),
+            Some(b'\\') => Some("\\"),
+            Some(b'\'') => Some("'"),
+            Some(b'"') => Some("\""),
+            Some(b'\n') => Some(""),
+            _ => None,
+        };
+        (out, rest) = match (simple, code(tail)) {
+            (Some(text), _) => (out + text, &tail[1..]),
+            (None, Some((character, length))) => {
+                out.push(character);
+                (out, &tail[length..])
+            }
+            (None, None) => (out + "\\", tail),
+        };
+    }
+    out + rest
+}
+
+/// A character by its number: `x41`, `u0041`, `U00000041`, or a pair of surrogates.
+fn code(tail: &str) -> Option<(char, usize)> {
+    let hex = |from: usize, length: usize| {
+        let digits = tail.get(from..from + length)?;
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
+    };
+    let digits = match tail.as_bytes().first()? {
+        b'x' => 2,
+        b'u' => 4,
+        b'U' => 8,
+        _ => return None,
+    };
+    let number = hex(1, digits)?;
+    if (0xd800..0xdc00).contains(&number) && tail.get(5..7) == Some("\\u") {
+        let low = hex(7, 4).filter(|low| (0xdc00..0xe000).contains(low))?;
+        return Some((char::from_u32(0x10000 + ((number - 0xd800) << 10) + (low - 0xdc00))?, 11));
+    }
+    Some((char::from_u32(number)?, 1 + digits))
+}

@@ -1,0 +1,321 @@
+//! Elements named after the parameters, nested, with a prefix before every tag:
+//! `P<invoke name="f">P<point>P<x>1P</x>P</point>P</invoke>`. Children make an object, `item`s an array, bare text is typed
+//! by the schema. Read with a stack, tag by tag; inside of a parameter that is text by its schema tags are content.
+
+use super::{
+    Context, Parsed, Step,
+    arguments::Seen,
+    tagged::{decoded, field},
+    typing::{Hint, Type, Types},
+};
+use crate::{
+    adapter::Nested,
+    fix::name::{Resolved, resolve},
+};
+
+/// A longer tag is none.
+const TAG_BYTES: usize = 256;
+/// Elements deeper than this are not read.
+const DEPTH: usize = 64;
+/// The element of an array.
+const ITEM: &str = "item";
+/// The key of text that stands beside children.
+const TEXT: &str = "$text";
+
+/// Reads one call.
+#[derive(Debug, Default)]
+pub(crate) struct NestedReader {
+    name: Option<String>,
+    types: Types,
+    /// Behind the last tag.
+    at: usize,
+    /// Up to where the next one was searched.
+    seen: usize,
+    /// The open elements; the first one is the call itself.
+    open: Vec<Element>,
+}
+
+/// An element whose end has not come.
+#[derive(Debug, Default)]
+struct Element {
+    name: String,
+    /// Where its content begins.
+    start: usize,
+    children: Vec<(String, String)>,
+    /// Its text outside of its children.
+    text: String,
+    /// Elements of the same name that are content.
+    depth: usize,
+}
+
+/// A tag: its name, whether it closes, and where it ends.
+struct Tag<'t> {
+    name: &'t str,
+    closes: bool,
+    end: usize,
+}
+
+// === impl NestedReader ===
+
+impl NestedReader {
+    pub(crate) fn read(&mut self, text: &str, nested: &Nested, context: Context<'_>) -> Step {
+        if self.name.is_none() {
+            match field(text, 0, &nested.name[1], &[], false) {
+                Seen::Maybe if !context.end => return Step::More,
+                Seen::Yes(head) if !head.text.is_empty() => {
+                    self.types = match resolve(context.tools, &head.text) {
+                        Resolved::Known { tool, .. } => Types::new(Some(tool)),
+                        Resolved::Unknown { .. } => Types::new(None),
+                    };
+                    (self.at, self.seen) = (head.next, head.next);
+                    self.open = vec![Element { name: self.close_name(context), start: head.next, ..Element::default() }];
+                    self.name = Some(head.text);
+                }
+                _ => return Step::Reject,
+            }
+        }
+        let name = self.name.clone().unwrap_or_default();
+        let parsed = |arguments: String| Parsed { name: name.clone(), id: None, arguments };
+        let lead = lead(nested);
+        loop {
+            let Some(at) = text[self.seen..].find(lead).map(|at| self.seen + at) else {
+                let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
+                self.seen = (self.seen..=tail).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(self.seen);
+                return if context.end {
+                    Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)) }
+                } else {
+                    Step::More
+                };
+            };
+            let tag = match tag(text, at + nested.prefix.len(), context.end) {
+                Seen::Yes(tag) => tag,
+                Seen::Maybe => {
+                    self.seen = at;
+                    return Step::More;
+                }
+                Seen::No => {
+                    self.seen = at + lead.len();
+                    continue;
+                }
+            };
+            self.seen = tag.end;
+            match self.enter_or_leave(text, at, &tag, nested, context.end) {
+                Turn::On => {}
+                Turn::More => {
+                    self.seen = at;
+                    return Step::More;
+                }
+                Turn::Reject => return Step::Reject,
+                Turn::Done(arguments) => return Step::Done { calls: vec![parsed(arguments)], end: tag.end },
+            }
+        }
+    }
+
+    /// The name, if it was seen.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+
+    /// The name of the tag that closes the call.
+    fn close_name(&self, context: Context<'_>) -> String {
+        let close = context.call.close.first().map(String::as_str).unwrap_or_default();
+        close.rsplit('/').next().unwrap_or_default().trim_end_matches('>').to_owned()
+    }
+
+    fn enter_or_leave(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, end: bool) -> Turn {
+        let types = std::mem::take(&mut self.types);
+        let turn = self.turn(text, at, tag, nested, &types, end);
+        self.types = types;
+        turn
+    }
+
+    fn turn(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Turn {
+        let path: Vec<&str> = self.open.iter().skip(1).map(|element| element.name.as_str()).collect();
+        let (kind, depth) = (kind(types, &path), self.open.len());
+        let Some(top) = self.open.last_mut() else { return Turn::Reject };
+        let inside = depth > 1;
+        if inside && kind.is_some_and(flat) {
+            // Text by its schema: only its own closing tag counts, and only where another tag or the end follows.
+            if tag.name != top.name {
+                return Turn::On;
+            }
+            if !tag.closes {
+                top.depth += 1;
+                return Turn::On;
+            }
+            if top.depth > 0 {
+                top.depth -= 1;
+                return Turn::On;
+            }
+            let rest = text[tag.end..].trim_start();
+            let next = lead(nested);
+            if rest.len() < next.len() && next.starts_with(rest) && !end {
+                return Turn::More;
+            }
+            if !rest.is_empty() && !rest.starts_with(next) {
+                return Turn::On;
+            }
+            return self.close(text, at, tag.end, kind);
+        }
+        if !tag.closes {
+            if depth > DEPTH || (!inside && tag.name == top.name) {
+                return Turn::Reject;
+            }
+            top.text.push_str(&text[self.at..at]);
+            self.at = tag.end;
+            self.open.push(Element { name: tag.name.to_owned(), start: tag.end, ..Element::default() });
+            return Turn::On;
+        }
+        if tag.name == top.name {
+            return self.close(text, at, tag.end, kind);
+        }
+        // An empty container whose closing tag is missing shows in the closing tag of its parent.
+        let empty = top.children.is_empty() && top.text.is_empty() && text[self.at..at].trim().is_empty();
+        let container = kind.is_some_and(|kind| !kind.allows(&serde_json::Value::from("")) && !flat(kind));
+        let parent = depth.checked_sub(2).and_then(|at| self.open.get(at));
+        if inside && empty && container && parent.is_some_and(|parent| parent.name == tag.name) {
+            return match self.close(text, at, at, kind) {
+                Turn::On => self.turn(text, at, tag, nested, types, end),
+                other => other,
+            };
+        }
+        Turn::Reject
+    }
+
+    /// The innermost element ends at `at`, its tag at `end`.
+    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>) -> Turn {
+        let Some(mut element) = self.open.pop() else { return Turn::Reject };
+        element.text.push_str(&text[self.at.max(element.start)..at]);
+        self.at = end;
+        let Some(parent) = self.open.last_mut() else { return Turn::Done(arguments(element)) };
+        let value = element.value(&text[element.start..at], kind);
+        parent.children.push((element.name, value));
+        Turn::On
+    }
+
+    /// The arguments of a call that was cut: they lack the brace between two parameters, and more inside of one.
+    fn cut(&self, marked: bool) -> String {
+        let members = self.open.first().map(|call| members(&call.children)).unwrap_or_default();
+        match self.open.len() == 1 && !members.is_empty() && marked {
+            true => format!("{{{members}"),
+            false => format!("{{{members}{}\"", if members.is_empty() { "" } else { ", " }),
+        }
+    }
+}
+
+/// What a tag led to.
+enum Turn {
+    On,
+    More,
+    Reject,
+    Done(String),
+}
+
+// === impl Element ===
+
+impl Element {
+    /// Its value as JSON text; `source` is all that stands between its tags.
+    fn value(&self, source: &str, kind: Option<Type<'_>>) -> String {
+        let plain = |text: &str| match kind {
+            Some(kind) => kind.value(&decoded(text), Hint::None),
+            None => Types::default().value("", &decoded(text), Hint::None),
+        };
+        let allows = |json: serde_json::Value| kind.is_none_or(|kind| kind.allows(&json));
+        let (array, object, string) = (allows(serde_json::json!([])), allows(serde_json::json!({})), allows("".into()));
+        if self.children.is_empty() {
+            return match self.text.trim().is_empty() && !string {
+                true if array => "[]".into(),
+                true if object => "{}".into(),
+                _ => plain(&self.text),
+            };
+        }
+        if !array && !object {
+            return plain(source);
+        }
+        let items = self.children.iter().all(|(name, _)| name == ITEM);
+        if array && (items || !object) {
+            let values: Vec<&str> = self.children.iter().map(|(_, value)| value.as_str()).collect();
+            return format!("[{}]", values.join(", "));
+        }
+        let mut children = self.children.clone();
+        if !self.text.trim().is_empty() {
+            let mut key = TEXT.to_owned();
+            while children.iter().any(|(name, _)| *name == key) {
+                key.insert(0, '$');
+            }
+            let kind = kind.map(|kind| kind.member(&key));
+            let text = decoded(self.text.trim());
+            children.push((
+                key,
+                kind.map_or_else(|| serde_json::Value::from(text.as_str()).to_string(), |kind| kind.value(&text, Hint::None)),
+            ));
+        }
+        format!("{{{}}}", members(&children))
+    }
+}
+
+/// What every tag begins with.
+fn lead(nested: &Nested) -> &str {
+    if nested.prefix.is_empty() { "<" } else { &nested.prefix }
+}
+
+/// The arguments of a whole call.
+fn arguments(call: Element) -> String {
+    match call.children.is_empty() && call.text.trim().starts_with('{') {
+        true => call.text.trim().to_owned(),
+        false => format!("{{{}}}", members(&call.children)),
+    }
+}
+
+/// Members of an object; a name that comes again makes an array of its values.
+fn members(children: &[(String, String)]) -> String {
+    let mut out: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, value) in children {
+        match out.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) => values.push(value),
+            None => out.push((name, vec![value])),
+        }
+    }
+    let member = |(name, values): &(&str, Vec<&str>)| {
+        let value = if let [one] = values.as_slice() { (*one).to_owned() } else { format!("[{}]", values.join(", ")) };
+        format!("{}: {value}", serde_json::Value::from(*name))
+    };
+    out.iter().map(member).collect::<Vec<_>>().join(", ")
+}
+
+/// The type of the element at this path; `None` for the call itself.
+fn kind<'a>(types: &'a Types, path: &[&str]) -> Option<Type<'a>> {
+    let (first, rest) = path.split_first()?;
+    let step = |kind: Type<'a>, name: &&str| match *name == ITEM && kind.element().known() {
+        true => kind.element(),
+        false => kind.member(name),
+    };
+    Some(rest.iter().fold(types.parameter(first), step))
+}
+
+/// Whether neither an object nor an array may stand here.
+fn flat(kind: Type<'_>) -> bool {
+    !kind.allows(&serde_json::json!({})) && !kind.allows(&serde_json::json!([]))
+}
+
+/// The tag at `at` behind a prefix; spaces may stand between.
+fn tag(text: &str, at: usize, end: bool) -> Seen<Tag<'_>> {
+    let undecided = if end { Seen::No } else { Seen::Maybe };
+    let rest = text[at..].trim_start_matches([' ', '\t', '\n', '\r']);
+    let begin = text.len() - rest.len();
+    let Some(inner) = rest.strip_prefix('<') else { return if rest.is_empty() { undecided } else { Seen::No } };
+    let (closes, name) = match inner.strip_prefix('/') {
+        Some(name) => (true, name),
+        None => (false, inner),
+    };
+    let fits = |c: char| c.is_alphanumeric() || "_-.$:".contains(c);
+    match name.find(|c| !fits(c)) {
+        Some(stop) if stop > 0 && stop <= TAG_BYTES && name[stop..].starts_with('>') => {
+            let end = begin + (rest.len() - name.len()) + stop + 1;
+            Seen::Yes(Tag { name: &name[..stop], closes, end })
+        }
+        Some(_) => Seen::No,
+        None if name.len() > TAG_BYTES => Seen::No,
+        None => undecided,
+    }
+}

@@ -1,0 +1,379 @@
+//! A name, then one tag for each argument: `<function=f><parameter=k>v</parameter></function>`,
+//! `<invoke name="f"><parameter name="k">v</parameter></invoke>`, `f<arg_key>k</arg_key><arg_value>v</arg_value>`.
+
+use super::{
+    Context, Parsed, Start, Step,
+    arguments::{Arguments, Between, Form, Outcome, Seen, Tag, gap, hint_of},
+    starts_with_any,
+    typing::{Hint, Types},
+};
+use crate::{
+    adapter::{Tagged, Trim},
+    fix::name::{Resolved, resolve},
+};
+
+/// A longer name or key is none.
+const FIELD_BYTES: usize = 256;
+
+/// Reads one call.
+#[derive(Debug, Default)]
+pub(crate) struct TaggedReader {
+    name: Option<String>,
+    lone: bool,
+    types: Types,
+    arguments: Arguments,
+}
+
+/// What stands before the arguments.
+struct Head {
+    name: String,
+    /// The key of the first argument, where its tag lost the opening half and hangs on the name.
+    key: Option<String>,
+    /// Where the arguments begin.
+    body: usize,
+    /// `<invoke name="f"/>`: there are none.
+    closed: bool,
+    /// A lone word that is a name only if a tool is called so.
+    lone: bool,
+}
+
+/// A name or key and the rest of its tag.
+pub(super) struct Field<'t> {
+    pub(super) text: String,
+    quoted: bool,
+    /// What stands between it and the end of the tag.
+    attributes: &'t str,
+    /// Behind the tag.
+    pub(super) next: usize,
+    /// The marker that was found instead of the end of the tag; it is not consumed.
+    stopped: Option<&'t str>,
+}
+
+/// The markers of a form, as [`Form`] asks for them.
+struct Markers<'a> {
+    tagged: &'a Tagged,
+    context: Context<'a>,
+}
+
+// === impl TaggedReader ===
+
+impl TaggedReader {
+    pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
+        let form = Markers { tagged, context };
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => match form.head(text, context.end) {
+                Seen::Maybe if context.end => return form.unfinished(text),
+                Seen::Maybe => return Step::More,
+                Seen::No => return Step::Reject,
+                Seen::Yes(head) if head.closed => {
+                    return Step::Done { calls: vec![parsed(head.name, "{}".into())], end: head.body };
+                }
+                Seen::Yes(head) => {
+                    self.types = match resolve(context.tools, &head.name) {
+                        Resolved::Known { tool, .. } => Types::new(Some(tool)),
+                        Resolved::Unknown { .. } => Types::new(None),
+                    };
+                    self.arguments = Arguments::new(head.body, head.key, &form);
+                    self.lone = head.lone;
+                    self.name.insert(head.name).clone()
+                }
+            },
+        };
+        match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
+            Outcome::More => Step::More,
+            Outcome::Reject => Step::Reject,
+            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
+            Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
+            Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(name, arguments)], end },
+            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments) },
+        }
+    }
+
+    /// The name, if it was seen.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+}
+
+fn parsed(name: String, arguments: String) -> Parsed {
+    Parsed { name, id: None, arguments }
+}
+
+// === impl Markers ===
+
+impl Markers<'_> {
+    /// Whether nothing need stand before the name.
+    fn bare(&self) -> bool {
+        self.tagged.name[0].iter().all(String::is_empty)
+    }
+
+    fn offered(&self, name: &str) -> bool {
+        matches!(resolve(self.context.tools, name), Resolved::Known { .. })
+    }
+
+    fn head(&self, text: &str, end: bool) -> Seen<Head> {
+        let mut at = gap(text);
+        // Some models write the opening marker twice.
+        loop {
+            match starts_with_any(&text[at..], &self.context.call.open, end) {
+                Start::Yes(length) => at += length + gap(&text[at + length..]),
+                Start::Maybe => return Seen::Maybe,
+                Start::No => break,
+            }
+        }
+        let [open, close] = &self.tagged.name;
+        match starts_with_any(&text[at..], open, end) {
+            Start::Yes(length) => at += length,
+            Start::Maybe => return Seen::Maybe,
+            Start::No if open.is_empty() || open.iter().any(String::is_empty) => {}
+            Start::No => return Seen::No,
+        }
+        let call = self.context.call;
+        let hanging: &[String] = if self.bare() { &self.tagged.argument[1] } else { &[] };
+        let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];
+        let field = match field(text, at, close, &stops, true) {
+            Seen::Yes(field) => field,
+            Seen::Maybe => return Seen::Maybe,
+            Seen::No => return Seen::No,
+        };
+        if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
+            return match self.split(&field.text) {
+                Some((name, key)) => {
+                    Seen::Yes(Head { name, key: Some(key), body: field.next + stop.len(), closed: false, lone: false })
+                }
+                None => Seen::No,
+            };
+        }
+        let name = field.text;
+        let plain = |c: char| field.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
+        if name.is_empty() || !(name.chars().all(plain) || self.offered(&name)) {
+            return Seen::No;
+        }
+        let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
+        let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
+        Seen::Yes(Head { name, key: None, body: field.next, closed, lone: self.bare() && !ended })
+    }
+
+    /// A name with a key right behind it.
+    fn split(&self, text: &str) -> Option<(String, String)> {
+        let fits = self.context.tools.iter().filter_map(|tool| {
+            let key = text.strip_prefix(tool.name.as_str())?.trim();
+            Types::new(Some(tool)).has(key).then(|| (tool.name.clone(), key.to_owned()))
+        });
+        fits.max_by_key(|(name, _)| name.len())
+    }
+
+    /// The text is over inside of the head: a call that was cut, if it may become the name of a tool.
+    fn unfinished(&self, text: &str) -> Step {
+        let name = text.rsplit(['=', '>', '"', '\'', '\n', ' ']).next().unwrap_or_default();
+        let possible = !name.is_empty() && self.context.tools.iter().any(|tool| tool.name.starts_with(name));
+        match possible {
+            true => Step::Cut { whole: Vec::new(), cut: parsed(name.to_owned(), "{\"".into()) },
+            false => Step::Reject,
+        }
+    }
+}
+
+impl Form for Markers<'_> {
+    fn argument_begins(&self, text: &str, end: bool) -> Start {
+        starts_with_any(text, &self.tagged.argument[0], end)
+    }
+
+    fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
+        let Start::Yes(length) = self.argument_begins(text, end) else { return Seen::Maybe };
+        match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0]], false) {
+            Seen::Maybe => Seen::Maybe,
+            Seen::Yes(field) if field.text.is_empty() => Seen::No,
+            Seen::Yes(field) => {
+                let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
+                let empty = field.attributes.trim_end().ends_with('/');
+                Seen::Yes(Tag { hint: said.map_or(Hint::None, hint_of), key: field.text, length: field.next, empty })
+            }
+            Seen::No => Seen::No,
+        }
+    }
+
+    fn value_open(&self) -> &[String] {
+        match self.tagged.value[0].iter().any(String::is_empty) {
+            true => &[],
+            false => &self.tagged.value[0],
+        }
+    }
+
+    fn type_tag(&self) -> Option<&[String; 2]> {
+        self.tagged.type_tag.as_ref()
+    }
+
+    fn value_close(&self, text: &str, _key: &str, end: bool) -> Start {
+        starts_with_any(text, &self.tagged.value[1], end)
+    }
+
+    fn close(&self, text: &str, end: bool) -> Start {
+        starts_with_any(text, &self.context.call.close, end)
+    }
+
+    fn outer(&self, text: &str, end: bool) -> Start {
+        starts_with_any(text, &self.context.call.section_close, end)
+    }
+
+    fn call(&self, text: &str, end: bool) -> Start {
+        let call = self.context.call;
+        let openings =
+            [&call.open, &call.section, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
+        let found = openings.into_iter().find(|start| matches!(start, Start::Yes(_)));
+        found.or_else(|| openings.into_iter().find(|&start| start == Start::Maybe)).unwrap_or(Start::No)
+    }
+
+    fn nested(&self, text: &str, end: bool) -> Seen<usize> {
+        let call = self.context.call;
+        let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
+        let length = match opened {
+            [Start::Yes(length), ..] | [_, Start::Yes(length), _] => length,
+            [_, _, Start::Yes(_)] => 0,
+            _ if opened.contains(&Start::Maybe) => return Seen::Maybe,
+            _ => return Seen::No,
+        };
+        let body = match self.head(&text[length..], end) {
+            Seen::Yes(head) if !head.closed => length + head.body,
+            Seen::Maybe if !end => return Seen::Maybe,
+            _ => return Seen::No,
+        };
+        let rest = &text[body..];
+        let rest = &rest[gap(rest)..];
+        match [self.argument_begins(rest, end), self.close(rest, end)] {
+            [Start::Yes(_), _] | [_, Start::Yes(_)] => Seen::Yes(body),
+            [Start::Maybe, _] | [_, Start::Maybe] => Seen::Maybe,
+            _ => Seen::No,
+        }
+    }
+
+    fn cdata(&self) -> bool {
+        self.tagged.cdata
+    }
+
+    fn value(&self, text: &str, between: Between) -> String {
+        let inner = text.trim().strip_prefix("<![CDATA[").and_then(|inner| inner.strip_suffix("]]>"));
+        if let Some(inner) = inner.filter(|_| self.tagged.cdata) {
+            return inner.to_owned();
+        }
+        let trimmed = match self.tagged.trim {
+            Trim::None => text,
+            Trim::All => text.trim(),
+            Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
+            Trim::OneNewline => one_each(text, &["\r\n", "\n"]),
+        };
+        match self.tagged.entities {
+            true => decoded(trimmed),
+            false => trimmed.to_owned(),
+        }
+    }
+
+    fn leads(&self) -> Vec<u8> {
+        let call = self.context.call;
+        let Tagged { name, argument, value, .. } = self.tagged;
+        let lists =
+            [&name[0], &argument[0], &value[1], &call.open, &call.stripped, &call.section, &call.close, &call.section_close];
+        let mut leads: Vec<u8> = lists.into_iter().flatten().filter_map(|marker| marker.bytes().next()).collect();
+        leads.sort_unstable();
+        leads.dedup();
+        leads
+    }
+}
+
+/// The name or key at `at` of a text, up to the end of its tag. It may stand in quotes, and attributes behind it. `stops`
+/// are markers that end it as well, and so does a brace if `brace`.
+pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
+    let at = at + gap(&text[at..]);
+    let window = &text[at..floor(text, at + 2 * FIELD_BYTES)];
+    let undecided = if text.len() - at > FIELD_BYTES { Seen::No } else { Seen::Maybe };
+    let find = |from: usize, markers: &'t [String]| {
+        let found = markers
+            .iter()
+            .filter(|marker| !marker.is_empty())
+            .filter_map(|marker| Some((from + window[from..].find(marker.as_str())?, marker.as_str())));
+        found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
+    };
+    let closed = find(0, close);
+    if let Some(quote) = window.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
+        let Some(stop) = window[1..].find([quote, '\n']).map(|at| at + 1) else { return undecided };
+        let inner = &window[1..stop];
+        // A quote that closes in another tag, or never, is junk.
+        let junk = window[stop..].starts_with('\n') || (closed.is_some_and(|(at, _)| at < stop) && inner.contains('='));
+        if !junk && stop <= FIELD_BYTES {
+            return match find(stop + 1, close) {
+                Some((end, marker)) => {
+                    let (attributes, next) = (&window[stop + 1..end], at + end + marker.len());
+                    Seen::Yes(Field { text: unescaped(inner), quoted: true, attributes, next, stopped: None })
+                }
+                None if text.len() - at > 2 * FIELD_BYTES => Seen::No,
+                None => Seen::Maybe,
+            };
+        }
+    }
+    let brace = window.find('{').filter(|_| brace).map(|at| (at, "{"));
+    let stopped = stops.iter().filter_map(|markers| find(0, markers)).chain(brace).min();
+    let (stop, marker, consumed) = match (closed, stopped) {
+        (Some((at, marker)), other) if other.is_none_or(|(stop, _)| at <= stop) => (at, marker, true),
+        (_, Some((at, marker))) => (at, marker, false),
+        _ => return undecided,
+    };
+    if stop > FIELD_BYTES {
+        return Seen::No;
+    }
+    let written = window[..stop].trim();
+    // `f other="x"`: what follows the first word is attributes if it looks so.
+    let word = written.find(char::is_whitespace).filter(|&at| written[at..].contains('=')).unwrap_or(written.len());
+    let (name, attributes) = match written.strip_suffix('/').filter(|_| consumed && marker == ">") {
+        Some(name) => (name, "/"),
+        None => written.split_at(word),
+    };
+    let text = name.trim().trim_matches(['"', '\'', '`']).trim_end_matches('=').trim();
+    let next = at + stop + if consumed { marker.len() } else { 0 };
+    Seen::Yes(Field { text: text.to_owned(), quoted: false, attributes, next, stopped: (!consumed).then_some(marker) })
+}
+
+/// The value of an attribute.
+fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+    let behind =
+        attributes.match_indices(name).find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
+    let value = behind.trim_start();
+    match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
+        Some(quote) => value[1..].split(quote).next(),
+        None => value.split(|c: char| c.is_whitespace() || c == '/').next(),
+    }
+}
+
+/// Without one of these at each end.
+pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
+    let text = ends.iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
+    ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
+}
+
+/// XML entities decoded, if the whole text is escaped: a bare `<` or `&` in it shows that it is not.
+pub(super) fn decoded(text: &str) -> String {
+    let escaped = !text.contains('<')
+        && text.match_indices('&').all(|(at, _)| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity)));
+    if escaped { unescaped(text) } else { text.to_owned() }
+}
+
+const ENTITIES: [(&str, char); 6] =
+    [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\''), ("&#39;", '\''), ("&amp;", '&')];
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (length, c) =
+            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity)).map_or((1, '&'), |&(entity, c)| (entity.len(), c));
+        out.push(c);
+        rest = &rest[length..];
+    }
+    out + rest
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}

@@ -1,0 +1,133 @@
+//! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it stands
+//! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
+
+use super::{Start, starts_with_any};
+use crate::json::extent::{Extent, Halt};
+
+/// Follows one value, which begins with a bracket, through a growing text.
+#[derive(Debug, Default)]
+pub(crate) struct ValueReader {
+    extent: Extent,
+    /// Up to where the text was looked at.
+    seen: usize,
+}
+
+/// How far the value has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Got {
+    /// It goes on.
+    More,
+    /// Its brackets are balanced here.
+    Balanced(usize),
+    /// A closing marker stands where the value cannot go on: it begins and ends here.
+    Closed(usize, usize),
+}
+
+// === impl ValueReader ===
+
+impl ValueReader {
+    /// The value begins at `start`.
+    pub(crate) fn at(start: usize) -> ValueReader {
+        ValueReader { extent: Extent::default(), seen: start }
+    }
+
+    /// Reads on; `text` is everything from where the body of the call begins.
+    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Got {
+        let starts_marker = |byte: u8| close.iter().any(|marker| marker.as_bytes().first() == Some(&byte));
+        loop {
+            let rest = &text.as_bytes()[self.seen..];
+            match self.extent.feed_until(rest, starts_marker) {
+                None => {
+                    self.seen = text.len();
+                    return Got::More;
+                }
+                Some(Halt::Complete(length)) => return Got::Balanced(self.seen + length),
+                Some(Halt::Before(offset)) => self.seen += offset,
+            }
+            match starts_with_any(&text[self.seen..], close, over) {
+                Start::Yes(length) if ends_value(&text[..self.seen]) => return Got::Closed(self.seen, self.seen + length),
+                Start::Maybe => return Got::More,
+                Start::Yes(_) | Start::No => {
+                    let byte = &text.as_bytes()[self.seen..=self.seen];
+                    self.seen += 1;
+                    if self.extent.feed(byte).is_some() {
+                        return Got::Balanced(self.seen);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the last character of this text may stand outside of strings in JSON: elsewhere the marker is most likely part of
+/// a string whose quotes are broken.
+fn ends_value(text: &str) -> bool {
+    text.trim_end().ends_with(|c: char| "}]{[\"',:el".contains(c) || c.is_ascii_digit())
+}
+
+/// What follows a value whose brackets are balanced.
+pub(crate) enum Behind {
+    /// More text is needed to know.
+    More,
+    /// A closing marker that ends here; braces too many and separators before it are framing.
+    Marker(usize),
+    /// Nothing that belongs to the call.
+    Nothing,
+}
+
+/// What stands behind a value that ended at `end`.
+pub(crate) fn behind(text: &str, end: usize, close: &[String], over: bool) -> Behind {
+    let rest = &text[end..];
+    let junk = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',')).len();
+    if close.is_empty() {
+        return Behind::Nothing;
+    }
+    match starts_with_any(&rest[junk..], close, over) {
+        Start::Yes(length) => Behind::Marker(end + junk + length),
+        Start::Maybe => Behind::More,
+        Start::No => Behind::Nothing,
+    }
+}
+
+/// Looks for a closing marker behind a value that lost step (quotes inside of it are not escaped, so that its brackets say
+/// nothing): the first one that stands behind a closing bracket.
+#[derive(Debug)]
+pub(crate) struct TornReader {
+    /// Where the value seemed to end.
+    pub(crate) end: usize,
+    seen: usize,
+}
+
+impl TornReader {
+    /// The value seemed to end at `end`.
+    pub(crate) fn behind(end: usize) -> TornReader {
+        TornReader { end, seen: end }
+    }
+
+    /// Where the marker begins and ends; `None` if it is not there yet.
+    pub(crate) fn read(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
+        while self.seen < text.len() {
+            let rest = &text[self.seen..];
+            let first = |c: char| close.iter().any(|marker| marker.starts_with(c));
+            let Some(offset) = rest.find(first) else {
+                self.seen = text.len();
+                return None;
+            };
+            let at = self.seen + offset;
+            match starts_with_any(&text[at..], close, false) {
+                Start::Maybe => {
+                    self.seen = at;
+                    return None;
+                }
+                Start::Yes(length) if text[..at].trim_end().ends_with(['}', ']']) => return Some((at, at + length)),
+                Start::Yes(_) | Start::No => self.seen = at + text[at..].chars().next().map_or(1, char::len_utf8),
+            }
+        }
+        None
+    }
+}
+
+/// Whether it is strict JSON.
+pub(crate) fn sound(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}

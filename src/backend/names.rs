@@ -1,0 +1,68 @@
+//! Tool names in the letters that a backend can spell. The tools' `wire_name`s go out; what comes back is resolved by
+//! them, so that the client only ever sees its own names.
+
+use sha2::{Digest, Sha256};
+
+use super::{Backend, Kind, Profile};
+use crate::event::Tools;
+
+#[cfg(test)]
+mod tests;
+
+/// OpenAI's and Google's limit, in characters.
+const LONGEST: usize = 64;
+/// What tells two names apart that would be spelled alike.
+const SUFFIX: usize = 7;
+
+/// Gives each tool a wire name that the backend takes: its own name where that is one. Depends on the names alone, so
+/// that it is the same in every request.
+pub fn spell(backend: &Backend, tools: &mut Tools) {
+    let mut taken: Vec<String> = Vec::with_capacity(tools.len());
+    for tool in tools.iter_mut() {
+        let plain = spelled(backend, &tool.name);
+        let alike = taken.contains(&plain);
+        tool.wire_name = if alike || plain.len() > LONGEST { with_suffix(&plain, &tool.name) } else { plain };
+        taken.push(tool.wire_name.clone());
+    }
+}
+
+fn spelled(backend: &Backend, name: &str) -> String {
+    match (backend.kind, backend.profile) {
+        // LM Studio makes snake case of every name on its own: better from us, who can turn it back.
+        (Kind::OpenAi, Profile::LmStudio) => snake_case(name),
+        (Kind::OpenAi, _) => name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect(),
+        (Kind::Google, _) => {
+            let plain: String =
+                name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect();
+            if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { plain } else { format!("_{plain}") }
+        }
+        (Kind::Ollama | Kind::Replay, _) => name.to_owned(),
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let letters: Vec<char> = name.chars().collect();
+    for (at, &letter) in letters.iter().enumerate() {
+        if !letter.is_ascii_alphanumeric() {
+            out.push('_');
+            continue;
+        }
+        let before = at.checked_sub(1).and_then(|before| letters.get(before));
+        let after_small = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
+        let before_small = letters.get(at + 1).is_some_and(char::is_ascii_lowercase);
+        let after_capital = before.is_some_and(char::is_ascii_uppercase);
+        if letter.is_ascii_uppercase() && (after_small || (after_capital && before_small)) {
+            out.push('_');
+        }
+        out.push(letter.to_ascii_lowercase());
+    }
+    out
+}
+
+fn with_suffix(plain: &str, name: &str) -> String {
+    let hash = Sha256::digest(name);
+    let room = plain.len().min(LONGEST - SUFFIX);
+    let start = plain.get(..room).unwrap_or_default(); // all of it is ASCII, except for backends that take any name
+    hash.iter().take(SUFFIX / 2).fold(format!("{start}_"), |out, byte| out + &format!("{byte:02x}"))
+}

@@ -1,0 +1,38 @@
+use super::*;
+use crate::event::{Tool, ToolChoice};
+
+fn spelled_by(kind: Kind, profile: Profile, names: &[&str]) -> Vec<String> {
+    let backend = Backend { profile, ..Backend::open("test", kind, "http://x") };
+    let mut tools = Tools::new(names.iter().map(|name| Tool::new(*name, "", "{}")), ToolChoice::Auto);
+    spell(&backend, &mut tools);
+    let once: Vec<String> = tools.iter().map(|tool| tool.wire_name.clone()).collect();
+    spell(&backend, &mut tools);
+    assert_eq!(tools.iter().map(|tool| tool.wire_name.clone()).collect::<Vec<_>>(), once, "the same every time");
+    for tool in tools.iter() {
+        assert_eq!(tools.by_wire_name(&tool.wire_name).map(|found| &found.name), Some(&tool.name), "the way back");
+    }
+    once
+}
+
+#[test]
+fn names_fit_their_backend() {
+    let names = ["read_file", "getHTTPPage2", "files.read", "größe", "7zip"];
+    assert_eq!(spelled_by(Kind::Ollama, Profile::Generic, &names), names);
+    assert_eq!(spelled_by(Kind::OpenAi, Profile::Vllm, &names), ["read_file", "getHTTPPage2", "files_read", "gr__e", "7zip"]);
+    assert_eq!(
+        spelled_by(Kind::OpenAi, Profile::LmStudio, &names),
+        ["read_file", "get_http_page2", "files_read", "gr__e", "7zip"]
+    );
+    assert_eq!(spelled_by(Kind::Google, Profile::Generic, &names), ["read_file", "getHTTPPage2", "files.read", "gr__e", "_7zip"]);
+}
+
+#[test]
+fn names_that_would_be_alike_stay_apart() {
+    let spelled = spelled_by(Kind::OpenAi, Profile::Generic, &["a.b", "a/b", "a b"]);
+    assert_eq!(spelled[0], "a_b");
+    assert!(spelled[1].starts_with("a_b_") && spelled[2].starts_with("a_b_") && spelled[1] != spelled[2], "{spelled:?}");
+    let long = "x".repeat(80);
+    let longer = format!("{long}y");
+    let spelled = spelled_by(Kind::Google, Profile::Generic, &[&long, &longer]);
+    assert!(spelled.iter().all(|name| name.len() <= LONGEST) && spelled[0] != spelled[1], "{spelled:?}");
+}

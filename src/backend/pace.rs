@@ -1,0 +1,91 @@
+//! Requests per minute of a backend: whoever comes too early waits for a turn, and is refused only if the wait would be
+//! longer than anybody has patience for.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::error::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// Lets through so many requests in any window of time. Clones share the count.
+#[derive(Debug, Clone)]
+pub struct Pace {
+    requests: usize,
+    window: Duration,
+    patience: Duration,
+    /// When requests were, or will be, sent; the earliest first, never more than one window's.
+    turns: Arc<Mutex<VecDeque<Instant>>>,
+}
+
+/// A turn that is waited for; given back if the wait is given up.
+struct Waiting<'p> {
+    pace: &'p Pace,
+    at: Instant,
+    taken: bool,
+}
+
+// === impl Pace ===
+
+impl Pace {
+    /// So many requests a minute (at least one). Whoever would have to wait longer than `patience` is refused.
+    pub fn per_minute(requests: u32, patience: Duration) -> Pace {
+        Pace::new(requests.max(1) as usize, Duration::from_secs(60), patience)
+    }
+
+    fn new(requests: usize, window: Duration, patience: Duration) -> Pace {
+        Pace { requests, window, patience, turns: Arc::default() }
+    }
+
+    /// Waits for the next turn. Refuses with 429 (code `rate_limit_exceeded`) if that is too far away.
+    pub async fn turn(&self) -> Result<(), Error> {
+        let mut waiting = Waiting { pace: self, at: self.reserve(Instant::now())?, taken: false };
+        tokio::time::sleep_until(waiting.at.into()).await;
+        waiting.taken = true;
+        Ok(())
+    }
+
+    fn reserve(&self, now: Instant) -> Result<Instant, Error> {
+        let mut turns = self.turns();
+        while turns.front().is_some_and(|first| *first + self.window <= now) {
+            turns.pop_front();
+        }
+        let behind = turns.len().checked_sub(self.requests).and_then(|at| turns.get(at));
+        let at = behind.map_or(now, |earlier| (*earlier + self.window).max(now));
+        let wait = at - now;
+        if wait > self.patience {
+            return Err(Error::backend(format!(
+                "the backend takes {} requests in {} s, and the next free turn is in {} s",
+                self.requests,
+                self.window.as_secs(),
+                wait.as_secs()
+            ))
+            .with_status(429)
+            .with_code("rate_limit_exceeded"));
+        }
+        turns.push_back(at);
+        Ok(at)
+    }
+
+    fn turns(&self) -> MutexGuard<'_, VecDeque<Instant>> {
+        // Nothing is changed in more than one step: there is no half of it.
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Waiting ===
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.taken {
+            let mut turns = self.pace.turns();
+            if let Some(at) = turns.iter().rposition(|turn| *turn == self.at) {
+                turns.remove(at);
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use super::*;
+
+#[tokio::test]
+async fn whoever_comes_too_early_waits() {
+    let pace = Pace::new(2, Duration::from_millis(80), Duration::from_secs(1));
+    let started = Instant::now();
+    let mut at = Vec::new();
+    for _ in 0..5 {
+        pace.turn().await.expect("within patience");
+        at.push(started.elapsed());
+    }
+    assert!(at[1] < Duration::from_millis(60), "{at:?}");
+    for later in 2..5 {
+        // A little less than the window, because a turn is noticed a little late.
+        assert!(at[later] - at[later - 2] >= Duration::from_millis(70), "{at:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_queue_that_is_too_long_is_said() {
+    let pace = Pace::new(1, Duration::from_secs(60), Duration::from_secs(90));
+    pace.turn().await.expect("the first");
+    let second = pace.clone();
+    assert!(tokio::time::timeout(Duration::from_millis(10), second.turn()).await.is_err(), "the second waits a minute");
+    // The second has gone: its turn is free again.
+    assert!(tokio::time::timeout(Duration::from_millis(10), pace.turn()).await.is_err());
+    // Behind one that is still waiting nobody gets in.
+    let mut waiting = Box::pin(pace.turn());
+    assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
+    let error = pace.turn().await.expect_err("too far away");
+    assert_eq!((error.status, error.code.as_deref()), (429, Some("rate_limit_exceeded")));
+}

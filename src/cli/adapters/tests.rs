@@ -1,0 +1,28 @@
+use super::*;
+
+fn run(model: Option<&str>) -> String {
+    let mut out = Vec::new();
+    Adapters { model: model.map(str::to_owned), template: None, adapters: None }.run(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_model_is_told_its_adapter_the_reason_and_the_proof() {
+    let text = run(Some("hf.co/someone/Kimi-K2-Thinking-GGUF:Q4_K_M"));
+    for expected in ["kimi-k2: its name matches `kimi*`", "proof      recorded", "a call in there ends it", "<|tool_call_begin|>"]
+    {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn an_unknown_model_is_told_so() {
+    assert!(run(Some("my-own-finetune")).contains("generic: no adapter knows it"));
+}
+
+#[test]
+fn the_list_has_a_line_for_every_adapter() {
+    let text = run(None);
+    assert_eq!(text.lines().count(), Library::embedded().unwrap().iter().count());
+    assert!(text.lines().any(|line| line.starts_with("generic ") && line.contains("every model that no other adapter knows")));
+}

@@ -1,0 +1,171 @@
+//! `toolglot fix`: broken arguments -> fixed arguments, with the list of what was changed. As JSON lines for suites, or for
+//! a person with one text on standard input (arguments go to standard output, the report to standard error).
+
+use std::{
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{
+    error::Error,
+    event::FinishReason,
+    fix::{self, End, Report, Schema, Schemas},
+};
+
+/// Repairs the arguments of one tool call.
+#[derive(Debug, Default, Args)]
+pub struct Fix {
+    /// Read JSON lines {id, arguments, schema?, keeps_null?, finish_reason?}, write one JSON line each.
+    #[arg(long, conflicts_with_all = ["schema", "finish_reason"])]
+    jsonl: bool,
+    /// A file with the JSON Schema of the tool's parameters; without it only the syntax is repaired.
+    #[arg(long)]
+    schema: Option<PathBuf>,
+    /// Why the stream ended inside of the call: stop, length, tool_calls or content_filter. Without it the text is whole.
+    #[arg(long)]
+    finish_reason: Option<String>,
+}
+
+/// One line of `--jsonl` input.
+#[derive(Deserialize)]
+struct Row {
+    #[serde(default)]
+    id: serde_json::Value,
+    arguments: String,
+    schema: Option<Box<RawValue>>,
+    finish_reason: Option<String>,
+    #[serde(default)]
+    keeps_null: Vec<String>,
+}
+
+/// One line of `--jsonl` output.
+#[derive(Serialize)]
+struct Answer<'r> {
+    id: &'r serde_json::Value,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    confidence: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<Change<'r>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    dropped: &'r [String],
+}
+
+/// One change in the output.
+#[derive(Serialize)]
+struct Change<'r> {
+    rule: &'static str,
+    level: &'static str,
+    path: &'r str,
+    at: [usize; 2],
+    note: &'r str,
+}
+
+// === impl Fix ===
+
+impl Fix {
+    /// Runs the command: reads `input` to its end, writes data to `output` and a person's report to `notes`. Arguments that
+    /// are refused are an error, unless the input is JSON lines.
+    pub fn run(&self, input: &mut dyn BufRead, output: &mut dyn Write, notes: &mut dyn Write) -> Result<(), Error> {
+        if self.jsonl {
+            return lines(input, output);
+        }
+        let schema = self.schema.as_deref().map(schema).transpose()?;
+        let mut source = String::new();
+        input.read_to_string(&mut source).map_err(failed)?;
+        let report = fix::fix(&source, schema.as_deref(), &[], end(self.finish_reason.as_deref()));
+        if let Some(arguments) = report.accepted() {
+            writeln!(output, "{arguments}").map_err(failed)?;
+        }
+        write_report(&report, notes).map_err(failed)?;
+        match &report.why {
+            None => Ok(()),
+            Some(why) => Err(Error::client(format!("refused: {why}"))),
+        }
+    }
+}
+
+fn lines(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
+    let schemas = Schemas::default();
+    for (number, line) in input.lines().enumerate() {
+        let line = line.map_err(failed)?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let row: Row = serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
+        let schema = row.schema.as_ref().map(|schema| schemas.get(&Arc::from(schema.get())));
+        let report = fix::fix(&row.arguments, schema.as_deref(), &row.keeps_null, end(row.finish_reason.as_deref()));
+        let arguments = report.accepted().map(one_line);
+        let arguments = arguments.as_deref().map(serde_json::from_str::<&RawValue>).transpose();
+        let answer = Answer {
+            id: &row.id,
+            verdict: report.verdict.as_str(),
+            arguments: arguments.map_err(|error| Error::proxy(format!("line {}: {error}", number + 1)))?,
+            why: report.why.as_ref().map(ToString::to_string),
+            confidence: report.confidence(),
+            fixes: report.fixes.iter().map(change).collect(),
+            dropped: &report.dropped,
+        };
+        serde_json::to_writer(&mut *output, &answer).map_err(|error| failed(error.into()))?;
+        output.write_all(b"\n").map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn schema(path: &Path) -> Result<Arc<Schema>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
+    serde_json::from_str::<serde_json::Value>(&text).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
+    Ok(Schemas::default().get(&Arc::from(text)))
+}
+
+fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{} (confidence {})", report.verdict.as_str(), report.confidence())?;
+    for fix in &report.fixes {
+        let path = if fix.path.is_empty() { "/" } else { &fix.path };
+        writeln!(
+            out,
+            "  {:<4} {:<8} {path}  bytes {}..{}  {}",
+            fix.rule,
+            fix.level.as_str(),
+            fix.at.start,
+            fix.at.end,
+            fix.note
+        )?;
+    }
+    for path in &report.dropped {
+        writeln!(out, "  left out {path}")?;
+    }
+    Ok(())
+}
+
+fn change(fix: &fix::Fix) -> Change<'_> {
+    Change { rule: fix.rule, level: fix.level.as_str(), path: &fix.path, at: [fix.at.start, fix.at.end], note: &fix.note }
+}
+
+/// The same JSON on one line. Newlines in it stand between tokens; what some readers take for a line end is in a string.
+fn one_line(json: &str) -> String {
+    json.replace(['\n', '\r'], " ").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").replace('\u{85}', "\\u0085")
+}
+
+/// No reason: the text is whole. A reason that is not known ended it too early.
+fn end(finish_reason: Option<&str>) -> End {
+    let Some(reason) = finish_reason else { return End::Whole };
+    End::Cut(match reason {
+        "stop" => FinishReason::Stop,
+        "tool_calls" => FinishReason::ToolCalls,
+        "content_filter" => FinishReason::ContentFilter,
+        _ => FinishReason::Length,
+    })
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::proxy(format!("input or output failed: {error}"))
+}

@@ -1,0 +1,17 @@
+//! JSON text without the whitespace between its tokens: one line, every token as it was written.
+
+/// Removes whitespace outside of strings. The text is valid JSON.
+pub(super) fn compact(json: &str) -> String {
+    let (mut in_string, mut escaped) = (false, false);
+    let keep = |c: &char| {
+        let space = !in_string && c.is_ascii_whitespace();
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = in_string,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        !space
+    };
+    json.chars().filter(keep).collect()
+}

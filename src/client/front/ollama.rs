@@ -1,0 +1,308 @@
+//! Ollama's `/api/chat`: its request becomes the internal form, events become JSON lines with whole calls and objects as
+//! arguments, or one object.
+
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+use serde_json::{Map, Value, json};
+
+use super::{Calls, Head, note_text};
+use crate::{
+    client::compact::compact,
+    error::Error,
+    event::{Event, FinishReason, Note, ToolCall, Usage},
+    openai::{
+        ChatRequest, Content,
+        answer::{Completion, call_id, put_string},
+    },
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A stream of JSON lines.
+#[derive(Debug)]
+pub(super) struct Stream {
+    head: Head,
+    /// `{"model":..,"created_at":..,"message":{"role":"assistant",`
+    line: Vec<u8>,
+    calls: Calls,
+    /// Until now, and until the first event.
+    elapsed: Duration,
+    waited: Option<Duration>,
+}
+
+/// Ollama's option and OpenAI's name.
+const OPTIONS: &[(&str, &str)] = &[
+    ("num_predict", "max_tokens"),
+    ("stop", "stop"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("min_p", "min_p"),
+    ("seed", "seed"),
+    ("frequency_penalty", "frequency_penalty"),
+    ("presence_penalty", "presence_penalty"),
+    ("repeat_penalty", "repeat_penalty"),
+];
+
+// === impl Stream ===
+
+impl Stream {
+    pub(super) fn new(head: Head) -> Stream {
+        let mut line = BytesMut::new();
+        line.put_slice(b"{\"model\":");
+        put_string(&head.envelope.model, &mut line);
+        line.put_slice(b",\"created_at\":\"");
+        line.put_slice(timestamp(head.envelope.created).as_bytes());
+        line.put_slice(b"\",\"message\":{\"role\":\"assistant\",");
+        Stream { head, line: line.to_vec(), calls: Calls::default(), elapsed: Duration::ZERO, waited: None }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+        self.waited.get_or_insert(self.elapsed);
+        match event {
+            Event::Text("") | Event::Reasoning("") => {}
+            Event::Text(text) => self.message(out, |out| {
+                out.put_slice(b"\"content\":");
+                put_string(text, out);
+            }),
+            Event::Reasoning(text) => self.thinking(text, out),
+            Event::CallStart { id, name, .. } => self.calls.start(id, name),
+            Event::CallArguments { json, .. } => self.calls.arguments(json),
+            Event::CallEnd { index, extra } => {
+                let call = self.calls.end(index, extra, &self.head.envelope.id);
+                self.message(out, |out| {
+                    out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
+                    out.put_slice(call_json(index, &call).as_bytes());
+                    out.put_slice(b"]");
+                });
+            }
+            Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
+                self.thinking(&(note_text(note) + "\n"), out)
+            }
+            Event::Note(_) | Event::Refused { .. } => {}
+            Event::Finish { reason, usage } => {
+                out.put_slice(&self.line);
+                out.put_slice(b"\"content\":\"\"}");
+                for (name, value) in ending(reason, usage, self.elapsed, self.waited) {
+                    out.put_slice(b",");
+                    put_string(&name, out);
+                    out.put_slice(b":");
+                    out.put_slice(value.to_string().as_bytes());
+                }
+                out.put_slice(b"}\n");
+            }
+        }
+    }
+
+    pub(super) fn elapsed(&mut self, elapsed: Duration) {
+        self.elapsed = elapsed;
+    }
+
+    /// A line without content: the protocol has no comments.
+    pub(super) fn sign_of_life(&mut self, out: &mut BytesMut) {
+        self.message(out, |out| out.put_slice(b"\"content\":\"\""));
+    }
+
+    pub(super) fn fault(&mut self, error: &Error, out: &mut BytesMut) {
+        out.put_slice(error_body(error).to_string().as_bytes());
+        out.put_slice(b"\n");
+    }
+
+    fn thinking(&mut self, text: &str, out: &mut BytesMut) {
+        if self.head.reasoning_field.is_some() {
+            self.message(out, |out| {
+                out.put_slice(b"\"content\":\"\",\"thinking\":");
+                put_string(text, out);
+            });
+        }
+    }
+
+    fn message(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
+        out.put_slice(&self.line);
+        members(out);
+        out.put_slice(b"},\"done\":false}\n");
+    }
+}
+
+/// Reads the body of `/api/chat`. It streams unless told otherwise; options get OpenAI's names where it has one, so that
+/// they mean the same at every backend; calls in the history get ids, by which their results are found again.
+pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
+    let mut value: Value =
+        serde_json::from_slice(body).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))?;
+    if let Some(object) = value.as_object_mut() {
+        object.entry("stream").or_insert(json!(true));
+        object.entry("messages").or_insert(json!([]));
+        read_options(object);
+        for message in object.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+            read_images(message);
+        }
+    }
+    let mut request = ChatRequest::from_value(value)?;
+    name_calls(&mut request);
+    Ok(request)
+}
+
+/// The body of a fault: `{"error": "text"}`.
+pub(super) fn error_body(error: &Error) -> Value {
+    json!({"error": error.message})
+}
+
+/// A whole answer.
+pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration) -> Value {
+    let mut message = Map::new();
+    message.insert("role".into(), json!("assistant"));
+    message.insert("content".into(), json!(completion.content));
+    if head.reasoning_field.is_some() && !completion.reasoning.is_empty() {
+        message.insert("thinking".into(), json!(completion.reasoning));
+    }
+    if !completion.calls.is_empty() {
+        let calls = (0..).zip(&completion.calls).map(|(index, call)| {
+            let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+            json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": arguments}})
+        });
+        message.insert("tool_calls".into(), calls.collect());
+    }
+    let mut out = Map::new();
+    out.insert("model".into(), json!(head.envelope.model));
+    out.insert("created_at".into(), json!(timestamp(head.envelope.created)));
+    out.insert("message".into(), Value::Object(message));
+    let reason = completion.reason.unwrap_or(FinishReason::Stop);
+    out.extend(ending(reason, Some(completion.usage), elapsed, None));
+    Value::Object(out)
+}
+
+/// The arguments are an object here, each token as it was written.
+fn call_json(index: u32, call: &ToolCall) -> String {
+    let (id, name) = (json!(call.id), json!(call.name));
+    let arguments = if call.arguments.is_empty() { "{}".to_owned() } else { compact(&call.arguments) };
+    format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
+}
+
+/// What the last line has beside the message. Ollama says `stop` also for calls. Durations are nanoseconds, and left out
+/// where nobody measured: clients divide by them.
+fn ending(reason: FinishReason, usage: Option<Usage>, elapsed: Duration, waited: Option<Duration>) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("done".into(), json!(true));
+    out.insert("done_reason".into(), json!(if reason == FinishReason::Length { "length" } else { "stop" }));
+    let nanoseconds = |duration: Duration| json!(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+    let usage = usage.unwrap_or_default();
+    if elapsed.is_zero() {
+        out.insert("prompt_eval_count".into(), json!(usage.prompt_tokens));
+        out.insert("eval_count".into(), json!(usage.completion_tokens));
+    } else {
+        let waited = waited.unwrap_or_default().min(elapsed);
+        let writing = (elapsed - waited).max(Duration::from_nanos(1));
+        out.insert("total_duration".into(), nanoseconds(elapsed));
+        out.insert("load_duration".into(), json!(0));
+        out.insert("prompt_eval_count".into(), json!(usage.prompt_tokens));
+        out.insert("prompt_eval_duration".into(), nanoseconds(waited));
+        out.insert("eval_count".into(), json!(usage.completion_tokens));
+        out.insert("eval_duration".into(), nanoseconds(writing));
+    }
+    out
+}
+
+fn read_options(request: &mut Map<String, Value>) {
+    if let Some(Value::Object(mut options)) = request.shift_remove("options") {
+        for (own, openai) in OPTIONS {
+            if let Some(value) = options.shift_remove(*own) {
+                request.entry(*openai).or_insert(value);
+            }
+        }
+        if !options.is_empty() {
+            request.insert("options".into(), Value::Object(options));
+        }
+    }
+    let format = match request.shift_remove("format") {
+        Some(Value::String(name)) if name == "json" => Some(json!({"type": "json_object"})),
+        Some(schema @ Value::Object(_)) => {
+            Some(json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}))
+        }
+        _ => None,
+    };
+    if let Some(format) = format {
+        request.insert("response_format".into(), format);
+    }
+}
+
+/// Images stand beside the text in Ollama's form, as parts of the content in OpenAI's.
+fn read_images(message: &mut Value) {
+    let Some(message) = message.as_object_mut() else { return };
+    let Some(Value::Array(images)) = message.shift_remove("images") else { return };
+    if images.is_empty() {
+        return;
+    }
+    let text = message.get("content").cloned().filter(|text| text.as_str() != Some(""));
+    let text = text.into_iter().map(|text| json!({"type": "text", "text": text}));
+    let images = images
+        .iter()
+        .filter_map(Value::as_str)
+        .map(|data| json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{data}", image_type(data))}}));
+    let parts = text.chain(images).collect();
+    message.insert("content".into(), Value::Array(parts));
+}
+
+/// The type of an image by the first characters of its base64.
+fn image_type(data: &str) -> &'static str {
+    const TYPES: &[(&str, &str)] =
+        &[("iVBOR", "image/png"), ("/9j/", "image/jpeg"), ("R0lG", "image/gif"), ("UklG", "image/webp")];
+    TYPES.iter().find(|(start, _)| data.starts_with(start)).map_or("image/png", |(_, kind)| kind)
+}
+
+/// Gives ids to the calls that have none, and to each result the id of the first call without a result (of its name, if
+/// the result names one). Ids depend on position and content alone.
+fn name_calls(request: &mut ChatRequest) {
+    let mut waiting: Vec<(String, String)> = Vec::new();
+    for (at, message) in request.messages.iter_mut().enumerate() {
+        for (nth, call) in message.tool_calls.iter_mut().enumerate() {
+            if call.id.is_empty() {
+                let position = (at as u64, nth as u64);
+                let parts: [&[u8]; 5] = [
+                    b"ollama",
+                    &position.0.to_le_bytes(),
+                    &position.1.to_le_bytes(),
+                    call.name.as_bytes(),
+                    call.arguments.as_bytes(),
+                ];
+                call.id = call_id(&parts);
+            }
+            waiting.push((call.name.clone(), call.id.clone()));
+        }
+        if message.role != "tool" {
+            continue;
+        }
+        let named = message.rest.shift_remove("tool_name").or_else(|| message.rest.shift_remove("name"));
+        let named = named.as_ref().and_then(Value::as_str);
+        let found = match &message.tool_call_id {
+            Some(id) => waiting.iter().position(|(_, waiting)| waiting == id),
+            None => waiting.iter().position(|(name, _)| named.is_none_or(|named| named == name)),
+        };
+        if let Some(found) = found {
+            message.tool_call_id = Some(waiting.remove(found).1);
+        } else if message.tool_call_id.is_none() {
+            // A result of a call that the history has lost.
+            message.role = "user".into();
+            if let (Some(name), Content::Text(text)) = (named, &mut message.content) {
+                *text = format!("Result of {name}: {text}");
+            }
+        }
+    }
+}
+
+/// Unix seconds as RFC 3339 in UTC.
+fn timestamp(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01, so that leap days are last in their year.
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let of_era = days % 146_097;
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}

@@ -1,0 +1,216 @@
+//! Calls of our own tools for a client that has a shell and nothing else: a call leaves the answer and comes back as a
+//! fenced shell block, or as a call of the client's own terminal tool, that runs `toolglot call`. Calls of the client's own
+//! tools pass. The default form carries an id only (the arguments stay here, for one use), which every shell reads alike.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::{
+    client::compact::compact,
+    event::{Event, FinishReason, Origin, Sink, ToolCall, Tools, Why},
+    openai::answer::call_id,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How calls become shell commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shell {
+    /// The answer's id: ids of calls are derived from it, so it must not be guessable.
+    pub answer: String,
+    /// What the command carries.
+    pub form: Form,
+    /// How the command reaches the shell.
+    pub via: Via,
+}
+
+/// What the command carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// `toolglot call <id>`: safe in bash, zsh, PowerShell and cmd alike.
+    #[default]
+    Id,
+    /// `toolglot call <name> '<arguments>'`, for POSIX shells; long ones fall back to the id.
+    Posix,
+}
+
+/// How the command reaches the shell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Via {
+    /// A fenced block in the text, which the user runs.
+    #[default]
+    Block,
+    /// The client's own terminal tool, so that the output returns to the model. A block where the client does not offer it.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// Its parameter for the command.
+        parameter: String,
+    },
+}
+
+/// A call that waits for `toolglot call <id>`. To be stored before the bytes leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spooled {
+    /// The id in the command.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments: JSON text.
+    pub arguments: String,
+}
+
+/// The stage before the client's own shape.
+#[derive(Debug)]
+pub(super) struct Stage {
+    shell: Shell,
+    tools: Arc<Tools>,
+    spooled: Vec<Spooled>,
+    /// The call that is being turned into a command.
+    open: Option<ToolCall>,
+    /// How many calls were seen, and how many the client got as calls.
+    seen: u32,
+    passed: u32,
+    gap: Gap,
+}
+
+/// What the text so far needs before a block.
+#[derive(Debug, Clone, Copy)]
+enum Gap {
+    Nothing,
+    Line,
+    Paragraph,
+}
+
+/// A terminal in line mode takes about 4 kB at once; longer commands carry the id only.
+const LONGEST_COMMAND: usize = 2000;
+
+// === impl Stage ===
+
+impl Stage {
+    pub(super) fn new(shell: Shell, tools: Arc<Tools>) -> Stage {
+        Stage { shell, tools, spooled: Vec::new(), open: None, seen: 0, passed: 0, gap: Gap::Nothing }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match event {
+            Event::Text(text) => self.say(text, out),
+            Event::CallStart { id, name, .. } => {
+                if self.is_the_clients(name) {
+                    out.event(Event::CallStart { index: self.passed, id, name });
+                } else {
+                    self.open = Some(ToolCall { name: name.to_owned(), ..ToolCall::default() });
+                }
+            }
+            Event::CallArguments { json, .. } => match &mut self.open {
+                Some(call) => call.arguments.push_str(json),
+                None => out.event(Event::CallArguments { index: self.passed, json }),
+            },
+            Event::CallEnd { extra, .. } => match self.open.take() {
+                Some(call) => self.command(&call, out),
+                None => {
+                    out.event(Event::CallEnd { index: self.passed, extra });
+                    self.passed += 1;
+                }
+            },
+            Event::Finish { reason: FinishReason::ToolCalls, usage } if self.passed == 0 => {
+                out.event(Event::Finish { reason: FinishReason::Stop, usage });
+            }
+            event => out.event(event),
+        }
+    }
+
+    pub(super) fn take_spooled(&mut self) -> Vec<Spooled> {
+        std::mem::take(&mut self.spooled)
+    }
+
+    /// Its own tools the client runs; so it does with names that nobody knows, if it offered any tool at all.
+    fn is_the_clients(&self, name: &str) -> bool {
+        match self.tools.get(name) {
+            Some(tool) => tool.origin == Origin::Client,
+            None => self.tools.iter().any(|tool| tool.origin == Origin::Client),
+        }
+    }
+
+    fn command(&mut self, call: &ToolCall, out: &mut dyn Sink) {
+        if self.tools.get(&call.name).is_none() {
+            let why = Why::UnknownTool(String::new());
+            out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
+            return self.paragraph(&format!("[toolglot] call of {} was not run: {why}\n", call.name), out);
+        }
+        let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+        let posix = (self.shell.form == Form::Posix).then(|| posix(&call.name, arguments)).flatten();
+        let command = posix.unwrap_or_else(|| {
+            let id = spool_id(&self.shell.answer, self.seen, &call.name);
+            let command = format!("toolglot call {id}");
+            self.spooled.push(Spooled { id, name: call.name.clone(), arguments: arguments.to_owned() });
+            command
+        });
+        self.seen += 1;
+        match self.shell.via.clone() {
+            Via::Tool { name, parameter } if self.tools.get(&name).is_some_and(|tool| tool.origin == Origin::Client) => {
+                let index = self.passed;
+                self.passed += 1;
+                out.event(Event::CallStart { index, id: None, name: &name });
+                out.event(Event::CallArguments { index, json: &json!({parameter: command}).to_string() });
+                out.event(Event::CallEnd { index, extra: None });
+            }
+            // The command stands alone: a client may take a first line that is a path for a file's name and cut it.
+            _ => self.paragraph(&format!("```shell\n{command}\n```\n"), out),
+        }
+    }
+
+    fn paragraph(&mut self, text: &str, out: &mut dyn Sink) {
+        let gap = match self.gap {
+            Gap::Nothing => "",
+            Gap::Line => "\n",
+            Gap::Paragraph => "\n\n",
+        };
+        self.say(&format!("{gap}{text}"), out);
+    }
+
+    fn say(&mut self, text: &str, out: &mut dyn Sink) {
+        if !text.is_empty() {
+            self.gap = if text.ends_with('\n') { Gap::Line } else { Gap::Paragraph };
+            out.event(Event::Text(text));
+        }
+    }
+}
+
+/// The tool's name, so that the user sees what will run, and 24 characters that nobody guesses; nothing in it means
+/// anything to any shell.
+fn spool_id(answer: &str, index: u32, name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let secret = call_id(&[b"spool", answer.as_bytes(), &index.to_le_bytes()]);
+    format!("{}-{}", name.chars().map(safe).collect::<String>(), secret.strip_prefix("call_").unwrap_or(&secret))
+}
+
+/// The whole call as one command for a POSIX shell; `None` where that is not safe or too long.
+fn posix(name: &str, arguments: &str) -> Option<String> {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
+    if !plain || name.starts_with(['-', '/']) {
+        return None;
+    }
+    // Inside single quotes nothing means anything, in no POSIX shell, interactive or not.
+    let quoted = typeable(&compact(arguments)).replace('\'', r"'\''");
+    let command = format!("toolglot call {name} '{quoted}'");
+    (command.len() <= LONGEST_COMMAND).then_some(command)
+}
+
+/// JSON text with escapes for characters that a terminal would act upon when the command is typed into it, or that hide
+/// from the user what it says.
+fn typeable(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        let acts = c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        if acts {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,175 @@
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    client::shape::{Kind, Shape},
+    event::{Tool, ToolChoice},
+};
+
+fn tools() -> Arc<Tools> {
+    let ours =
+        |name: &str| Tool { origin: Origin::Registry { server: "db".into(), tool: name.into() }, ..Tool::new(name, "", "{}") };
+    let command = r#"{"type": "object", "properties": {"command": {"type": "string"}}}"#;
+    Arc::new(Tools::new([ours("read_query"), ours("odd name/é"), Tool::new("run_command", "", command)], ToolChoice::Auto))
+}
+
+/// What the client gets: text in quotes, calls, the end; and what is spooled.
+fn run(kind: Kind, tools: Arc<Tools>, form: Form, via: Via, calls: &[(&str, &str)]) -> (Vec<String>, Vec<Spooled>) {
+    let shell = Shell { answer: "chatcmpl-secret".into(), form, via };
+    let mut shape = Shape::new(kind, tools, false).in_shell(shell);
+    let mut seen = Vec::new();
+    let mut sink = |event: Event<'_>| {
+        seen.push(match event {
+            Event::Text(text) => format!("{text:?}"),
+            Event::CallStart { index, name, .. } => format!("start {index} {name}"),
+            Event::CallArguments { index, json } => format!("arguments {index} {json}"),
+            Event::CallEnd { index, .. } => format!("end {index}"),
+            Event::Finish { reason, .. } => format!("finish {}", reason.as_str()),
+            other => format!("{other:?}"),
+        });
+    };
+    shape.event(Event::Text("Let me ask."), &mut sink);
+    for (index, (name, arguments)) in (0..).zip(calls) {
+        shape.event(Event::CallStart { index, id: None, name }, &mut sink);
+        shape.event(Event::CallArguments { index, json: arguments }, &mut sink);
+        shape.event(Event::CallEnd { index, extra: None }, &mut sink);
+    }
+    shape.event(Event::Finish { reason: FinishReason::ToolCalls, usage: None }, &mut sink);
+    let spooled = shape.take_spooled();
+    assert_eq!(shape.take_spooled(), []);
+    (seen, spooled)
+}
+
+#[test]
+fn a_call_of_ours_becomes_a_block_and_its_arguments_stay_here() {
+    let calls = [("read_query", "{\"sql\": \"x\"}"), ("odd name/é", "")];
+    for kind in [Kind::Native, Kind::VoidXml] {
+        let (seen, spooled) = run(kind, tools(), Form::Id, Via::Block, &calls);
+        let [first, second] = spooled.as_slice() else { panic!("{spooled:?}") };
+        assert_eq!(
+            seen,
+            [
+                "\"Let me ask.\"".to_owned(),
+                format!("{:?}", format!("\n\n```shell\ntoolglot call {}\n```\n", first.id)),
+                format!("{:?}", format!("\n```shell\ntoolglot call {}\n```\n", second.id)),
+                "finish stop".into(),
+            ]
+        );
+        assert_eq!((first.name.as_str(), first.arguments.as_str()), ("read_query", "{\"sql\": \"x\"}"));
+        assert_eq!((second.name.as_str(), second.arguments.as_str()), ("odd name/é", "{}"));
+        assert!(first.id.starts_with("read_query-") && second.id.starts_with("odd_name__-"));
+        let safe = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        assert!(safe(&first.id) && safe(&second.id) && first.id != second.id);
+    }
+}
+
+#[test]
+fn the_clients_own_calls_pass_with_indices_without_holes() {
+    let calls = [("read_query", "{}"), ("run_command", "{\"command\":\"ls\"}"), ("read_query", "{}"), ("nobody_knows", "{}")];
+    let (seen, spooled) = run(Kind::Native, tools(), Form::Id, Via::Block, &calls);
+    let calls: Vec<&String> = seen.iter().filter(|line| !line.starts_with('"')).collect();
+    assert_eq!(
+        calls,
+        [
+            "start 0 run_command",
+            "arguments 0 {\"command\":\"ls\"}",
+            "end 0",
+            "start 1 nobody_knows",
+            "arguments 1 {}",
+            "end 1",
+            "finish tool_calls"
+        ]
+    );
+    assert_eq!(spooled.len(), 2);
+    assert_ne!(spooled[0].id, spooled[1].id);
+}
+
+#[test]
+fn a_terminal_tool_of_the_client_carries_the_command() {
+    let via = || Via::Tool { name: "run_command".into(), parameter: "command".into() };
+    let (seen, spooled) = run(Kind::Native, tools(), Form::Id, via(), &[("read_query", "{}")]);
+    let id = &spooled[0].id;
+    assert_eq!(
+        seen[1..],
+        [
+            "start 0 run_command".into(),
+            format!("arguments 0 {{\"command\":\"toolglot call {id}\"}}"),
+            "end 0".into(),
+            "finish tool_calls".to_owned()
+        ]
+    );
+    let (seen, spooled) = run(Kind::VoidXml, tools(), Form::Id, via(), &[("read_query", "{}")]);
+    assert_eq!(seen[1], "\"<run_command>\\n\"");
+    assert!(seen[2].contains(&format!("<command>\\ntoolglot call {}\\n</command></run_command>", spooled[0].id)));
+
+    // A client that does not offer it gets a block.
+    let bare = Arc::new(Tools::new(tools().iter().filter(|tool| tool.name != "run_command").cloned(), ToolChoice::Auto));
+    let (seen, _) = run(Kind::Native, Arc::clone(&bare), Form::Id, via(), &[("read_query", "{}")]);
+    assert!(seen[1].contains("```shell"));
+    // And no call of a tool that nobody has.
+    let (seen, spooled) = run(Kind::Native, bare, Form::Id, Via::Block, &[("nobody_knows", "{}")]);
+    assert!(seen[2].contains("[toolglot] call of nobody_knows was not run"), "{seen:?}");
+    assert_eq!((seen[3].as_str(), spooled.len()), ("finish stop", 0));
+}
+
+const HOSTILE: &[&str] = &[
+    "plain",
+    "it's 'quoted' \"twice\" `three` times",
+    "$(touch pwned) `touch pwned` ${HOME} $HOME",
+    "\"; rm -rf x; echo \"",
+    "'; rm -rf x; echo '",
+    "a\nb\r\nc\td",
+    "\\ \\\\ \\' \\\" \\n",
+    "%PATH% !! !echo ^ & | < > * ? [a] {b,c} ~ # =",
+    "漢字 🙂 \u{7f}\u{9b}31m \u{202e}evil\u{200b} \u{1b}[2J",
+    "-n --help",
+    "",
+];
+
+#[test]
+fn the_posix_form_is_short_plain_and_carries_everything() {
+    for hostile in HOSTILE {
+        let arguments = json!({"sql": hostile, "n": 1.50});
+        let pretty = serde_json::to_string_pretty(&arguments).unwrap();
+        let command = posix("read_query", &pretty).unwrap();
+        assert!(!command.chars().any(|c| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')), "{command:?}");
+        let quoted = command.strip_prefix("toolglot call read_query '").unwrap().strip_suffix('\'').unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&quoted.replace(r"'\''", "'")).unwrap(), arguments);
+    }
+    assert_eq!(posix("read_query", &json!({"x": "y".repeat(3000)}).to_string()), None);
+    for name in ["-x", "/bin/sh", "a b", "a;b", "$x"] {
+        assert_eq!(posix(name, "{}"), None, "{name}");
+    }
+    // Numbers keep every digit.
+    let exact = "{ \"n\" : 12345678901234567890123, \"f\" : 1.10 }";
+    assert_eq!(posix("t", exact).unwrap(), "toolglot call t '{\"n\":12345678901234567890123,\"f\":1.10}'");
+}
+
+#[cfg(unix)]
+#[test]
+fn real_shells_hand_over_exactly_the_arguments() {
+    use std::process::Command;
+    let mut shells = 0;
+    for shell in ["sh", "dash", "bash", "zsh", "ksh", "busybox"] {
+        for hostile in HOSTILE {
+            let arguments = json!({"sql": hostile});
+            let command = posix("read_query", &arguments.to_string()).unwrap();
+            // What stands for the program prints its arguments, each ended by a byte that no argument holds.
+            let script = format!("toolglot() {{ printf '%s\\001' \"$@\"; }}\n{command}\n");
+            let mut process = Command::new(shell);
+            if shell == "busybox" {
+                process.arg("sh");
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let Ok(output) = process.arg("-c").arg(script).current_dir(folder.path()).output() else { break };
+            let printed = String::from_utf8(output.stdout).unwrap();
+            let printed: Vec<&str> = printed.split_terminator('\u{1}').collect();
+            assert_eq!(printed[..2], ["call", "read_query"], "{shell}");
+            assert_eq!(serde_json::from_str::<Value>(printed[2]).unwrap(), arguments, "{shell}");
+            assert_eq!((printed.len(), output.stderr.len()), (3, 0), "{shell}");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{shell} ran something else");
+            shells += usize::from(*hostile == "plain");
+        }
+    }
+    assert!(shells > 0, "no shell was found");
+}

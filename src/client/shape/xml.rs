@@ -1,0 +1,204 @@
+//! Clients that send their tools as a prompt and read calls out of the answer's text, as elements without any escaping. The
+//! prompt and the history become tools, calls and results; a call becomes exactly the text that the client executes, and
+//! every other mention of a tool's tag is defused, because the client would execute that too.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::{Value, value::RawValue};
+
+use self::defuse::Defuser;
+use super::Counts;
+use crate::{
+    event::{Event, FinishReason, Sink, Tool, ToolCall, Tools, Why},
+    openai::ChatRequest,
+};
+
+mod cline;
+mod defuse;
+mod history;
+mod overlay;
+mod prompt;
+mod tags;
+mod void;
+
+pub(super) use void::complete_native;
+
+#[cfg(test)]
+mod tests;
+
+/// Whose elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grammar {
+    Void,
+    /// Cline, and Roo and Kilo that come from it, before they used native calls.
+    Cline,
+}
+
+/// Writes the answer as the client reads it.
+#[derive(Debug)]
+pub(super) struct Writer {
+    grammar: Grammar,
+    tools: Arc<Tools>,
+    text: Defuser,
+    reasoning: Defuser,
+    open: Option<ToolCall>,
+    /// A call was delivered or refused: nothing but reasoning and the end may follow.
+    settled: bool,
+    /// Text has left, so that a notice needs a paragraph of its own.
+    said: bool,
+    counts: Counts,
+}
+
+/// Reads a request in such a form: the tools of its prompt, which is cut out, and a translated history. `None`: it has no
+/// such prompt.
+pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools)> {
+    let (grammar, tools) = prompt::take(request)?;
+    let messages = std::mem::take(&mut request.messages);
+    request.messages = history::translate(messages, &tools, grammar);
+    Some((grammar, tools))
+}
+
+/// Whether the client can read this call as it is meant; `Err` says why not. Also for the stage that may ask the model again.
+pub(super) fn expressible(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<(), Why> {
+    body(grammar, tools, name, arguments).map(|_| ())
+}
+
+// === impl Writer ===
+
+impl Writer {
+    pub(super) fn new(grammar: Grammar, tools: Arc<Tools>) -> Writer {
+        let defuser = || Defuser::new(tools.iter().map(|tool| tool.name.as_str()));
+        Writer {
+            grammar,
+            text: defuser(),
+            reasoning: defuser(),
+            tools: Arc::clone(&tools),
+            open: None,
+            settled: false,
+            said: false,
+            counts: Counts::default(),
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
+        match event {
+            Event::Text(_) if self.settled => self.counts.withheld += 1,
+            Event::Text(text) => {
+                let text = self.text.push(text);
+                self.say(&text, out);
+            }
+            Event::Reasoning(text) => {
+                let text = self.reasoning.push(text);
+                emit(Event::Reasoning(&text), &text, out);
+            }
+            Event::CallStart { .. } if self.settled => self.counts.dropped += 1,
+            Event::CallStart { name, .. } => self.open = Some(ToolCall { name: name.to_owned(), ..ToolCall::default() }),
+            Event::CallArguments { json, .. } => {
+                if let Some(call) = &mut self.open {
+                    call.arguments.push_str(json);
+                }
+            }
+            Event::CallEnd { .. } => {
+                if let Some(call) = self.open.take() {
+                    self.call(&call, out);
+                }
+            }
+            Event::Refused { .. } | Event::Note(_) => out.event(event),
+            Event::Finish { reason, usage } => {
+                let text = self.text.flush();
+                self.say(&text, out);
+                let thought = self.reasoning.flush();
+                emit(Event::Reasoning(&thought), &thought, out);
+                let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
+                out.event(Event::Finish { reason, usage });
+            }
+        }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        Counts { defused: self.text.count + self.reasoning.count, ..self.counts }
+    }
+
+    /// The opening tag leaves alone: Void looks for tags after every delta, in the order of its tool list, so that in one
+    /// piece a value that mentions another tool's tag could win.
+    fn call(&mut self, call: &ToolCall, out: &mut dyn Sink) {
+        self.settled = true;
+        match body(self.grammar, &self.tools, &call.name, &call.arguments) {
+            Ok(body) => {
+                let text = self.text.flush();
+                self.say(&text, out);
+                out.event(Event::Text(&format!("<{}>\n", call.name)));
+                out.event(Event::Text(&format!("{body}</{}>", call.name)));
+            }
+            Err(why) => {
+                self.counts.refused += 1;
+                out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
+                let gap = if self.said { "\n\n" } else { "" };
+                let notice = format!("{gap}[toolglot] call of {} was not run: {why}\n", call.name);
+                let notice = self.text.push(&notice);
+                self.say(&notice, out);
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str, out: &mut dyn Sink) {
+        self.said |= !text.is_empty();
+        emit(Event::Text(text), text, out);
+    }
+}
+
+fn emit(event: Event<'_>, text: &str, out: &mut dyn Sink) {
+    if !text.is_empty() {
+        out.event(event);
+    }
+}
+
+/// What stands between a call's tags.
+///
+/// Parameters that the tool does not declare are left out, as these clients ignore them; so are those with the value `null`.
+fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<String, Why> {
+    let tool = tools.get(name).ok_or_else(|| {
+        let offered: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        Why::UnknownTool(format!("; offered are {}", offered.join(", ")))
+    })?;
+    let properties = properties(tool);
+    let declared: Vec<&str> = properties.keys().map(String::as_str).collect();
+    let malformed = |error: serde_json::Error| Why::Malformed(error.to_string());
+    let arguments = if arguments.is_empty() { "{}" } else { arguments };
+    let given: HashMap<String, &RawValue> = serde_json::from_str(arguments).map_err(malformed)?;
+    let mut values: Vec<(&str, String)> = Vec::new();
+    for (name, property) in &properties {
+        match given.get(name).map(|value| value.get()) {
+            None | Some("null") => {}
+            Some(json) if json.starts_with('"') => values.push((name, serde_json::from_str(json).map_err(malformed)?)),
+            Some(json) if grammar == Grammar::Cline && cline::is_markup(property) => {
+                values.push((name, cline::elements(&serde_json::from_str(json).map_err(malformed)?)));
+            }
+            Some(json) => values.push((name, json.to_owned())),
+        }
+    }
+    match grammar {
+        Grammar::Void => void::body(&declared, &values),
+        Grammar::Cline => cline::body(&values),
+    }
+}
+
+/// A tool's parameters in the order in which the client declared them.
+fn properties(tool: &Tool) -> serde_json::Map<String, Value> {
+    match serde_json::from_str(&tool.schema) {
+        Ok(Value::Object(mut schema)) => match schema.remove("properties") {
+            Some(Value::Object(properties)) => properties,
+            _ => serde_json::Map::new(),
+        },
+        _ => serde_json::Map::new(),
+    }
+}
+
+/// The value that holds one of these tags, which the client would take for the call's own.
+fn culprit(values: &[(&str, String)], mut tags: impl FnMut(&str) -> Vec<String>) -> Option<Why> {
+    values.iter().find_map(|(name, value)| {
+        let tag = tags(name).into_iter().find(|tag| value.contains(tag.as_str()))?;
+        let why = format!("the value of `{name}` contains `{tag}`, which would be read as the call's own markup");
+        Some(Why::Inexpressible(why))
+    })
+}

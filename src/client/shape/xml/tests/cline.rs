@@ -1,0 +1,285 @@
+//! The form of Cline and its kin, with a reader after their rules: tags are found anywhere in the text, a value ends at the
+//! first closing tag of its parameter.
+
+use super::*;
+
+const PROMPT: &str = "You are a careful helper.
+
+====
+
+TOOL USE
+
+One tool for each message.
+
+# Tool Use Formatting
+
+Write it so:
+
+<actual_tool_name>
+<parameter1_name>value1</parameter1_name>
+</actual_tool_name>
+
+# Tools
+
+## read_file
+Description: Gives the text of files.
+More than one at once, too.
+
+Parameters:
+- args: Contains file elements:
+  - path: (required) Where the file is.
+
+Usage:
+<read_file>
+<args>
+  <file>
+    <path>where/it/is</path>
+  </file>
+</args>
+</read_file>
+
+Examples:
+
+1. One file:
+<read_file>
+<args>
+  <file>
+    <path>a.rs</path>
+  </file>
+</args>
+</read_file>
+
+## write_to_file
+Description: Writes a file.
+Parameters:
+- path: (required) Where.
+- content: (required) All of the text.
+- mode: (optional) How.
+Usage:
+<write_to_file>
+<path>Path here</path>
+<content>
+Text here
+</content>
+</write_to_file>
+
+## use_server
+Description: Calls a server.
+
+Required Parameters:
+- name: Which tool.
+
+Optional Parameters:
+- arguments: JSON
+
+Usage:
+<use_server>
+<name>tool</name>
+<arguments>
+{ \"a\": 1 }
+</arguments>
+</use_server>
+
+## list_all
+
+**Description:**
+Lists everything.
+
+**Usage Example:**
+<list_all>
+</list_all>
+
+# Tool Use Examples
+
+## Example 1: Reading
+
+<read_file>
+</read_file>
+
+# Tool Use Guidelines
+
+1. Think first.
+
+====
+
+RULES
+
+- Be kind.
+";
+
+struct Reader {
+    tools: Vec<(&'static str, &'static [&'static str])>,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader {
+            tools: vec![
+                ("read_file", &["args"]),
+                ("write_to_file", &["path", "content", "mode"]),
+                ("use_server", &["name", "arguments"]),
+                ("list_all", &[]),
+            ],
+        }
+    }
+
+    /// The first tool that is used, closed or not, as these clients run it when the stream is over.
+    fn read(&self, text: &str) -> Option<(String, Vec<(String, String)>)> {
+        let found = self.tools.iter().filter_map(|(name, _)| Some((text.find(&format!("<{name}>"))?, *name)));
+        let (at, name) = found.min()?;
+        let mut rest = &text[at + name.len() + 2..];
+        let all: Vec<&str> = self.tools.iter().flat_map(|(_, parameters)| parameters.iter().copied()).collect();
+        let mut values: Vec<(String, String)> = Vec::new();
+        loop {
+            let end = rest.find(&format!("</{name}>")).unwrap_or(rest.len());
+            let next = all.iter().filter_map(|name| Some((rest.find(&format!("<{name}>"))?, *name))).min();
+            let Some((at, parameter)) = next.filter(|(at, _)| *at < end) else { return Some((name.to_owned(), values)) };
+            rest = &rest[at + parameter.len() + 2..];
+            let close = format!("</{parameter}>");
+            let end = rest.find(&close).unwrap_or(rest.len());
+            let value = rest[..end].trim().to_owned();
+            values.retain(|(name, _)| name != parameter);
+            values.push((parameter.to_owned(), value));
+            rest = rest.get(end + close.len()..).unwrap_or_default();
+        }
+    }
+}
+
+fn offered() -> (Arc<Tools>, String) {
+    let mut request = request(json!([{"role": "system", "content": PROMPT}]));
+    let (grammar, tools) = read(&mut request).unwrap();
+    assert_eq!(grammar, Grammar::Cline);
+    (Arc::new(tools), request.messages[0].content.to_text())
+}
+
+fn text_of(sse: &str) -> String {
+    let deltas = sse.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line.strip_prefix("data: ")?).ok());
+    deltas.filter_map(|chunk| Some(chunk["choices"][0]["delta"]["content"].as_str()?.to_owned())).collect()
+}
+
+#[test]
+fn the_prompt_becomes_tools_and_is_cut_out() {
+    let (tools, rest) = offered();
+    assert_eq!(
+        rest,
+        "You are a careful helper.\n\n====\n\nTOOL USE\n\nOne tool for each message.\n\n# Tool Use Guidelines\n\n1. Think first.\n\n====\n\nRULES\n\n- Be kind.\n"
+    );
+    let schema = |name: &str| serde_json::from_str::<serde_json::Value>(&tools.get(name).unwrap().schema).unwrap();
+    assert_eq!(tools.len(), 4);
+    assert_eq!(tools.get("read_file").unwrap().description, "Gives the text of files.\nMore than one at once, too.");
+    assert_eq!(
+        schema("write_to_file"),
+        json!({"type": "object", "required": ["path", "content"], "properties": {
+            "path": {"description": "Where."}, "content": {"description": "All of the text."}, "mode": {"description": "How."}}})
+    );
+    assert_eq!(tools.get("list_all").unwrap().description, "Lists everything.");
+    let args = schema("read_file")["properties"]["args"].clone();
+    assert_eq!(args["contentMediaType"], "application/xml");
+    assert!(args["description"].as_str().unwrap().contains("As elements:\n<file>"));
+    assert_eq!(
+        (schema("use_server")["required"].clone(), schema("list_all")["properties"].clone()),
+        (json!(["name"]), json!({}))
+    );
+}
+
+#[test]
+fn calls_arrive_as_meant_or_are_refused() {
+    let (tools, _) = offered();
+    let elements = "<file><path>a.rs</path></file>\n<file><path>b.rs</path></file>";
+    for (name, arguments, values) in [
+        ("list_all", json!({}), Some(vec![])),
+        (
+            "write_to_file",
+            json!({"path": "a", "content": "fn a() {\n    <read_file>\n}"}),
+            Some(vec![("path", "a"), ("content", "fn a() {\n    <read_file>\n}")]),
+        ),
+        (
+            "write_to_file",
+            json!({"content": "</path> </write_to_file>", "path": "a"}),
+            Some(vec![("path", "a"), ("content", "</path> </write_to_file>")]),
+        ),
+        ("write_to_file", json!({"path": "a", "content": "x </content> y"}), None),
+        (
+            "use_server",
+            json!({"name": "t", "arguments": {"a": [1, "<b>"]}}),
+            Some(vec![("name", "t"), ("arguments", "{\"a\":[1,\"<b>\"]}")]),
+        ),
+        ("read_file", json!({"args": {"file": [{"path": "a.rs"}, {"path": "b.rs"}]}}), Some(vec![("args", elements)])),
+        ("read_file", json!({"args": elements}), Some(vec![("args", elements)])),
+    ] {
+        let mut events = vec![OwnedEvent::Text("Use <write_to_file> now.".into())];
+        events.extend(call(0, name, &arguments));
+        events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
+        let text = text_of(&stream(Kind::ClineXml, &tools, &events).0);
+        let values = values.map(|values| {
+            (name.to_owned(), values.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>())
+        });
+        assert_eq!(Reader::new().read(&text), values, "{text}");
+        assert_eq!(text.contains("[toolglot] call of"), values.is_none());
+    }
+}
+
+#[test]
+fn ordinary_answers_run_nothing() {
+    let (tools, _) = offered();
+    let pieces = [
+        "<list_all>",
+        "`<read_file>`",
+        "<write_to_file>\n<path>a</path>",
+        "</list_all>",
+        "<list_",
+        "all>",
+        "```xml\n<use_server>\n```",
+    ];
+    for first in pieces {
+        for second in pieces {
+            let text = format!("Say {first}{second} and so on.");
+            for (cut, _) in text.char_indices() {
+                let events = [text[..cut].to_owned(), text[cut..].to_owned()].map(OwnedEvent::Text);
+                let mut events = events.to_vec();
+                events.push(OwnedEvent::Finish(FinishReason::Stop));
+                let sent = text_of(&stream(Kind::ClineXml, &tools, &events).0);
+                assert_eq!(Reader::new().read(&sent), None, "{sent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_conversation_is_translated() {
+    let details = "<environment_details>\nnone\n</environment_details>";
+    let mut request = request(json!([
+        {"role": "system", "content": PROMPT},
+        {"role": "user", "content": [{"type": "text", "text": "<task>\nFix it\n</task>"}, {"type": "text", "text": details}]},
+        {"role": "assistant", "content": "I look.\n\n<read_file>\n<args>\n<file><path>a.rs</path></file>\n</args>\n</read_file>"},
+        {"role": "user", "content": [
+            {"type": "text", "text": "[read_file for 'a.rs'] Result:"}, {"type": "text", "text": "fn a() {}"}, {"type": "text", "text": details}]},
+        {"role": "assistant", "content": "<write_to_file>\n<path>a.rs</path>\n<content>\nfn b() {}\n\n</content>\n</write_to_file>"},
+        {"role": "user", "content": format!("[write_to_file for 'a.rs'] Result:\nSaved.\n\n{details}")},
+        {"role": "assistant", "content": "<list_all>\n</list_all>"},
+        {"role": "user", "content": [{"type": "text", "text": "Stop."}]},
+    ]));
+    read(&mut request).unwrap();
+    let brief: Vec<String> = request.messages[1..]
+        .iter()
+        .map(|message| {
+            let calls: String = message.tool_calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect();
+            format!("{}: {}{calls}", message.role, message.content.to_text())
+        })
+        .collect();
+    assert_eq!(
+        brief,
+        [
+            format!("user: <task>\nFix it\n</task>\n{details}"),
+            "assistant: I look.read_file {\"args\":\"<file><path>a.rs</path></file>\"}".into(),
+            "tool: fn a() {}".into(),
+            format!("user: {details}"),
+            "assistant: write_to_file {\"path\":\"a.rs\",\"content\":\"fn b() {}\\n\"}".into(),
+            "tool: Saved.".into(),
+            format!("user: {details}"),
+            "assistant: list_all {}".into(),
+            "tool: not run".into(),
+            "user: Stop.".into(),
+        ]
+    );
+}

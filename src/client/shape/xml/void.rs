@@ -1,0 +1,111 @@
+//! Void's grammar: its tool prompt (two headings, numbered tools, one element each), and the body of a call as it executes
+//! it.
+
+use serde_json::Value;
+
+use super::{culprit, overlay::Overlay, prompt, tags};
+use crate::event::{Tool, Tools, Why};
+
+const TOOLS_HEADING: &str = "Available tools:";
+const DETAILS_HEADING: &str = "Tool calling details:";
+
+/// The tools in `text`, and `text` without the tool prompt.
+pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
+    let (start, tools_at) = heading(text, TOOLS_HEADING)?;
+    let (tools_end, details_at) = heading(text.get(tools_at..)?, DETAILS_HEADING)?;
+    let (tools_end, details_at) = (tools_at + tools_end, tools_at + details_at);
+    let tools = read_tools(text.get(tools_at..tools_end)?)?;
+
+    // The details end at the first empty line.
+    let details = text.get(details_at..)?;
+    let end = details_at + details.find("\n\n").unwrap_or(details.len());
+    Some((tools, prompt::without(text, start, end)?))
+}
+
+/// Completes Void's own tools where it sent them natively, without any types: the overlay is for the fixer only, the model
+/// sees what the client sent. Says whether this is Void.
+pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
+    let overlay = Overlay::embedded();
+    let mut found = false;
+    for tool in tools.iter_mut() {
+        let Ok(schema) = serde_json::from_str::<Value>(&tool.schema) else { continue };
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { continue };
+        if properties.is_empty() || properties.values().any(|property| property.get("type").is_some()) {
+            continue;
+        }
+        let parameters: Vec<(&str, &str)> = properties
+            .iter()
+            .map(|(name, property)| (name.as_str(), property.get("description").and_then(Value::as_str).unwrap_or_default()))
+            .collect();
+        let own = overlay.knows(&tool.name, properties.keys().map(String::as_str));
+        let schemas = parameters.iter().all(|(_, description)| description.starts_with('{'));
+        if own || schemas {
+            found |= own;
+            tool.fixing_schema = Some(overlay.schema(&tool.name, &parameters).to_string().into());
+        }
+    }
+    found
+}
+
+/// The parameters in declared order, each value on lines of its own, nothing after the last one. Read back as Void reads it,
+/// and refused if that is not what was written.
+pub(super) fn body(declared: &[&str], values: &[(&str, String)]) -> Result<String, Why> {
+    let written: Vec<String> = values.iter().map(|(name, value)| format!("<{name}>\n{value}\n</{name}>")).collect();
+    let written = written.join("\n");
+    if tags::read_as_void(declared, &written) == values {
+        return Ok(written);
+    }
+    let tags = |_: &str| declared.iter().flat_map(|name| [format!("</{name}>"), format!("<{name}>")]).collect();
+    Err(culprit(values, tags).unwrap_or_else(|| Why::Inexpressible("more than ten parameters".to_owned())))
+}
+
+/// The line that consists of this heading: where it starts and where the next one does.
+fn heading(text: &str, heading: &str) -> Option<(usize, usize)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim() == heading {
+            return Some((at, at + line.len()));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The numbered blocks between the headings: `N. name`, `Description: ...`, `Format:`, the tool's tags.
+fn read_tools(text: &str) -> Option<Tools> {
+    let overlay = Overlay::embedded();
+    let mut tools = Tools::default();
+    let mut blocks = Vec::new();
+    let mut lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    });
+    let mut next = lines.next();
+    while let Some((start, line)) = next {
+        next = lines.next();
+        let numbered = line.trim().strip_prefix(&format!("{}. ", blocks.len() + 1)).filter(|name| tags::is_name(name));
+        if let (Some(name), Some((description, following))) = (numbered, next)
+            && following.trim_start().starts_with("Description:")
+        {
+            blocks.push((name, start, description));
+        }
+    }
+    for (nth, (name, _, description)) in blocks.iter().enumerate() {
+        let end = blocks.get(nth + 1).map_or(text.len(), |(_, start, _)| *start);
+        tools.add(read_tool(name, text.get(*description..end)?, &overlay)?);
+    }
+    (!tools.is_empty()).then_some(tools)
+}
+
+fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
+    let open = format!("<{name}>");
+    let (described, body) = block.split_once(&format!("Format:\n    {open}")).or_else(|| {
+        let (described, after) = block.split_once("Format:")?;
+        Some((described, after.trim_start().strip_prefix(&open)?))
+    })?;
+    let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
+    let parameters = tags::split(body)?;
+    let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
+    Some(Tool::new(name, description, overlay.schema(name, &parameters).to_string()))
+}

@@ -1,0 +1,371 @@
+//! Values against the schema: what converts both ways is converted, everything else is left for the validator to refuse.
+
+mod scalar;
+
+use std::borrow::Cow;
+
+use super::schema::{Rule, Schema, Types};
+use super::{Fix, Verdict, keys};
+use crate::json::read::{self, Ending, Guide, Shape};
+use crate::json::tree::{Member, Node, Value};
+
+/// How many values are looked at; unions multiply them.
+const FUEL: u32 = 400_000;
+
+/// One pass over a tree.
+pub(super) struct Coercion<'c> {
+    pub(super) schema: &'c Schema,
+    /// The text that the tree was read from.
+    pub(super) source: &'c str,
+    keeps_null: &'c [String],
+    /// JSON pointer to the value at hand.
+    pub(super) path: String,
+    pub(super) fixes: Vec<Fix>,
+    pub(super) dropped: Vec<String>,
+    /// Why it cannot be decided.
+    pub(super) doubt: Option<String>,
+    fuel: u32,
+}
+
+// === impl Coercion ===
+
+impl<'c> Coercion<'c> {
+    pub(super) fn new(schema: &'c Schema, source: &'c str, keeps_null: &'c [String]) -> Coercion<'c> {
+        Coercion {
+            schema,
+            source,
+            keeps_null,
+            path: String::new(),
+            fixes: Vec::new(),
+            dropped: Vec::new(),
+            doubt: None,
+            fuel: FUEL,
+        }
+    }
+
+    /// What the changes cost in sum: compares readings.
+    pub(super) fn cost(&self) -> u32 {
+        super::cost(&self.fixes)
+    }
+
+    pub(super) fn note(&mut self, rule: &'static str, level: Verdict, node: &Node<'_>, note: &str) {
+        self.fixes.push(Fix { rule, path: self.path.clone(), at: node.start..node.end, level, note: note.to_owned() });
+    }
+
+    pub(super) fn doubt(&mut self, why: String) {
+        self.doubt.get_or_insert(why);
+    }
+
+    pub(super) fn keeps_null(&self, key: &str) -> bool {
+        self.path.is_empty() && self.keeps_null.iter().any(|name| name == key)
+    }
+
+    /// Goes into a member or an item.
+    pub(super) fn enter<T>(&mut self, key: &str, work: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.push('/');
+        self.path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        let result = work(self);
+        self.path.truncate(length);
+        result
+    }
+
+    /// The value as the schema wants it, as far as it can be had.
+    pub(super) fn value<'s>(&mut self, node: Node<'s>, shape: Shape) -> Node<'s> {
+        let rule = self.schema.rule(shape);
+        if self.fuel == 0 {
+            return node;
+        }
+        self.fuel -= 1;
+        if !rule.choices.is_empty() {
+            return self.choose(node, rule);
+        }
+        if let Some(values) = &rule.values {
+            return self.one_of(node, values);
+        }
+        let types = rule.types;
+        match node.value {
+            Value::Object(_) if types.allow(Types::OBJECT) => self.object(node, rule),
+            Value::Array(_) if types.allow(Types::ARRAY) => self.array(node, rule),
+            _ if types.allow(Types::of_node(&node)) => self.fitting(node, types),
+            Value::Object(_) => self.object_instead(node, rule),
+            Value::Array(_) => self.array_instead(node, types),
+            Value::Text(_) => self.text_instead(node, rule, shape),
+            Value::Number(_) | Value::Bool(_) => self.scalar_instead(node, rule),
+            Value::Null => node,
+        }
+    }
+
+    fn object<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        let Value::Object(members) = node.value else { return node };
+        let before = (self.fixes.len(), self.dropped.len());
+        let members = keys::object(self, members, rule);
+        let exact = node.exact && before == (self.fixes.len(), self.dropped.len());
+        Node { value: Value::Object(members), exact, ..node }
+    }
+
+    fn array<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        let Value::Array(items) = node.value else { return node };
+        let before = self.fixes.len();
+        let items = items.into_iter().enumerate().map(|(at, item)| {
+            let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
+            self.enter(&at.to_string(), |coercion| coercion.value(item, shape))
+        });
+        let items: Vec<Node<'s>> = items.collect();
+        let exact = node.exact && before == self.fixes.len();
+        Node { value: Value::Array(items), exact, ..node }
+    }
+
+    /// An object where none is wanted.
+    fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        if rule.types.allow(Types::ARRAY)
+            && let Some(items) = listed(&node)
+        {
+            self.note("K8", Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
+            return self.array(node.instead(Value::Array(items)), rule);
+        }
+        if rule.types.allow(Types::ARRAY) {
+            return self.wrapped(node, rule);
+        }
+        if rule.types.allow(Types::STRING) {
+            return self.as_text(node, "K5", "object given where text is wanted: its source text");
+        }
+        node
+    }
+
+    /// An array where none is wanted.
+    fn array_instead<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
+        if types.allow(Types::STRING) {
+            return self.as_text(node, "K5b", "array given where text is wanted: its JSON text");
+        }
+        node
+    }
+
+    /// The JSON text of a container: its source where that is JSON.
+    fn as_text<'s>(&mut self, node: Node<'s>, rule: &'static str, note: &str) -> Node<'s> {
+        self.note(rule, Verdict::Coerced, &node, note);
+        let text = node.to_json(self.source);
+        node.instead(Value::Text(Cow::Owned(text)))
+    }
+
+    /// K6: one value where a list is wanted.
+    fn wrapped<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        self.note("K6", Verdict::Coerced, &node, "single value put into a list");
+        let list = node.instead(Value::Null);
+        self.array(Node { value: Value::Array(vec![node]), ..list }, rule)
+    }
+
+    /// A string where none is wanted.
+    fn text_instead<'s>(&mut self, node: Node<'s>, rule: &Rule, shape: Shape) -> Node<'s> {
+        let types = rule.types;
+        let Value::Text(text) = &node.value else { return node };
+        if types.allow(Types::ARRAY.or(Types::OBJECT))
+            && let Some(decoded) = self.decoded(text, &node, shape, types)
+        {
+            self.note("K7", Verdict::Coerced, &node, "JSON inside of a string decoded");
+            return self.value(decoded, shape);
+        }
+        if let Some((value, rule, level, note)) = scalar::from_text(text, types) {
+            self.note(rule, level, &node, note);
+            return node.instead(value);
+        }
+        let list = text.trim_start();
+        if types.allow(Types::ARRAY) && !list.starts_with(['[', '{']) {
+            return self.wrapped(node, rule);
+        }
+        node
+    }
+
+    /// The container that a string holds, if it is one of a wanted type.
+    fn decoded(&mut self, text: &str, node: &Node<'_>, shape: Shape, types: Types) -> Option<Node<'static>> {
+        let inner = text.trim();
+        if !inner.starts_with(['[', '{']) {
+            return None;
+        }
+        let guide = At { schema: self.schema, root: shape };
+        let reading = read::read(inner, 0, &guide).ok()?;
+        let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
+        let sure = reading.void.is_none() && reading.rival.is_none();
+        (whole && sure && types.allow(Types::of_node(&reading.root))).then(|| reading.root.detached(node.start, node.end))
+    }
+
+    /// A number or a truth value where none is wanted.
+    fn scalar_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        let written = self.source.get(node.start..node.end).unwrap_or_default();
+        if let Some((value, name, level, note)) = scalar::from_scalar(&node.value, written, rule.types) {
+            self.note(name, level, &node, note);
+            return node.instead(value);
+        }
+        if rule.types.allow(Types::ARRAY) {
+            return self.wrapped(node, rule);
+        }
+        node
+    }
+
+    /// A value of an allowed type: only an integer may still be spelled as a fraction.
+    fn fitting<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
+        match &node.value {
+            Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match scalar::whole(digits) {
+                Some(whole) if whole != digits.as_ref() => {
+                    self.note("K2", Verdict::Coerced, &node, "whole number written as a fraction");
+                    node.instead(Value::Number(Cow::Owned(whole)))
+                }
+                _ => node,
+            },
+            _ => node,
+        }
+    }
+
+    /// K10: one of the listed values.
+    fn one_of<'s>(&mut self, node: Node<'s>, values: &[serde_json::Value]) -> Node<'s> {
+        let own = node.to_serde();
+        if values.contains(&own) {
+            return node;
+        }
+        match scalar::listed(&own, values) {
+            Some(value) => {
+                self.note("K10", Verdict::Coerced, &node, "spelling of a listed value");
+                node.instead(from_serde(value).value)
+            }
+            None => node,
+        }
+    }
+
+    /// A union: the branch that fits as it is, else the cheapest one that fits after coercion.
+    fn choose<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        if let Some(fitting) = rule.choices.iter().find(|choice| self.fits(&node, **choice)) {
+            return self.value(node, *fitting);
+        }
+        let mut best: Option<(u32, Node<'s>, Coercion<'c>)> = None;
+        let mut tie = false;
+        for choice in &rule.choices {
+            let mut trial = Coercion {
+                path: self.path.clone(),
+                fuel: self.fuel / 2,
+                ..Coercion::new(self.schema, self.source, self.keeps_null)
+            };
+            let tried = trial.value(node.clone(), *choice);
+            self.fuel = self.fuel.saturating_sub(self.fuel / 2 - trial.fuel.min(self.fuel / 2));
+            if trial.doubt.is_some() || !self.fits(&tried, *choice) {
+                continue;
+            }
+            let cost = trial.cost();
+            match &best {
+                Some((least, ..)) if cost > *least => {}
+                Some((least, other, _)) if cost == *least => tie |= !keys::same(other, &tried),
+                _ => {
+                    tie = false;
+                    best = Some((cost, tried, trial));
+                }
+            }
+        }
+        match best {
+            Some(_) if tie => {
+                self.doubt(format!("the value at `{}` fits two forms of the schema", self.path));
+                node
+            }
+            Some((_, tried, trial)) => {
+                self.fixes.extend(trial.fixes);
+                self.dropped.extend(trial.dropped);
+                tried
+            }
+            None => node,
+        }
+    }
+
+    /// Whether the value satisfies what the rules know of the schema (the validator has the last word).
+    pub(super) fn fits(&self, node: &Node<'_>, shape: Shape) -> bool {
+        let rule = self.schema.rule(shape);
+        if !rule.types.allow(Types::of_node(node)) {
+            return false;
+        }
+        if !rule.choices.is_empty() {
+            return rule.choices.iter().any(|choice| self.fits(node, *choice));
+        }
+        if let Some(values) = &rule.values
+            && !values.contains(&node.to_serde())
+        {
+            return false;
+        }
+        match &node.value {
+            Value::Number(digits) if rule.types.and(Types::NUMBER) == Types::INTEGER => scalar::whole(digits).is_some(),
+            Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
+                let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
+                self.fits(item, shape)
+            }),
+            Value::Object(members) => {
+                rule.required.iter().all(|name| members.iter().any(|member| member.key == name.as_str()))
+                    && members.iter().all(|member| {
+                        rule.allows(&member.key) && self.fits(&member.node, self.schema.member_shape(rule, &member.key))
+                    })
+            }
+            _ => true,
+        }
+    }
+}
+
+/// K8: `{"0": a, "1": b}` and `{"item": [a, b]}` are lists.
+fn listed<'s>(node: &Node<'s>) -> Option<Vec<Node<'s>>> {
+    let Value::Object(members) = &node.value else { return None };
+    if members.is_empty() {
+        return None;
+    }
+    let numbered = members.iter().enumerate().all(|(at, member)| member.key == at.to_string().as_str());
+    if numbered {
+        return Some(members.iter().map(|member| member.node.clone()).collect());
+    }
+    match members.as_slice() {
+        [Member { key, node: Node { value: Value::Array(items), .. }, .. }]
+            if matches!(key.as_ref(), "item" | "items" | "list" | "values") =>
+        {
+            Some(items.clone())
+        }
+        _ => None,
+    }
+}
+
+/// A schema's own value as a tree.
+pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
+    let value = match value {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(value) => Value::Bool(*value),
+        serde_json::Value::Number(number) => Value::Number(Cow::Owned(number.to_string())),
+        serde_json::Value::String(text) => Value::Text(Cow::Owned(text.clone())),
+        serde_json::Value::Array(items) => Value::Array(items.iter().map(from_serde).collect()),
+        serde_json::Value::Object(members) => Value::Object(
+            members
+                .iter()
+                .map(|(key, value)| Member { key: Cow::Owned(key.clone()), start: 0, node: from_serde(value) })
+                .collect(),
+        ),
+    };
+    Node { value, start: 0, end: 0, exact: false }
+}
+
+/// A schema as seen from one of its places.
+struct At<'c> {
+    schema: &'c Schema,
+    root: Shape,
+}
+
+impl Guide for At<'_> {
+    fn root(&self) -> Shape {
+        self.root
+    }
+
+    fn member(&self, of: Shape, key: &str) -> Shape {
+        self.schema.member(of, key)
+    }
+
+    fn item(&self, of: Shape) -> Shape {
+        self.schema.item(of)
+    }
+
+    fn key(&self, of: Shape, key: &str) -> read::Key {
+        self.schema.key(of, key)
+    }
+
+    fn missing(&self, of: Shape, seen: u64) -> u32 {
+        self.schema.missing(of, seen)
+    }
+}

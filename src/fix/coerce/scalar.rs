@@ -1,0 +1,116 @@
+//! Conversions of single values. Only full matches count: `3 lines` is no number.
+
+use std::borrow::Cow;
+
+use crate::fix::Verdict;
+use crate::fix::keys::fold;
+use crate::fix::schema::Types;
+use crate::json::tree::Value;
+
+type Converted = (Value<'static>, &'static str, Verdict, &'static str);
+
+/// Largest whole number that a double holds exactly.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A string where something else is wanted.
+pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
+    let word = text.trim();
+    if types.allow(Types::NULL) && matches!(word, "null" | "None" | "undefined" | "") {
+        return Some((Value::Null, "K9", Verdict::Coerced, "the word for null"));
+    }
+    if types.allow(Types::NUMBER)
+        && let Some((digits, level)) = number(word)
+    {
+        if types.and(Types::NUMBER) != Types::INTEGER {
+            return Some((Value::Number(Cow::Owned(digits)), "K1", level, "number written as a string"));
+        }
+        return whole(&digits).map(|digits| (Value::Number(Cow::Owned(digits)), "K1", level, "number written as a string"));
+    }
+    if types.allow(Types::BOOLEAN) {
+        let (value, level) = match word.to_ascii_lowercase().as_str() {
+            "true" => (true, Verdict::Coerced),
+            "false" => (false, Verdict::Coerced),
+            "yes" | "on" | "1" => (true, Verdict::Guess),
+            "no" | "off" | "0" => (false, Verdict::Guess),
+            _ => return None,
+        };
+        return Some((Value::Bool(value), "K3", level, "truth value written as a string"));
+    }
+    None
+}
+
+/// A number or a truth value where something else is wanted; `written` is its source text.
+pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Option<Converted> {
+    match value {
+        Value::Number(digits) if types.allow(Types::BOOLEAN) && !types.allow(Types::STRING) => {
+            let value = match digits.parse::<f64>() {
+                Ok(1.0) => true,
+                Ok(0.0) => false,
+                _ => return None,
+            };
+            Some((Value::Bool(value), "K3", Verdict::Guess, "truth value written as a number"))
+        }
+        Value::Number(_) | Value::Bool(_) if types.allow(Types::STRING) => {
+            Some((Value::Text(Cow::Owned(written.to_owned())), "K4", Verdict::Coerced, "text written without quotes"))
+        }
+        _ => None,
+    }
+}
+
+/// The number that a whole string is.
+fn number(word: &str) -> Option<(String, Verdict)> {
+    if is_number(word) {
+        return Some((word.to_owned(), Verdict::Coerced));
+    }
+    let plain = word.strip_prefix('+').filter(|rest| is_number(rest));
+    if let Some(plain) = plain {
+        return Some((plain.to_owned(), Verdict::Coerced));
+    }
+    // Thousands: `1,000`.
+    let (whole, rest) = word.split_at(word.find('.').unwrap_or(word.len()));
+    let mut groups = whole.split(',');
+    let first = groups.next()?.trim_start_matches('-');
+    let groups: Vec<&str> = groups.collect();
+    let grouped = !groups.is_empty()
+        && (1..=3).contains(&first.len())
+        && groups.iter().all(|group| group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
+    let plain = whole.replace(',', "") + rest;
+    (grouped && is_number(&plain)).then_some((plain, Verdict::Guess))
+}
+
+/// Whether the text is a number in JSON's spelling.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && serde_json::from_str::<serde_json::Number>(word).is_ok()
+}
+
+/// The digits of a whole number, also where it is written `3.0` or `1e3`; `None` if it is none.
+pub(super) fn whole(digits: &str) -> Option<String> {
+    if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        return Some(digits.to_owned());
+    }
+    let value: f64 = digits.parse().ok()?;
+    (value.fract() == 0.0 && value.abs() <= EXACT).then(|| format!("{value:.0}"))
+}
+
+/// The only listed value that this one spells: without case, without separators, with the other type.
+pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
+    let text = match own {
+        serde_json::Value::String(text) => text.trim().to_owned(),
+        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => own.to_string(),
+        _ => return None,
+    };
+    let spelled = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let tests: [&dyn Fn(&str) -> bool; 3] =
+        [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &|other| fold(other) == fold(&text)];
+    for test in tests {
+        let mut found = values.iter().filter(|value| spelled(value).is_some_and(|other| test(&other)));
+        if let Some(first) = found.next() {
+            return found.next().is_none().then_some(first);
+        }
+    }
+    None
+}

@@ -1,0 +1,273 @@
+//! What models put around the arguments: text around the container, and containers around the arguments. Each function
+//! yields ways to read it; which one counts is decided by the schema.
+
+use std::borrow::Cow;
+
+use super::schema::{Schema, Types, WRAPPERS};
+use super::{Fix, Verdict};
+use crate::json;
+use crate::json::read::{self, Ending, Guide, Reading, Unguided, Unreadable};
+use crate::json::strict;
+use crate::json::tree::{Member, Node, Value};
+
+/// Most containers that are looked at in one text.
+const CANDIDATES: usize = 4;
+/// Most opening brackets that are tried for them.
+const ATTEMPTS: usize = 8;
+
+/// Companions of the arguments in a whole call.
+const COMPANIONS: [&str; 8] = ["name", "tool", "tool_name", "function_name", "type", "id", "recipient_name", "action"];
+/// More wrappers, which may hold the call and not only its arguments.
+const HOLDERS: [&str; 5] = ["function", "tool_call", "tool_input", "action_input", "function_call"];
+
+/// A container in the text.
+pub(super) struct Found<'s> {
+    pub(super) reading: Reading<'s>,
+    pub(super) start: usize,
+    /// Nothing but separators stands between it and the container before it.
+    pub(super) adjacent: bool,
+}
+
+/// The containers of a text, in its order; the error is that of the first bracket.
+pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<Vec<Found<'s>>, Unreadable> {
+    let guide: &dyn Guide = match schema {
+        Some(schema) => schema,
+        None => &Unguided,
+    };
+    let mut found: Vec<Found<'s>> = Vec::new();
+    let mut first_error = None;
+    let mut from = 0;
+    for _ in 0..ATTEMPTS {
+        let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
+        match read::read(text, start, guide) {
+            Ok(reading) => {
+                let between = &text[from..start];
+                let adjacent =
+                    !found.is_empty() && between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
+                from = reading.end.max(start + 1);
+                let complete = reading.ending == Ending::Complete;
+                found.push(Found { reading, start, adjacent });
+                if !complete || found.len() == CANDIDATES {
+                    break;
+                }
+                from += text[from..].len() - text[from..].trim_start_matches([' ', '\t', '\r', '\n', '}', ']', ')']).len();
+            }
+            Err(error) => {
+                // What is meant as JSON is not searched for something smaller inside of it.
+                let meant = text[start + 1..].trim_start().starts_with(['"', '\'', '{', '[']);
+                first_error.get_or_insert(error);
+                if meant {
+                    break;
+                }
+                from = start + 1;
+            }
+        }
+    }
+    match first_error {
+        Some(error) if found.is_empty() => Err(error),
+        _ if found.is_empty() => Err(Unreadable { at: 0, what: "no JSON object" }),
+        _ => Ok(found),
+    }
+}
+
+/// S14: a text in which everything was escaped once more. Only if the result is strict JSON.
+pub(super) fn unescaped(text: &str) -> Option<String> {
+    let quote = text.find('"')?;
+    if !text.starts_with(['{', '[']) || !text[..quote].ends_with('\\') {
+        return None;
+    }
+    let plain = json::unescape(text).into_owned();
+    strict::parse(&plain).is_ok().then_some(plain)
+}
+
+/// E5: a JSON string that holds the arguments.
+pub(super) fn encoded(text: &str) -> Option<String> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// N9: the parameters as lines `key: value`, as tags named after them, or as the keywords of a call.
+pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {
+    let rule = schema.rule(schema.top());
+    if rule.properties.is_empty() {
+        return None;
+    }
+    if let Some(members) = tagged(text, &|name| rule.names.contains_key(name)) {
+        return Some((members, "parameters written as tags", Verdict::Coerced));
+    }
+    if let Some(keywords) = keywords(text)
+        && let Ok(reading) = read::read(&keywords, 0, schema)
+        && reading.ending == Ending::Complete
+        && reading.void.is_none()
+        && let Value::Object(members) = reading.root.detached(0, text.len()).value
+    {
+        return Some((members, "parameters written as a call", Verdict::Coerced));
+    }
+    if text.starts_with(['"', '\''])
+        && let Ok(reading) = read::read(&format!("{{{text}"), 0, schema)
+        && reading.ending != Ending::AfterColon
+        && reading.void.is_none()
+        && reading.rival.is_none()
+        && let Value::Object(members) = reading.root.detached(0, text.len()).value
+    {
+        return Some((members, "members without their braces", Verdict::Guess));
+    }
+    let mut members = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let (key, value) = line.split_once(':').or_else(|| line.split_once('='))?;
+        let key = key.trim().trim_matches(['"', '\'', '`', '*', '-', ' ']);
+        rule.find(key)?;
+        let value = value.trim();
+        let value = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+        members.push(text_member(key, value));
+    }
+    (!members.is_empty()).then_some((members, "parameters written as lines", Verdict::Guess))
+}
+
+/// `<path>a.txt</path><n>3</n>`, all of it, every tag named after a parameter.
+fn tagged(text: &str, known: &dyn Fn(&str) -> bool) -> Option<Vec<Member<'static>>> {
+    let mut rest = text.trim();
+    let mut members = Vec::new();
+    while !rest.is_empty() {
+        let (name, inside) = rest.strip_prefix('<')?.split_once('>')?;
+        if !known(name) {
+            return None;
+        }
+        let (value, behind) = inside.split_once(&format!("</{name}>"))?;
+        members.push(text_member(name, value));
+        rest = behind.trim_start();
+    }
+    (!members.is_empty()).then_some(members)
+}
+
+/// The keywords of `tool(path="a", n=3)` as the text of an object.
+fn keywords(text: &str) -> Option<String> {
+    let (name, rest) = text.trim().split_once('(')?;
+    let inside = rest.strip_suffix(')')?.trim();
+    let named = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let keyed = inside.split_once('=').is_some_and(|(key, _)| key.trim().chars().all(|c| c.is_alphanumeric() || c == '_'));
+    (named && keyed).then(|| format!("{{{inside}}}"))
+}
+
+fn text_member(key: &str, value: &str) -> Member<'static> {
+    let value = Value::Text(Cow::Owned(value.to_owned()));
+    Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node { value, start: 0, end: 0, exact: false } }
+}
+
+/// N7: the whole text is the one string that the schema asks for.
+pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
+    let name = only_string(schema)?;
+    let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };
+    Some(object(vec![Member { key: Cow::Owned(name), start: 0, node }], 0, text.len()))
+}
+
+/// The name of the only property, if it is a string; with several, of the only required one.
+fn only_string(schema: &Schema) -> Option<String> {
+    let rule = schema.rule(schema.top());
+    let mut strings = rule.properties.iter().filter(|property| schema.rule(property.shape).types == Types::STRING);
+    let only = strings.next()?;
+    let sole = strings.next().is_none() && rule.required.iter().all(|name| *name == only.name);
+    sole.then(|| only.name.clone())
+}
+
+fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
+    Node { value: Value::Object(members), start, end, exact: false }
+}
+
+/// The ways to take a wrapper off the root, one layer; none if the root is the arguments already.
+pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Fix)> {
+    let rule = schema.rule(schema.top());
+    let mut ways = Vec::new();
+    let mut way = |node: Node<'s>, name: &'static str, level: Verdict, note: &str| {
+        let fix = Fix { rule: name, path: String::new(), at: root.start..root.end, level, note: note.to_owned() };
+        ways.push((node, fix));
+    };
+    match &root.value {
+        Value::Object(members) => {
+            if members.iter().any(|member| rule.find(&member.key).is_some()) {
+                if let Some(values) = echoed(root, schema) {
+                    way(values, "E7", Verdict::Guess, "values taken out of a copy of the schema");
+                }
+                return ways;
+            }
+            let held = |member: &&Member<'s>| {
+                let key = member.key.as_ref();
+                (WRAPPERS.contains(&key) || HOLDERS.contains(&key)) && !COMPANIONS.contains(&key)
+            };
+            let holder = members.iter().find(held);
+            let echo = members.iter().any(|member| member.key == "properties");
+            let companions = members.iter().all(|member| held(&member) || COMPANIONS.contains(&member.key.as_ref()));
+            if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
+                && let Some(inner) = inside(&holder.node)
+            {
+                if echo {
+                    way(inner, "E7", Verdict::Guess, "values taken out of a copy of the schema");
+                } else {
+                    way(inner, "E4", Verdict::Coerced, &format!("arguments taken out of `{}`", holder.key));
+                }
+            } else if let [only] = members.as_slice()
+                && let Some(inner) = inside(&only.node)
+            {
+                way(inner, "E4", Verdict::Guess, "arguments taken out of the tool's name");
+            }
+        }
+        Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
+            if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
+                way(only.clone(), "E6", Verdict::Coerced, "the one element of a list");
+            } else if let Some(members) = positional(items, schema) {
+                way(object(members, root.start, root.end), "N7", Verdict::Guess, "parameters by position");
+            }
+        }
+        _ => {}
+    }
+    ways
+}
+
+/// The object that a wrapper holds, also as a string.
+fn inside<'s>(node: &Node<'s>) -> Option<Node<'s>> {
+    match &node.value {
+        Value::Object(_) => Some(node.clone()),
+        Value::Text(text) if text.trim_start().starts_with('{') => {
+            let reading = read::read(text.trim_start(), 0, &Unguided).ok()?;
+            let sure = reading.ending == Ending::Complete && reading.void.is_none() && reading.rival.is_none();
+            sure.then(|| reading.root.detached(node.start, node.end))
+        }
+        _ => None,
+    }
+}
+
+/// E7: `{"city": {"type": "string", "value": "Oslo"}}`.
+fn echoed<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
+    let Value::Object(members) = &root.value else { return None };
+    let rule = schema.rule(schema.top());
+    let values: Option<Vec<Member<'s>>> = members
+        .iter()
+        .map(|member| {
+            let shape = rule.properties[rule.find(&member.key)?].shape;
+            let Value::Object(inner) = &member.node.value else { return None };
+            let echo = !schema.rule(shape).types.allow(Types::OBJECT) && inner.iter().any(|part| part.key == "type");
+            let value = inner.iter().find(|part| part.key == "value").filter(|_| echo)?;
+            Some(Member { node: value.node.clone(), ..member.clone() })
+        })
+        .collect();
+    values.map(|values| object(values, root.start, root.end))
+}
+
+/// N7: a list whose items fit the parameters in their order.
+fn positional<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>> {
+    let rule = schema.rule(schema.top());
+    if items.is_empty() || items.len() > rule.properties.len() {
+        return None;
+    }
+    let fits =
+        items.iter().zip(&rule.properties).all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
+    fits.then(|| {
+        items
+            .iter()
+            .zip(&rule.properties)
+            .map(|(item, property)| Member { key: Cow::Owned(property.name.clone()), start: item.start, node: item.clone() })
+            .collect()
+    })
+}

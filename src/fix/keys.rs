@@ -1,0 +1,248 @@
+//! The members of an object against the schema: spellings of keys, keys twice, keys that are too many or missing.
+
+use std::borrow::Cow;
+
+use super::Verdict;
+use super::coerce::Coercion;
+use super::schema::{Additional, Rule, Types};
+use crate::json::tree::{Member, Node, Value};
+
+/// The name without case and without `_`, `-` and spaces.
+pub(crate) fn fold(name: &str) -> String {
+    name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// Words of calling protocols; in a key they mean that the body of a call was torn.
+const PROTOCOL: [&str; 9] =
+    ["tool_call", "tool_calls", "function", "parameter", "invoke", "arg_key", "arg_value", "tool_response", "function_calls"];
+
+/// Whether a key contains markup of a calling protocol.
+pub(super) fn is_markup(key: &str) -> bool {
+    key.match_indices('<').any(|(at, _)| {
+        let tag = &key[at + 1..];
+        let name = tag.strip_prefix('/').unwrap_or(tag);
+        tag.starts_with(['|', '\u{ff5c}'])
+            || PROTOCOL.iter().any(|word| {
+                name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['>', '=', ' ', '\n']))
+            })
+    })
+}
+
+/// Whether any key in the value contains such markup.
+pub(super) fn any_markup(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Array(items) => items.iter().any(any_markup),
+        serde_json::Value::Object(members) => members.iter().any(|(key, value)| is_markup(key) || any_markup(value)),
+        _ => false,
+    }
+}
+
+/// Fits an object's members to the rule.
+pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
+    let mut members = once(coercion, members);
+    respell(coercion, &mut members, rule);
+    nest(coercion, &mut members, rule);
+    rename(coercion, &mut members, rule);
+    leave_out_nulls(coercion, &mut members, rule);
+    for member in &mut members {
+        let shape = coercion.schema.member_shape(rule, &member.key);
+        coercion.enter(&member.key, |coercion| {
+            let node = std::mem::replace(&mut member.node, nothing());
+            member.node = coercion.value(node, shape);
+        });
+    }
+    complete(coercion, &mut members, rule);
+    drop_unknown(coercion, &mut members, rule);
+    members
+}
+
+fn nothing() -> Node<'static> {
+    Node { value: Value::Null, start: 0, end: 0, exact: false }
+}
+
+/// N4: a key that occurs twice with one value counts once; with two values the object is ambiguous.
+fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member<'s>> {
+    let mut seen: std::collections::HashMap<Cow<'s, str>, usize> = std::collections::HashMap::with_capacity(members.len());
+    let mut kept: Vec<Member<'s>> = Vec::with_capacity(members.len());
+    for member in members {
+        match seen.get(&member.key) {
+            None => {
+                seen.insert(member.key.clone(), kept.len());
+                kept.push(member);
+            }
+            Some(first) if same(&kept[*first].node, &member.node) => {
+                coercion.enter(&member.key, |coercion| {
+                    coercion.note("N4", Verdict::Lossless, &member.node, "key twice with the same value");
+                });
+            }
+            Some(_) => coercion.doubt(format!("the key `{}` has two different values", member.key)),
+        }
+    }
+    kept
+}
+
+/// Whether two trees have the same value.
+pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
+    match (&a.value, &b.value) {
+        (Value::Null, Value::Null) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Number(a), Value::Number(b)) | (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|member| b.iter().any(|other| other.key == member.key && same(&member.node, &other.node)))
+        }
+        _ => false,
+    }
+}
+
+/// N1: another spelling of exactly one property.
+fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
+    for at in 0..members.len() {
+        let key = &members[at].key;
+        if rule.names.contains_key(key.as_ref()) || rule.matches_pattern(key) {
+            continue;
+        }
+        let Some(found) = rule.find(key) else { continue };
+        let name = &rule.properties[found].name;
+        if let Some(other) = members.iter().find(|member| member.key == name.as_str()) {
+            if !same(&other.node, &members[at].node) && !matches!(members[at].node.value, Value::Null) {
+                coercion.doubt(format!("`{key}` and `{name}` are the same parameter with different values"));
+            }
+            continue;
+        }
+        coercion.enter(name, |coercion| {
+            coercion.note("N1", Verdict::Coerced, &members[at].node, &format!("`{key}` is spelled `{name}`"));
+        });
+        members[at].key = Cow::Owned(name.clone());
+    }
+}
+
+/// N8: `opts.k` is `k` in `opts`.
+fn nest(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
+    let mut at = 0;
+    while at < members.len() {
+        let key = members[at].key.clone();
+        let target = key.split_once('.').and_then(|(outer, inner)| {
+            let property = rule.properties.get(*rule.names.get(outer)?)?;
+            let fits = coercion.schema.rule(property.shape).names.contains_key(inner);
+            (fits && !rule.names.contains_key(key.as_ref())).then(|| (outer.to_owned(), inner.to_owned()))
+        });
+        let Some((outer, inner)) = target else {
+            at += 1;
+            continue;
+        };
+        coercion.enter(&outer, |coercion| {
+            coercion.note("N8", Verdict::Guess, &members[at].node, &format!("`{key}` is `{inner}` inside of `{outer}`"));
+        });
+        let moved = members.remove(at);
+        let moved = Member { key: Cow::Owned(inner), ..moved };
+        match members.iter_mut().find(|member| member.key == outer.as_str()) {
+            Some(Member { node: Node { value: Value::Object(inside), exact, .. }, .. }) => {
+                *exact = false;
+                inside.push(moved);
+            }
+            Some(_) => coercion.doubt(format!("`{outer}` is given twice")),
+            None => {
+                let node = moved.node.instead(Value::Null);
+                let start = moved.start;
+                members.insert(
+                    at,
+                    Member { key: Cow::Owned(outer), start, node: Node { value: Value::Object(vec![moved]), ..node } },
+                );
+                at += 1;
+            }
+        }
+    }
+}
+
+/// N2: an unknown key that means a required one that is missing, by the table of aliases.
+fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
+    let missing: Vec<&str> = rule
+        .required
+        .iter()
+        .filter(|name| !members.iter().any(|member| member.key == name.as_str()))
+        .map(String::as_str)
+        .collect();
+    for name in &missing {
+        let Some(property) = rule.names.get(*name).and_then(|at| rule.properties.get(*at)) else { continue };
+        let schema = coercion.schema;
+        let aliases: Vec<String> = schema.aliases(name).map(fold).collect();
+        let rival = missing.iter().any(|other| other != name && aliases.contains(&fold(other)));
+        let mut found = (0..members.len()).filter(|at| {
+            let member = &members[*at];
+            !rule.names.contains_key(member.key.as_ref())
+                && aliases.contains(&fold(&member.key))
+                && schema.rule(property.shape).types.allow(Types::of_node(&member.node))
+        });
+        let (Some(at), None, false) = (found.next(), found.next(), rival) else { continue };
+        coercion.enter(name, |coercion| {
+            coercion.note("N2", Verdict::Guess, &members[at].node, &format!("`{}` is called `{name}` here", members[at].key));
+        });
+        members[at].key = Cow::Owned((*name).to_owned());
+    }
+}
+
+/// K9: a null (or the word for it) in the place of an optional parameter that cannot be null means that it is not given.
+fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
+    members.retain(|member| {
+        let Some(found) = rule.names.get(member.key.as_ref()) else { return true };
+        let types = coercion.schema.rule(rule.properties[*found].shape).types;
+        if types.allow(Types::NULL) || rule.is_required(&member.key) || coercion.keeps_null(&member.key) {
+            return true;
+        }
+        let level = match &member.node.value {
+            Value::Null => Verdict::Coerced,
+            Value::Text(text) if !types.allow(Types::STRING) => match text.trim() {
+                "null" | "None" | "undefined" => Verdict::Coerced,
+                "" => Verdict::Guess,
+                _ => return true,
+            },
+            _ => return true,
+        };
+        coercion.enter(&member.key, |coercion| coercion.note("K9", level, &member.node, "empty optional parameter left out"));
+        false
+    });
+}
+
+/// N5: a required parameter that is missing and has a default, or can be one thing only.
+fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
+    for name in &rule.required {
+        if members.iter().any(|member| member.key == name.as_str()) {
+            continue;
+        }
+        let Some(property) = rule.names.get(name).and_then(|at| rule.properties.get(*at)) else { continue };
+        let inner = coercion.schema.rule(property.shape);
+        let (value, level, note) = match (&inner.default, &inner.values) {
+            (Some(default), _) => (default, Verdict::Coerced, "the schema's default filled in"),
+            (None, Some(values)) if inner.constant && values.len() == 1 => {
+                (&values[0], Verdict::Guess, "the only allowed value filled in")
+            }
+            _ => continue,
+        };
+        let node = super::coerce::from_serde(value);
+        coercion.enter(name, |coercion| coercion.note("N5", level, &node, note));
+        members.push(Member { key: Cow::Owned(name.clone()), start: node.start, node });
+    }
+}
+
+/// N3: keys that the schema forbids are left out and listed; not while a required one is missing, which they may be.
+fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
+    if rule.additional != Additional::Forbidden || !rule.choices.is_empty() {
+        return;
+    }
+    if rule.required.iter().any(|name| !members.iter().any(|member| member.key == name.as_str())) {
+        return;
+    }
+    members.retain(|member| {
+        let known = rule.names.contains_key(member.key.as_ref()) || rule.matches_pattern(&member.key);
+        if !known {
+            coercion.enter(&member.key, |coercion| {
+                coercion.note("N3", Verdict::Coerced, &member.node, "unknown key left out");
+                let path = coercion.path.clone();
+                coercion.dropped.push(path);
+            });
+        }
+        known
+    });
+}

@@ -1,0 +1,399 @@
+//! The tokens of JSON as models write it: gaps (whitespace, comments), quotes of every kind, keys, numbers and words.
+//! Every function looks at one place of the text and is bounded, so that whoever reads the text stays linear.
+
+use std::cell::Cell;
+
+/// A text under the reader, with what bounds its searches.
+pub(crate) struct Text<'s> {
+    pub(crate) source: &'s str,
+    pub(crate) bytes: &'s [u8],
+    last_newline: usize,
+    last_comment_end: Cell<Option<usize>>,
+    last_quote: Cell<Option<usize>>,
+    last_closer: Cell<Option<usize>>,
+}
+
+/// What delimits a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quote {
+    Double,
+    Single,
+    /// `` ` ``, also closed by `´`.
+    Backtick,
+    /// A typographic double quote.
+    SmartDouble,
+    /// A typographic single quote.
+    SmartSingle,
+    /// The same quote twice on both sides: `""x""`.
+    Twice(u8),
+    /// Three times: `"""x"""`.
+    Thrice(u8),
+    /// Nothing at all.
+    Bare,
+}
+
+/// What lies between two tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) comment: bool,
+    /// Whitespace that JSON does not know.
+    pub(crate) odd_space: bool,
+    /// A literal `\n` or `\t` (backslash and letter).
+    pub(crate) escaped_space: bool,
+    pub(crate) newline: bool,
+}
+
+/// A key with its colon, ahead in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyAhead<'s> {
+    pub(crate) name: &'s str,
+    pub(crate) quoted: bool,
+}
+
+/// A number as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digits {
+    pub(crate) end: usize,
+    /// As JSON would write it.
+    pub(crate) strict: bool,
+    /// Read in a way that not everybody would: hexadecimal, leading zeros, a dangling exponent.
+    pub(crate) guess: bool,
+}
+
+/// How far ahead a key may reach.
+const KEY_REACH: usize = 256;
+
+// === impl Text ===
+
+impl<'s> Text<'s> {
+    pub(crate) fn new(source: &'s str) -> Text<'s> {
+        Text {
+            source,
+            bytes: source.as_bytes(),
+            last_newline: memchr::memrchr(b'\n', source.as_bytes()).unwrap_or(0),
+            last_comment_end: Cell::new(None),
+            last_quote: Cell::new(None),
+            last_closer: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn at(&self, i: usize) -> Option<u8> {
+        self.bytes.get(i).copied()
+    }
+
+    pub(crate) fn starts(&self, i: usize, with: &str) -> bool {
+        self.bytes.get(i..).is_some_and(|rest| rest.starts_with(with.as_bytes()))
+    }
+
+    /// The end of the whitespace and comments from `i` on.
+    pub(crate) fn skip(&self, i: usize) -> usize {
+        self.gap(i).0
+    }
+
+    /// The end of the whitespace and comments from `i` on, and what it consisted of.
+    pub(crate) fn gap(&self, mut i: usize) -> (usize, Gap) {
+        let mut gap = Gap::default();
+        let start = i;
+        while let Some(byte) = self.at(i) {
+            match byte {
+                b' ' | b'\t' | b'\r' => i += 1,
+                b'\n' => {
+                    gap.newline = true;
+                    i += 1;
+                }
+                b'/' if self.at(i + 1) == Some(b'/') => {
+                    gap.comment = true;
+                    i = self.line_end(i);
+                }
+                b'/' if self.at(i + 1) == Some(b'*') => {
+                    gap.comment = true;
+                    i = self.comment_end(i + 2);
+                }
+                b'#' if i == 0 || (i > start && self.bytes[i - 1].is_ascii_whitespace()) || self.bytes[i - 1] == b'\n' => {
+                    gap.comment = true;
+                    i = self.line_end(i);
+                }
+                b'\\' if matches!(self.at(i + 1), Some(b'n' | b't' | b'r')) && self.escaped_gap(i + 2) => {
+                    gap.escaped_space = true;
+                    i += 2;
+                }
+                0x0b | 0x0c => {
+                    gap.odd_space = true;
+                    i += 1;
+                }
+                0x80.. => match self.source[i..].chars().next() {
+                    Some(c) if is_odd_space(c) => {
+                        gap.odd_space = true;
+                        i += c.len_utf8();
+                    }
+                    _ => break,
+                },
+                _ => break,
+            }
+        }
+        (i, gap)
+    }
+
+    /// Whether what stands behind a literal `\n` can be a token: the escape is not the beginning of a word.
+    fn escaped_gap(&self, i: usize) -> bool {
+        self.at(i).is_none_or(|byte| !byte.is_ascii_alphanumeric())
+    }
+
+    /// The end of the line that `i` is in (behind its newline).
+    pub(crate) fn line_end(&self, i: usize) -> usize {
+        if i > self.last_newline {
+            return self.bytes.len();
+        }
+        memchr::memchr(b'\n', &self.bytes[i..]).map_or(self.bytes.len(), |found| i + found + 1)
+    }
+
+    fn comment_end(&self, i: usize) -> usize {
+        let last = once(&self.last_comment_end, || self.source.rfind("*/").map_or(0, |found| found + 2));
+        if i + 2 > last {
+            return self.bytes.len();
+        }
+        memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
+    }
+
+    /// Whether a double quote and a closing bracket behind it follow somewhere after `i`: what looks like more JSON.
+    pub(crate) fn more_json(&self, i: usize) -> bool {
+        let quote = once(&self.last_quote, || memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
+        quote > i && self.closer_ahead(i)
+    }
+
+    /// Whether a closing bracket follows somewhere at or after `i`.
+    pub(crate) fn closer_ahead(&self, i: usize) -> bool {
+        once(&self.last_closer, || memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
+    }
+
+    /// The quote that opens at `i`, and its length in bytes.
+    pub(crate) fn quote(&self, i: usize) -> Option<(Quote, usize)> {
+        match self.at(i)? {
+            byte @ (b'"' | b'\'') => {
+                let single = if byte == b'"' { Quote::Double } else { Quote::Single };
+                if self.at(i + 1) != Some(byte) {
+                    return Some((single, 1));
+                }
+                if self.at(i + 2) == Some(byte) && self.run_ahead(i + 3, byte, 3) {
+                    return Some((Quote::Thrice(byte), 3));
+                }
+                let content = self.at(i + 2).is_some_and(|next| next.is_ascii_alphanumeric() || next >= 0x80 || next == b'_');
+                if content && self.twice_ahead(i + 2, byte) {
+                    return Some((Quote::Twice(byte), 2));
+                }
+                Some((single, 1))
+            }
+            b'`' if self.starts(i, "```") => self.run_ahead(i + 3, b'`', 3).then_some((Quote::Thrice(b'`'), 3)),
+            b'`' => Some((Quote::Backtick, 1)),
+            0x80.. => match self.source[i..].chars().next()? {
+                c @ ('\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}') => Some((Quote::SmartDouble, c.len_utf8())),
+                c @ ('\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') => Some((Quote::SmartSingle, c.len_utf8())),
+                '\u{b4}' => Some((Quote::Backtick, 2)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether a run of `n` of this byte follows.
+    fn run_ahead(&self, i: usize, byte: u8, n: usize) -> bool {
+        memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]).is_some()
+    }
+
+    /// Whether the next such quote stands twice and something that may follow a string stands behind it.
+    fn twice_ahead(&self, i: usize, byte: u8) -> bool {
+        let reach = &self.bytes[i..self.bytes.len().min(i + 4 * KEY_REACH)];
+        let Some(found) = memchr::memchr(byte, reach) else { return false };
+        let end = i + found;
+        self.at(end + 1) == Some(byte) && matches!(self.at(self.skip(end + 2)), None | Some(b',' | b':' | b'}' | b']'))
+    }
+
+    /// The next unescaped delimiter of a string at or after `i`: where it stands and where it ends.
+    pub(crate) fn delimiter(&self, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
+        loop {
+            let rest = self.bytes.get(i..)?;
+            let found = i + match quote {
+                Quote::Double => memchr::memchr2(b'"', b'\\', rest)?,
+                Quote::Single => memchr::memchr2(b'\'', b'\\', rest)?,
+                Quote::Twice(byte) | Quote::Thrice(byte) => memchr::memchr2(byte, b'\\', rest)?,
+                Quote::Backtick => memchr::memchr3(b'`', b'\\', 0xc2, rest)?,
+                Quote::SmartDouble => rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0xe2))?,
+                Quote::SmartSingle => rest.iter().position(|byte| matches!(byte, b'\'' | b'`' | b'\\' | 0xe2 | 0xc2))?,
+                Quote::Bare => return None,
+            };
+            if self.bytes[found] == b'\\' {
+                i = found + 2;
+                continue;
+            }
+            let length = match quote {
+                Quote::Double | Quote::Single => 1,
+                Quote::Twice(byte) => usize::from(self.at(found + 1) == Some(byte)) * 2,
+                Quote::Thrice(byte) => {
+                    let run = self.bytes[found..].iter().take_while(|next| **next == byte).count();
+                    if run >= 3 {
+                        return Some((found + run - 3, found + run));
+                    }
+                    i = found + run;
+                    continue;
+                }
+                Quote::Bare => 0,
+                Quote::Backtick | Quote::SmartDouble | Quote::SmartSingle => {
+                    let c = self.source[found..].chars().next()?;
+                    let closes = match quote {
+                        Quote::Backtick => matches!(c, '`' | '\u{b4}'),
+                        Quote::SmartDouble => matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201f}'),
+                        _ => matches!(c, '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{201b}'),
+                    };
+                    if !closes {
+                        i = found + c.len_utf8();
+                        continue;
+                    }
+                    c.len_utf8()
+                }
+            };
+            if length == 0 {
+                i = found + 1;
+                continue;
+            }
+            return Some((found, found + length));
+        }
+    }
+
+    /// The key that stands at `i` with its colon, if one does.
+    pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
+        if let Some((quote, length)) = self.quote(i) {
+            let start = i + length;
+            let (end, after) = self.delimiter(start, quote)?;
+            if end - start > KEY_REACH || self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
+                return None;
+            }
+            return Some(KeyAhead { name: &self.source[start..end], quoted: true });
+        }
+        let end = self.word(i);
+        if end == i || end - i > KEY_REACH || self.bytes[i].is_ascii_digit() {
+            return None;
+        }
+        let colon = self.skip(end);
+        // `https://` and `std::fs` are not keys.
+        let key = self.colon(colon) && !self.starts(colon, "://") && !self.starts(colon, "::");
+        key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
+    }
+
+    /// Whether a colon stands at `i`, also a full-width one.
+    pub(crate) fn colon(&self, i: usize) -> bool {
+        self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")
+    }
+
+    /// Whether a comma stands at `i`, also a full-width one; its length.
+    pub(crate) fn comma(&self, i: usize) -> Option<usize> {
+        match self.at(i)? {
+            b',' => Some(1),
+            0xef if self.starts(i, "\u{ff0c}") => Some(3),
+            _ => None,
+        }
+    }
+
+    /// The end of the identifier at `i` (`i` if there is none).
+    pub(crate) fn word(&self, i: usize) -> usize {
+        let rest = &self.bytes[i.min(self.bytes.len())..];
+        let opens = rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80);
+        if !opens || self.quote(i).is_some() {
+            return i;
+        }
+        let mut end = i;
+        for (at, c) in self.source[i..].char_indices() {
+            if !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-')) {
+                break;
+            }
+            end = i + at + c.len_utf8();
+        }
+        end
+    }
+
+    /// The number at `i`, strict or nearly so; `None` if what stands there goes on as something else.
+    pub(crate) fn number(&self, i: usize) -> Option<Digits> {
+        let mut end = i;
+        let mut strict = true;
+        let mut guess = false;
+        match self.at(end)? {
+            b'-' => end += 1,
+            b'+' => {
+                strict = false;
+                end += 1;
+            }
+            _ => {}
+        }
+        if self.at(end) == Some(b'0') && matches!(self.at(end + 1), Some(b'x' | b'X')) {
+            let digits = self.bytes[end + 2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+            end += 2 + digits;
+            return (digits > 0 && digits <= 15 && self.number_ends(end)).then_some(Digits { end, strict: false, guess: true });
+        }
+        let whole = self.digits(end, &mut strict);
+        if whole - end > 1 && self.at(end) == Some(b'0') {
+            strict = false;
+            guess = true;
+        }
+        let mut any = whole > end;
+        strict &= any;
+        end = whole;
+        if self.at(end) == Some(b'.') {
+            let fraction = self.digits(end + 1, &mut strict);
+            strict &= fraction > end + 1;
+            any |= fraction > end + 1;
+            end = fraction;
+        }
+        if !any {
+            return None;
+        }
+        if matches!(self.at(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(self.at(end + 1), Some(b'+' | b'-')));
+            let exponent = self.digits(end + 1 + sign, &mut strict);
+            if exponent == end + 1 + sign {
+                strict = false;
+                guess = true;
+            }
+            end = exponent;
+        }
+        self.number_ends(end).then_some(Digits { end, strict, guess })
+    }
+
+    /// The end of a run of digits, with single underscores between them.
+    fn digits(&self, mut i: usize, strict: &mut bool) -> usize {
+        while let Some(byte) = self.at(i) {
+            let joins = byte == b'_'
+                && i > 0
+                && self.bytes[i - 1].is_ascii_digit()
+                && self.at(i + 1).is_some_and(|next| next.is_ascii_digit());
+            if !byte.is_ascii_digit() && !joins {
+                break;
+            }
+            *strict &= !joins;
+            i += 1;
+        }
+        i
+    }
+
+    fn number_ends(&self, end: usize) -> bool {
+        match self.at(end) {
+            None | Some(b',' | b'}' | b']' | b')' | b'<' | b';' | b'#' | b'`') => true,
+            Some(b'/') => matches!(self.at(end + 1), Some(b'/' | b'*')),
+            Some(b'"' | b'\'') => true,
+            Some(b'\\') => matches!(self.at(end + 1), Some(b'n' | b't' | b'r')),
+            Some(byte) if byte.is_ascii_whitespace() => true,
+            Some(0x80..) => self.skip(end) > end || self.comma(end).is_some(),
+            Some(_) => false,
+        }
+    }
+}
+
+/// The value of the cell, found out when it is first wanted.
+fn once(cell: &Cell<Option<usize>>, find: impl FnOnce() -> usize) -> usize {
+    let value = cell.get().unwrap_or_else(find);
+    cell.set(Some(value));
+    value
+}
+
+/// Whitespace that JSON does not allow between tokens.
+fn is_odd_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{180e}')
+}

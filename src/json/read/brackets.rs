@@ -1,0 +1,122 @@
+//! The reader's grammar of closing brackets, right and wrong ones, and of what may stand behind the root.
+
+use super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED};
+use super::search::Search;
+use super::state::{Bracket, Frame, NONE, State, Want, cost};
+use super::{Ending, Key};
+
+impl Search<'_, '_> {
+    /// A closing bracket, the right one or not.
+    pub(super) fn closer(&mut self, mut state: State, at: usize, byte: u8) -> Option<State> {
+        let frame = *self.frames.get(state.frame as usize)?;
+        let bracket = match byte {
+            b'}' => Bracket::Object,
+            b']' => Bracket::Array,
+            _ => Bracket::Paren,
+        };
+        if frame.bracket == bracket {
+            if frame.parent == NONE && bracket == Bracket::Object && self.reopens(&frame, at + 1) {
+                // The rest of the members stands behind the bracket: one reading leaves it out.
+                let mut open = state;
+                self.repair(&mut open, REOPENED, at, at + 1);
+                open.cost += cost::REOPENED;
+                open.at = (at + 1) as u32;
+                open.want = Want::Next;
+                self.push(open, None);
+            }
+            return self.close(state, at, at + 1);
+        }
+        let mut around = frame.parent;
+        while let Some(outer) = self.frames.get(around as usize).copied() {
+            if outer.bracket == bracket {
+                while let Some(inner) = self.frames.get(state.frame as usize).copied() {
+                    if inner.bracket == bracket {
+                        break;
+                    }
+                    self.repair(&mut state, NO_CLOSER, at, at);
+                    state.cost += 1;
+                    state = self.close(state, at, at)?;
+                }
+                return self.close(state, at, at + 1);
+            }
+            around = outer.parent;
+        }
+        // Nothing of this kind is open: it is too much where the right one follows, otherwise it is the wrong kind.
+        self.repair(&mut state, EXTRA_CLOSER, at, at + 1);
+        state.cost += cost::ODDITY;
+        let next = self.text.skip(at + 1);
+        let right = match frame.bracket {
+            Bracket::Object => b'}',
+            Bracket::Array => b']',
+            Bracket::Paren => b')',
+        };
+        let too_much = self.text.at(next) == Some(right)
+            || (frame.parent == NONE && self.text.comma(next).is_some() && self.text.closer_ahead(next));
+        if too_much {
+            state.at = (at + 1) as u32;
+            state.want = Want::Next;
+            return Some(state);
+        }
+        self.close(state, at, at + 1)
+    }
+
+    /// Whether the members of a root object go on behind its closing bracket.
+    pub(super) fn reopens(&self, frame: &Frame, at: usize) -> bool {
+        let comma = self.text.skip(at);
+        let Some(length) = self.text.comma(comma) else { return false };
+        let key = self.text.skip(comma + length);
+        self.text.closer_ahead(key)
+            && self.text.key(key).is_some_and(|key| matches!(self.fresh(frame, key.name), Some(Key::Known(_) | Key::Open)))
+    }
+
+    pub(super) fn ellipsis(&mut self, mut state: State, at: usize) -> Option<State> {
+        let end = at + self.text.bytes[at..].iter().take_while(|byte| **byte == b'.').count();
+        self.repair(&mut state, ELLIPSIS, at, end);
+        state.cost += cost::ODDITY;
+        state.at = end as u32;
+        let comma = self.text.skip(end);
+        if let Some(length) = self.text.comma(comma) {
+            state.at = (comma + length) as u32;
+            if state.want == Want::Next {
+                let object = self.frames.get(state.frame as usize)?.bracket == Bracket::Object;
+                state.want = if object { Want::Member } else { Want::Item };
+            }
+        }
+        state.comma = false;
+        Some(state)
+    }
+
+    /// A closing tag of the call stands where the container should go on.
+    pub(super) fn tag(&mut self, mut state: State) -> Option<State> {
+        state.tagged = true;
+        let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
+        self.over(state, ending, cost::OPEN)
+    }
+
+    /// Whether a closing tag or a special token stands here.
+    pub(super) fn closing_tag(&self, at: usize) -> bool {
+        matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
+    }
+
+    /// Behind the root.
+    pub(super) fn end(&mut self, mut state: State) -> Option<State> {
+        state.cost += self.tail(state.at as usize);
+        state.want = Want::Over(Ending::Complete);
+        Some(state)
+    }
+
+    /// What it costs that the root has ended and this follows.
+    pub(super) fn tail(&self, at: usize) -> u32 {
+        let mut at = self.text.skip(at);
+        while let Some(byte) = self.text.at(at) {
+            match byte {
+                b'}' | b']' | b')' | b';' | b',' => at = self.text.skip(at + 1),
+                b'`' | b'<' => return 0,
+                b'{' | b'[' => return cost::ODDITY,
+                _ if self.text.more_json(at) => return cost::SPILT,
+                _ => return cost::PROSE,
+            }
+        }
+        0
+    }
+}

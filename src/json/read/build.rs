@@ -1,0 +1,283 @@
+//! The steps of the winning reading -> the tree and the list of repairs.
+
+use std::borrow::Cow;
+
+use super::super::decode::decode;
+use super::super::lex::Quote;
+use super::super::tree::{Member, Node, Value};
+use super::search::Search;
+use super::state::{Best, NONE, Step, StepKind, Want};
+use super::{Ending, Reading, Repair};
+
+/// A container that is being filled.
+struct Open<'s> {
+    value: Value<'s>,
+    start: usize,
+    /// Repairs before it: if there are more when it closes, it is not exact.
+    repairs: usize,
+    /// All its children are exact.
+    exact: bool,
+    paren: bool,
+    key: Option<(Cow<'s, str>, usize)>,
+}
+
+struct Builder<'s> {
+    source: &'s str,
+    open: Vec<Open<'s>>,
+    root: Option<Node<'s>>,
+    repairs: Vec<Repair>,
+    void: Option<String>,
+    end: usize,
+}
+
+/// Builds the tree of the best reading.
+pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
+    let steps = chain(search, best.state.step);
+    let mut builder =
+        Builder { source: search.text.source, open: Vec::new(), root: None, repairs: Vec::new(), void: None, end: 0 };
+    let mut rival = None;
+    for step in &steps {
+        builder.take(step);
+        if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.rivalled(step) {
+            rival = Some(builder.path());
+        }
+    }
+    let end = best.state.at as usize;
+    let dangling = builder.open.last().is_some_and(|open| open.key.is_some()).then(|| builder.path());
+    while !builder.open.is_empty() {
+        builder.close(end, false);
+    }
+    if rival.is_none() && best.other.is_some_and(|other| differs(&steps, &chain(search, other))) {
+        rival = Some(String::new());
+    }
+    let ending = match best.state.want {
+        Want::Over(ending) => ending,
+        _ => Ending::Open,
+    };
+    let root = builder.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
+    let end = if ending == Ending::Complete { builder.end } else { end };
+    Reading { root, repairs: builder.repairs, ending, end, void: builder.void, rival, dangling, tagged: best.state.tagged }
+}
+
+/// The steps of a reading in the order of the text.
+fn chain(search: &Search<'_, '_>, last: u32) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut at = last;
+    while at != NONE {
+        let Some(step) = search.steps.get(at as usize) else { break };
+        steps.push(*step);
+        at = step.previous;
+    }
+    steps.reverse();
+    steps
+}
+
+/// Whether two readings have different values.
+fn differs(a: &[Step], b: &[Step]) -> bool {
+    let values = |steps: &[Step]| -> Vec<(StepKind, u32, u32)> {
+        steps
+            .iter()
+            .filter(|step| !matches!(step.kind, StepKind::Repair(..)))
+            .map(|step| match step.kind {
+                StepKind::Close => (StepKind::Close, 0, 0),
+                kind => (kind, step.start, step.end),
+            })
+            .collect()
+    };
+    values(a) != values(b)
+}
+
+// === impl Builder ===
+
+impl<'s> Builder<'s> {
+    fn take(&mut self, step: &Step) {
+        let (start, end) = (step.start as usize, step.end as usize);
+        match step.kind {
+            StepKind::Object => self.begin(Value::Object(Vec::new()), start, false),
+            StepKind::Array => self.begin(Value::Array(Vec::new()), start, false),
+            StepKind::Paren => self.begin(Value::Array(Vec::new()), start, true),
+            StepKind::Close => {
+                let bracket = self.source.as_bytes().get(start);
+                let own = match self.open.last().map(|open| (&open.value, open.paren)) {
+                    Some((Value::Object(_), _)) => bracket == Some(&b'}'),
+                    Some(_) => bracket == Some(&b']'),
+                    None => false,
+                };
+                self.close(end, own && start < end);
+            }
+            StepKind::Key(quote) => {
+                let (text, _) = self.text(start, end, quote);
+                if let Some(open) = self.open.last_mut() {
+                    open.key = Some((text, start));
+                    open.exact &= quote == Quote::Double;
+                }
+            }
+            StepKind::Text(quote) => {
+                let (text, exact) = self.text(start, end, quote);
+                let exact = exact && quote == Quote::Double && self.source.as_bytes().get(end) == Some(&b'"');
+                let (start, end) = if exact { (start - 1, end + 1) } else { (start, end) };
+                self.add(Node { value: Value::Text(text), start, end, exact });
+            }
+            StepKind::MoreText(quote) => {
+                let (more, _) = self.text(start, end, quote);
+                if let Some(Node { value: Value::Text(text), end: last, exact, .. }) = self.last() {
+                    text.to_mut().push_str(&more);
+                    *last = end;
+                    *exact = false;
+                }
+            }
+            StepKind::Number => {
+                let digits = &self.source[start..end];
+                let (digits, exact) = number(digits);
+                self.add(Node { value: Value::Number(digits), start, end, exact });
+            }
+            StepKind::True | StepKind::False => {
+                let exact = matches!(&self.source[start..end], "true" | "false");
+                self.add(Node { value: Value::Bool(step.kind == StepKind::True), start, end, exact });
+            }
+            StepKind::Null => {
+                let exact = &self.source[start..end] == "null";
+                self.add(Node { value: Value::Null, start, end, exact });
+            }
+            StepKind::Void(what) => {
+                let path = self.path();
+                self.void.get_or_insert_with(|| format!("{what} at {}", if path.is_empty() { "/" } else { &path }));
+                self.add(Node { value: Value::Null, start, end, exact: false });
+            }
+            StepKind::Repair(rule, note, guess) => self.repair(rule, note, guess, start, end),
+        }
+    }
+
+    /// Decodes a string, and whether it was strict.
+    fn text(&mut self, start: usize, end: usize, quote: Quote) -> (Cow<'s, str>, bool) {
+        let source = self.source;
+        let decoded = decode(&source[start..end], quote);
+        if decoded.lone_surrogate {
+            let path = self.path();
+            self.void.get_or_insert_with(|| format!("half of a surrogate pair in {}", if path.is_empty() { "/" } else { &path }));
+            self.repair("T7", "half of a surrogate pair is no character", true, start, end);
+        }
+        if decoded.control {
+            self.repair("T1", "raw control characters escaped", false, start, end);
+        }
+        if decoded.odd_escape {
+            self.repair("T2", "backslashes that begin no escape kept", false, start, end);
+        }
+        let plain = !decoded.control && !decoded.odd_escape && !decoded.lone_surrogate;
+        let inner = self.repairs.last().is_some_and(|repair| repair.rule == "T3" && repair.start == start);
+        (decoded.text, plain && !inner)
+    }
+
+    fn begin(&mut self, value: Value<'s>, start: usize, paren: bool) {
+        self.open.push(Open { value, start, repairs: self.repairs.len(), exact: true, paren, key: None });
+    }
+
+    fn close(&mut self, end: usize, closed: bool) {
+        let Some(open) = self.open.pop() else { return };
+        let exact = closed && open.exact && open.repairs == self.repairs.len();
+        let mut node = Node { value: open.value, start: open.start, end, exact };
+        self.end = end;
+        if open.paren
+            && let Value::Array(items) = &mut node.value
+            && items.len() == 1
+            && let Some(only) = items.pop()
+        {
+            node = only;
+        }
+        self.add(node);
+    }
+
+    fn add(&mut self, node: Node<'s>) {
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return;
+        };
+        open.exact &= node.exact;
+        match &mut open.value {
+            Value::Array(items) => items.push(node),
+            Value::Object(members) => {
+                let (key, start) = open.key.take().unwrap_or((Cow::Borrowed(""), node.start));
+                members.push(Member { key, start, node });
+            }
+            _ => {}
+        }
+    }
+
+    fn last(&mut self) -> Option<&mut Node<'s>> {
+        match &mut self.open.last_mut()?.value {
+            Value::Array(items) => items.last_mut(),
+            Value::Object(members) => members.last_mut().map(|member| &mut member.node),
+            _ => None,
+        }
+    }
+
+    fn repair(&mut self, rule: &'static str, note: &'static str, guess: bool, start: usize, end: usize) {
+        if rule == "S1"
+            && let Some(open) = self.open.last_mut()
+        {
+            // `(1,)` is a list of one.
+            open.paren = false;
+        }
+        if rule == "T3"
+            && let Some(node) = self.last()
+        {
+            node.exact = false;
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.exact = false;
+        }
+        let path = self.path();
+        self.repairs.push(Repair { rule, note, guess, path, start, end });
+    }
+
+    /// JSON pointer to the value that was read last, or is being read.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for open in &self.open {
+            match (&open.key, &open.value) {
+                (Some((key, _)), _) => {
+                    path.push('/');
+                    path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                }
+                (None, Value::Array(items)) if !items.is_empty() => {
+                    path.push('/');
+                    path.push_str(&(items.len() - 1).to_string());
+                }
+                (None, Value::Object(members)) => {
+                    if let Some(member) = members.last() {
+                        path.push('/');
+                        path.push_str(&member.key.replace('~', "~0").replace('/', "~1"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        path
+    }
+}
+
+/// The number in JSON's spelling, and whether it was in it already.
+fn number(written: &str) -> (Cow<'_, str>, bool) {
+    let bytes = written.as_bytes();
+    let (sign, rest) = match bytes.first() {
+        Some(b'-') => ("-", &written[1..]),
+        Some(b'+') => ("", &written[1..]),
+        _ => ("", written),
+    };
+    if let Some(hex) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+        let value = u64::from_str_radix(hex, 16).unwrap_or_default();
+        return (Cow::Owned(format!("{sign}{value}")), false);
+    }
+    let rest: String = rest.chars().filter(|c| *c != '_').collect();
+    let (mantissa, exponent) = match rest.find(['e', 'E']) {
+        Some(at) => rest.split_at(at),
+        None => (rest.as_str(), ""),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let exponent = if exponent.bytes().any(|byte| byte.is_ascii_digit()) { exponent } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    let spelled = format!("{sign}{whole}{point}{fraction}{exponent}");
+    if spelled == written { (Cow::Borrowed(written), true) } else { (Cow::Owned(spelled), false) }
+}

@@ -1,0 +1,334 @@
+//! The search for the cheapest reading: Dijkstra's over (place, open brackets). States are small, share their past, and are
+//! looked at in order of cost, so a text that needs no guess is read in one pass. A second way into the same state is
+//! dropped, which together with a budget keeps the work linear in the text. Recursion does not occur.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::super::lex::Text;
+use super::state::{Best, Bracket, Frame, NONE, Scan, State, Step, StepKind, Want, cost};
+use super::{Ending, Guide, Key, MAX_DEPTH, Unreadable};
+
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    state: State,
+    scan: Option<Scan>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entered {
+    cost: u32,
+    rival: bool,
+}
+
+/// Hash values are their own hash.
+#[derive(Debug, Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0, u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+pub(super) struct Search<'s, 'g> {
+    pub(super) text: Text<'s>,
+    pub(super) guide: &'g dyn Guide,
+    pub(super) steps: Vec<Step>,
+    pub(super) frames: Vec<Frame>,
+    /// Keys of which the guide knows nothing: (list before, hash).
+    pub(super) keys: Vec<(u32, u64)>,
+    queue: Vec<Vec<Item>>,
+    /// No bucket below this one has an item.
+    lowest: usize,
+    entered: HashMap<u64, Entered, BuildHasherDefault<Identity>>,
+    work: usize,
+    pub(super) stuck: Unreadable,
+}
+
+// === impl Search ===
+
+impl<'s, 'g> Search<'s, 'g> {
+    pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Search<'s, 'g> {
+        Search {
+            text: Text::new(source),
+            guide,
+            steps: Vec::with_capacity(source.len() / 16 + 16),
+            frames: Vec::with_capacity(source.len() / 32 + 16),
+            keys: Vec::new(),
+            queue: Vec::new(),
+            lowest: 0,
+            entered: HashMap::default(),
+            work: 0,
+            stuck: Unreadable { at: 0, what: "no JSON object or array" },
+        }
+    }
+
+    /// Runs from the bracket at `start` to the cheapest reading; the error says where the one that got furthest was stuck.
+    pub(super) fn run(&mut self, start: usize) -> Result<Best, Unreadable> {
+        let state = State {
+            at: start as u32,
+            frame: NONE,
+            step: NONE,
+            cost: 0,
+            want: Want::Value,
+            comma: false,
+            tagged: false,
+            entered: false,
+        };
+        self.push(state, None);
+        let limit = 50_000 + 4 * self.text.bytes.len();
+        let mut best: Option<Best> = None;
+        while let Some((cost, item)) = self.pop() {
+            if let Some(best) = &best
+                && cost > best.state.cost
+            {
+                break;
+            }
+            if self.work > limit {
+                break;
+            }
+            let over = match item.scan {
+                Some(scan) => self.scan(item.state, scan).and_then(|state| self.advance(state)),
+                None => self.advance(item.state),
+            };
+            let Some(state) = over else { continue };
+            match &mut best {
+                None => best = Some(Best { state, other: None }),
+                Some(best) if best.other.is_none() && state.cost == best.state.cost => best.other = Some(state.step),
+                Some(_) => {}
+            }
+        }
+        match best {
+            Some(best) => Ok(best),
+            None if self.work > limit => Err(Unreadable { at: self.stuck.at, what: "too many ways to read it" }),
+            None => Err(self.stuck.clone()),
+        }
+    }
+
+    /// Follows one reading until it is over, stuck, or no longer the cheapest.
+    fn advance(&mut self, mut state: State) -> Option<State> {
+        loop {
+            self.work += 1;
+            if state.entered {
+                state.entered = false;
+                if !self.enter(&state) {
+                    return None;
+                }
+            }
+            if let Want::Over(_) = state.want {
+                return Some(state);
+            }
+            let next = self.step(state);
+            match next {
+                Some(next) if next.cost as usize <= self.cheapest() => state = next,
+                Some(next) => {
+                    self.push(next, None);
+                    return None;
+                }
+                None => return None,
+            }
+        }
+    }
+
+    /// One token further. `None`: this reading ends here, or its continuations are in the queue.
+    fn step(&mut self, state: State) -> Option<State> {
+        match state.want {
+            Want::Value => self.value(state),
+            Want::Item => self.item(state),
+            Want::Member => self.member(state),
+            Want::Next => self.next(state),
+            Want::End => self.end(state),
+            Want::Over(_) => Some(state),
+        }
+    }
+
+    /// Lets a reading wait for its turn.
+    pub(super) fn push(&mut self, state: State, scan: Option<Scan>) {
+        self.push_at(state.cost, state, scan);
+    }
+
+    /// Lets a reading wait whose cost will be at least `cost`.
+    pub(super) fn push_at(&mut self, cost: u32, state: State, scan: Option<Scan>) {
+        let cost = cost as usize;
+        if cost > cost::MOST {
+            return;
+        }
+        if self.queue.len() <= cost {
+            self.queue.resize_with(cost + 1, Vec::new);
+        }
+        self.queue[cost].push(Item { state, scan });
+        self.lowest = self.lowest.min(cost);
+    }
+
+    fn pop(&mut self) -> Option<(u32, Item)> {
+        let cost = self.cheapest();
+        let item = self.queue.get_mut(cost)?.pop()?;
+        Some((cost as u32, item))
+    }
+
+    /// The cost of the cheapest reading that waits.
+    pub(super) fn cheapest(&mut self) -> usize {
+        while self.lowest < self.queue.len() && self.queue[self.lowest].is_empty() {
+            self.lowest += 1;
+        }
+        if self.lowest < self.queue.len() { self.lowest } else { usize::MAX }
+    }
+
+    /// Counts bytes that were looked at.
+    pub(super) fn worked(&mut self, bytes: usize) {
+        self.work += 1 + bytes / 32;
+    }
+
+    /// Whether this state is worth following: nobody was here cheaper. Another of the same cost makes it a rival.
+    fn enter(&mut self, state: &State) -> bool {
+        let name = self.state_name(state.at, state.frame);
+        match self.entered.get_mut(&name) {
+            Some(before) => {
+                before.rival |= before.cost == state.cost;
+                before.cost > state.cost
+            }
+            None => {
+                self.entered.insert(name, Entered { cost: state.cost, rival: false });
+                true
+            }
+        }
+    }
+
+    /// Whether a second reading of the same cost went through the state behind this string.
+    pub(super) fn rivalled(&self, step: &Step) -> bool {
+        self.entered.get(&self.state_name(step.after, step.frame)).is_some_and(|entered| entered.rival)
+    }
+
+    fn state_name(&self, at: u32, frame: u32) -> u64 {
+        let hash = self.frames.get(frame as usize).map_or(0, |frame| frame.hash);
+        mix(hash, u64::from(at))
+    }
+
+    /// Appends a step to a reading.
+    pub(super) fn note(&mut self, state: &mut State, kind: StepKind, start: usize, end: usize) {
+        let step =
+            Step { previous: state.step, start: start as u32, end: end as u32, after: end as u32, frame: state.frame, kind };
+        state.step = self.steps.len() as u32;
+        self.steps.push(step);
+    }
+
+    /// Appends a repair to a reading.
+    pub(super) fn repair(&mut self, state: &mut State, repair: (&'static str, &'static str, bool), start: usize, end: usize) {
+        self.note(state, StepKind::Repair(repair.0, repair.1, repair.2), start, end);
+    }
+
+    /// This reading goes no further.
+    pub(super) fn dead(&mut self, at: usize, what: &'static str) -> Option<State> {
+        if at >= self.stuck.at {
+            self.stuck = Unreadable { at, what };
+        }
+        None
+    }
+
+    /// The text is over in the middle of something.
+    pub(super) fn over(&mut self, mut state: State, ending: Ending, extra: u32) -> Option<State> {
+        state.cost += extra;
+        state.want = Want::Over(ending);
+        let mut frame = state.frame;
+        while let Some(open) = self.frames.get(frame as usize) {
+            state.cost += cost::MISSING_KEY * self.guide.missing(open.shape, open.seen);
+            frame = open.parent;
+        }
+        Some(state)
+    }
+
+    /// Opens a bracket.
+    pub(super) fn open(&mut self, mut state: State, bracket: Bracket, at: usize) -> Option<State> {
+        let (depth, shape, hash) = match self.frames.get(state.frame as usize) {
+            Some(parent) => (parent.depth + 1, parent.value, parent.hash),
+            None => (1, self.guide.root(), 0),
+        };
+        if depth > MAX_DEPTH {
+            return self.dead(at, "more than 128 levels of nesting");
+        }
+        let kind = match bracket {
+            Bracket::Object => StepKind::Object,
+            Bracket::Array => StepKind::Array,
+            Bracket::Paren => StepKind::Paren,
+        };
+        self.note(&mut state, kind, at, at + 1);
+        let value = if bracket == Bracket::Object { shape } else { self.guide.item(shape) };
+        let hash = mix(hash, ((at as u64) << 2) | bracket as u64);
+        self.frames.push(Frame { parent: state.frame, bracket, depth, shape, value, seen: 0, keys: NONE, hash });
+        state.frame = (self.frames.len() - 1) as u32;
+        state.at = (at + 1) as u32;
+        state.comma = false;
+        state.want = if bracket == Bracket::Object { Want::Member } else { Want::Item };
+        Some(state)
+    }
+
+    /// Closes the innermost bracket, which ends before `end`.
+    pub(super) fn close(&mut self, mut state: State, start: usize, end: usize) -> Option<State> {
+        let frame = *self.frames.get(state.frame as usize)?;
+        if frame.bracket == Bracket::Object {
+            state.cost += cost::MISSING_KEY * self.guide.missing(frame.shape, frame.seen);
+        }
+        self.note(&mut state, StepKind::Close, start, end);
+        state.frame = frame.parent;
+        state.at = end as u32;
+        state.comma = false;
+        state.want = if frame.parent == NONE { Want::End } else { Want::Next };
+        Some(state)
+    }
+
+    /// A key was read: the frame learns it.
+    pub(super) fn learn(&mut self, state: &mut State, key: &str) {
+        let Some(mut frame) = self.frames.get(state.frame as usize).copied() else { return };
+        match self.guide.key(frame.shape, key) {
+            Key::Known(number) if number < 64 => frame.seen |= 1 << number,
+            _ => {
+                self.keys.push((frame.keys, hash_text(key)));
+                frame.keys = (self.keys.len() - 1) as u32;
+            }
+        }
+        frame.value = self.guide.member(frame.shape, key);
+        self.frames.push(frame);
+        state.frame = (self.frames.len() - 1) as u32;
+    }
+
+    /// What a key ahead is to the innermost object: `None` if it was there already.
+    pub(super) fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
+        let known = self.guide.key(frame.shape, key);
+        let seen = match known {
+            Key::Known(number) if number < 64 => frame.seen & (1 << number) != 0,
+            _ => {
+                let hash = hash_text(key);
+                let mut at = frame.keys;
+                // Keys far back are forgotten: that bounds the search and only ever makes a reading less sure.
+                (0..64).any(|_| match self.keys.get(at as usize) {
+                    Some((before, seen)) => {
+                        at = *before;
+                        *seen == hash
+                    }
+                    None => false,
+                })
+            }
+        };
+        (!seen).then_some(known)
+    }
+}
+
+fn mix(hash: u64, value: u64) -> u64 {
+    let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
+
+fn hash_text(text: &str) -> u64 {
+    text.bytes().fold(0x1234_5678, |hash, byte| mix(hash, u64::from(byte)))
+}

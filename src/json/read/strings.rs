@@ -1,0 +1,385 @@
+//! Where does a string end? At every unescaped delimiter the text behind it is looked at: only what may follow a value
+//! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
+
+use super::super::lex::Quote;
+use super::search::Search;
+use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
+use super::{Ending, Key};
+
+/// What the text behind a delimiter says about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Follow {
+    /// What it costs to end the string here.
+    cost: u32,
+    /// How plausible an end it is: going on over it costs accordingly.
+    pass: Pass,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Hardly: going on is free.
+    Free,
+    /// As far as one can say without knowing the keys.
+    Open,
+    /// An expected key follows.
+    Known,
+}
+
+const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
+    Some(Follow { cost, pass })
+}
+
+/// The rule that a quote falls under, when it is not JSON's.
+pub(super) fn quote_rule(quote: Quote) -> (&'static str, &'static str, bool) {
+    match quote {
+        Quote::Single => ("S5", "single quotes replaced", false),
+        Quote::SmartDouble | Quote::SmartSingle => ("S6", "typographic quotes replaced", false),
+        Quote::Backtick => ("S7", "backticks replaced", false),
+        Quote::Thrice(_) => ("S8", "triple quotes replaced", false),
+        Quote::Twice(_) => ("S8", "doubled quotes replaced", true),
+        Quote::Double | Quote::Bare => ("S16", "unquoted string", true),
+    }
+}
+
+impl Search<'_, '_> {
+    /// Looks for the end of a string from `scan.at` on. Further ends wait in the queue.
+    pub(super) fn scan(&mut self, state: State, mut scan: Scan) -> Option<State> {
+        let Some(frame) = self.frames.get(state.frame as usize).copied() else {
+            return self.dead(state.at as usize, "not an object");
+        };
+        loop {
+            let Some((end, after)) = self.text.delimiter(scan.at as usize, scan.quote) else {
+                return self.unended(state, &scan);
+            };
+            self.worked(end - scan.at as usize);
+            let clean = scan.inner == 0;
+            self.forgotten(state, &frame, &scan, end);
+            let candidate = match scan.quote {
+                Quote::Thrice(_) => follow(0, Pass::Known),
+                _ => self.follow(after, state.frame, clean),
+            };
+            let mut found = None;
+            if let Some(candidate) = candidate {
+                let mut state = self.ended(state, &scan, (scan.start as usize, end), after);
+                state.cost += candidate.cost;
+                if !clean {
+                    state.cost += self.inner_cost(&mut scan, end);
+                    self.repair(&mut state, ("T3", "unescaped quotes kept as content", true), scan.start as usize, end);
+                }
+                state.entered = true;
+                found = Some(state);
+                match candidate.pass {
+                    Pass::Free => {}
+                    Pass::Open => scan.passed = scan.passed.max(cost::PASSED_MOST.min(scan.passed + cost::PASSED)),
+                    Pass::Known => scan.passed += cost::PASSED,
+                }
+            }
+            // The other way: the string goes on behind this delimiter.
+            scan.inner += 1;
+            scan.at = after as u32;
+            let price = state.cost + scan.passed + cost::INNER_QUOTES;
+            match found {
+                Some(found) => {
+                    if !matches!(scan.quote, Quote::Thrice(_)) {
+                        self.push_at(price, state, Some(scan));
+                    }
+                    if found.cost as usize <= self.cheapest() {
+                        return Some(found);
+                    }
+                    self.push(found, None);
+                    return None;
+                }
+                None if price as usize > self.cheapest() => {
+                    self.push_at(price, state, Some(scan));
+                    return None;
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// What unescaped quotes inside cost this string, if it ends here.
+    fn inner_cost(&mut self, scan: &mut Scan, end: usize) -> u32 {
+        let mut at = scan.balanced as usize;
+        while at < end {
+            let (kind, change) = match self.text.bytes[at] {
+                b'(' => (0, 1),
+                b')' => (0, -1),
+                b'[' => (1, 1),
+                b']' => (1, -1),
+                b'{' => (2, 1),
+                b'}' => (2, -1),
+                b'\\' => {
+                    at += 2;
+                    continue;
+                }
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            scan.brackets[kind] += change;
+            scan.crossed |= scan.brackets[kind] < 0;
+            at += 1;
+        }
+        scan.balanced = at as u32;
+        let unbalanced = scan.crossed || scan.brackets != [0; 3];
+        // Apostrophes are odd by nature.
+        let odd = scan.inner % 2 == 1 && scan.quote == Quote::Double;
+        scan.passed + cost::INNER_QUOTES + u32::from(unbalanced) * cost::UNBALANCED + u32::from(odd) * cost::ODD
+    }
+
+    /// The string is these bytes; the reading goes on behind it.
+    fn ended(&mut self, mut state: State, scan: &Scan, (start, end): (usize, usize), after: usize) -> State {
+        let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
+        self.note(&mut state, kind, start, end);
+        if let Some(step) = self.steps.last_mut() {
+            step.after = after as u32;
+        }
+        if scan.quote != Quote::Double {
+            self.repair(&mut state, quote_rule(scan.quote), scan.open as usize, after);
+        }
+        state.at = after as u32;
+        state.comma = false;
+        state.want = Want::Next;
+        state
+    }
+
+    /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
+    /// item), and a comma or a newline stands before it.
+    fn forgotten(&mut self, state: State, frame: &Frame, scan: &Scan, quote: usize) {
+        let start = scan.start as usize;
+        let before = self.text.source[start..quote].trim_end().len() + start;
+        let newline = memchr::memchr(b'\n', &self.text.bytes[before..quote]).is_some();
+        let comma = before > start && self.text.bytes[before - 1] == b',';
+        if !comma && !newline || !matches!(scan.quote, Quote::Double | Quote::Single) {
+            return;
+        }
+        let price = match frame.bracket {
+            Bracket::Object => match self.text.key(quote).and_then(|key| self.fresh(frame, key.name)) {
+                Some(Key::Known(_) | Key::Open) => 0,
+                Some(Key::Extra) => 2 * cost::ODDITY,
+                None => return,
+            },
+            _ if comma && newline => 0,
+            _ => return,
+        };
+        let end = if comma { before - 1 } else { before };
+        let end = self.text.source[start..end].trim_end().len() + start;
+        if end > start && matches!(self.text.bytes[end - 1], b'"' | b'\'') {
+            return;
+        }
+        let mut found = self.ended(state, scan, (start, end), if comma { before - 1 } else { before });
+        self.repair(&mut found, ("X3", "missing closing quote added", true), start, end);
+        found.cost += price + cost::FORGOTTEN + u32::from(!comma);
+        if scan.inner > 0 {
+            found.cost += self.inner_cost(&mut scan.clone(), end);
+            self.repair(&mut found, ("T3", "unescaped quotes kept as content", true), start, end);
+        }
+        found.entered = true;
+        self.push(found, None);
+    }
+
+    /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
+    /// brackets that end it.
+    fn unended(&mut self, mut state: State, scan: &Scan) -> Option<State> {
+        let start = scan.start as usize;
+        if scan.inner > 0 {
+            state.cost += cost::INNER_QUOTES + scan.passed;
+        }
+        self.escaped_end(state, scan);
+        match self.closers_at_end(start, state.frame) {
+            Some(closers) => {
+                let end = self.text.source[start..closers].trim_end().len() + start;
+                let mut found = self.ended(state, scan, (start, end), closers);
+                self.repair(&mut found, ("X3", "missing closing quote added before the last brackets", true), start, end);
+                found.cost += cost::FORGOTTEN_AT_END;
+                self.push(found, None);
+            }
+            None => {
+                let end = self.text.bytes.len();
+                let mut found = self.ended(state, scan, (start, end), end);
+                self.repair(&mut found, ("X3", "open string closed at the end of the text", true), start, end);
+                if let Some(over) = self.over(found, Ending::InString, cost::OPEN_STRING) {
+                    self.push(over, None);
+                }
+            }
+        }
+        None
+    }
+
+    /// `"C:\"`: the backslash before the closing quote was content.
+    fn escaped_end(&mut self, state: State, scan: &Scan) {
+        let start = scan.start as usize;
+        let escapes = memchr::memmem::find_iter(&self.text.bytes[start..], b"\\\"").map(|at| start + at);
+        for at in escapes.take(4).collect::<Vec<_>>() {
+            if self.follow(at + 2, state.frame, true).is_some() {
+                let mut found = self.ended(state, scan, (start, at + 1), at + 2);
+                self.repair(&mut found, ("T2", "backslash before the closing quote kept as content", true), start, at + 1);
+                found.cost += cost::INNER_QUOTES;
+                found.entered = true;
+                self.push(found, None);
+                return;
+            }
+        }
+    }
+
+    /// Where the closing brackets at the very end of the text begin that match what is open.
+    fn closers_at_end(&self, start: usize, frame: u32) -> Option<usize> {
+        let mut open = Vec::new();
+        let mut at = frame;
+        while let Some(frame) = self.frames.get(at as usize) {
+            open.push(match frame.bracket {
+                Bracket::Object => b'}',
+                Bracket::Array => b']',
+                Bracket::Paren => b')',
+            });
+            at = frame.parent;
+        }
+        let text = self.text.source[start..].trim_end();
+        let text = text.strip_suffix("```").unwrap_or(text);
+        let places: Vec<usize> = text
+            .bytes()
+            .enumerate()
+            .rev()
+            .take_while(|(_, byte)| byte.is_ascii_whitespace() || matches!(byte, b'}' | b']' | b')'))
+            .filter(|(_, byte)| !byte.is_ascii_whitespace())
+            .map(|(at, _)| at)
+            .take(open.len())
+            .collect();
+        (1..=places.len())
+            .rev()
+            .find(|count| (0..*count).all(|at| text.as_bytes()[places[count - 1 - at]] == open[at]))
+            .map(|count| start + places[count - 1])
+    }
+
+    /// What the text behind a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
+    fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
+        let (mut at, gap) = self.text.gap(after);
+        self.worked(at - after);
+        if gap.escaped_space && !clean {
+            return None;
+        }
+        let mut open = frame;
+        loop {
+            let Some(frame) = self.frames.get(open as usize).copied() else {
+                return follow(0, if self.tail(at) == 0 { Pass::Known } else { Pass::Free });
+            };
+            let Some(byte) = self.text.at(at) else {
+                return follow(0, Pass::Known);
+            };
+            if let Some(length) = self.text.comma(at) {
+                return self.follow_comma(at + length, &frame, clean);
+            }
+            let right = match frame.bracket {
+                Bracket::Object => b'}',
+                Bracket::Array => b']',
+                Bracket::Paren => b')',
+            };
+            if byte == right {
+                if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(&frame, at + 1) {
+                    return follow(0, Pass::Open);
+                }
+                open = frame.parent;
+                at = self.text.skip(at + 1);
+                continue;
+            }
+            return match byte {
+                b'}' | b']' | b')' => self.follow_wrong_closer(&frame, byte, clean),
+                b'<' if self.closing_tag(at) => follow(0, Pass::Free),
+                b'+' if clean => self.text.quote(self.text.skip(at + 1)).and_then(|_| follow(0, Pass::Free)),
+                b';' | b'.' | b'`' if clean => follow(0, Pass::Free),
+                b':' => None,
+                _ => self.follow_no_comma(at, at > after, &frame, clean),
+            };
+        }
+    }
+
+    fn follow_wrong_closer(&self, frame: &Frame, byte: u8, clean: bool) -> Option<Follow> {
+        let bracket = match byte {
+            b'}' => Bracket::Object,
+            b']' => Bracket::Array,
+            _ => Bracket::Paren,
+        };
+        let mut around = frame.parent;
+        while let Some(outer) = self.frames.get(around as usize) {
+            if outer.bracket == bracket {
+                return follow(if clean { 0 } else { 2 * cost::ODDITY }, Pass::Free);
+            }
+            around = outer.parent;
+        }
+        clean.then_some(Follow { cost: 0, pass: Pass::Free })
+    }
+
+    fn follow_comma(&self, at: usize, frame: &Frame, clean: bool) -> Option<Follow> {
+        let at = self.text.skip(at);
+        let Some(byte) = self.text.at(at) else {
+            return follow(0, Pass::Free);
+        };
+        if matches!(byte, b'}' | b']' | b')') || (byte == b'<' && self.closing_tag(at)) {
+            return follow(0, Pass::Free);
+        }
+        if clean && (self.text.comma(at).is_some() || self.text.starts(at, "...")) {
+            return follow(0, Pass::Free);
+        }
+        if frame.bracket != Bracket::Object {
+            return match byte {
+                _ if self.value_ahead(at) => follow(0, Pass::Open),
+                b'(' | b'.' | b'+' => follow(cost::ODDITY, Pass::Free),
+                _ if self.text.word(at) > at => follow(if clean { 2 } else { 4 }, Pass::Free),
+                _ => None,
+            };
+        }
+        if let Some(key) = self.text.key(at) {
+            return match self.fresh(frame, key.name) {
+                Some(Key::Known(_)) => follow(0, Pass::Known),
+                Some(Key::Open) if key.quoted => follow(0, Pass::Open),
+                Some(_) if clean => follow(u32::from(!key.quoted), Pass::Open),
+                Some(Key::Open) => follow(4, Pass::Free),
+                Some(Key::Extra) => None,
+                None => clean.then_some(Follow { cost: 2, pass: Pass::Free }),
+            };
+        }
+        if clean && self.text.quote(at).is_some() {
+            return follow(1, Pass::Free);
+        }
+        if clean && self.stray_word(at).is_some() {
+            return follow(0, Pass::Open);
+        }
+        let word = self.text.word(at);
+        if clean && word > at && self.text.at(word) == Some(b'"') && self.text.colon(self.text.skip(word + 1)) {
+            return follow(0, Pass::Open);
+        }
+        (clean && word > at).then_some(Follow { cost: cost::ODDITY, pass: Pass::Free })
+    }
+
+    /// The next member or item without a comma.
+    fn follow_no_comma(&self, at: usize, apart: bool, frame: &Frame, clean: bool) -> Option<Follow> {
+        if frame.bracket != Bracket::Object {
+            if self.value_ahead(at) {
+                let quoted = self.text.quote(at).is_some();
+                return match (clean, apart) {
+                    (true, true) => follow(0, Pass::Free),
+                    (false, true) => follow(if quoted { 2 } else { 4 }, Pass::Free),
+                    (_, false) => {
+                        (clean && matches!(self.text.at(at), Some(b'{' | b'['))).then_some(Follow { cost: 1, pass: Pass::Free })
+                    }
+                };
+            }
+            return (apart && self.text.word(at) > at).then_some(Follow { cost: 4, pass: Pass::Free });
+        }
+        if let Some(key) = self.text.key(at) {
+            return match (self.fresh(frame, key.name)?, key.quoted) {
+                (Key::Known(_), true) => follow(u32::from(!clean), Pass::Open),
+                (Key::Known(_), false) => apart.then_some(Follow { cost: 2, pass: Pass::Free }),
+                (Key::Open, true) => follow(if clean { 0 } else { 2 }, Pass::Open),
+                (Key::Extra, true) => clean.then_some(Follow { cost: 1, pass: Pass::Open }),
+                (_, false) => (clean && apart).then_some(Follow { cost: 2, pass: Pass::Free }),
+            };
+        }
+        // A quote too many.
+        let (_, length) = self.text.quote(at).filter(|_| clean)?;
+        matches!(self.text.at(self.text.skip(at + length)), None | Some(b',' | b'}' | b']'))
+            .then_some(Follow { cost: 2, pass: Pass::Free })
+    }
+}

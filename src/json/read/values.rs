@@ -1,0 +1,304 @@
+//! The reader's grammar of values: strings, numbers, literals of several languages, and texts without quotes.
+
+use super::super::lex::{Gap, Quote};
+use super::Ending;
+use super::rules::{
+    COMMENT, ESCAPED_SPACE, EXTRA_COMMA, HALF_QUOTED, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE,
+    UNCLOSED, UNQUOTED, WORD,
+};
+use super::search::Search;
+use super::state::{Bracket, Scan, State, StepKind, Want, cost};
+
+impl Search<'_, '_> {
+    /// Skips to the next token and notes what was in between.
+    pub(super) fn token(&mut self, state: &mut State) -> usize {
+        let start = state.at as usize;
+        let (at, gap) = self.text.gap(start);
+        if at != start {
+            self.worked(at - start);
+            if gap != (Gap { newline: gap.newline, ..Gap::default() }) {
+                for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
+                    if there {
+                        self.repair(state, rule, start, at);
+                    }
+                }
+            }
+            state.at = at as u32;
+        }
+        at
+    }
+
+    /// A value after a colon, or the root.
+    pub(super) fn value(&mut self, mut state: State) -> Option<State> {
+        let at = self.token(&mut state);
+        let Some(byte) = self.text.at(at) else {
+            return self.over(state, Ending::AfterColon, cost::OPEN);
+        };
+        match byte {
+            b',' | b'}' | b']' => {
+                self.note(&mut state, StepKind::Void("a value is missing"), at, at);
+                state.cost += cost::NO_VALUE;
+                state.want = Want::Next;
+                Some(state)
+            }
+            b':' => {
+                self.repair(&mut state, OTHER_COLON, at, at + 1);
+                state.at += 1;
+                state.cost += cost::ODDITY;
+                Some(state)
+            }
+            b'<' if self.closing_tag(at) => self.over(state, Ending::AfterColon, cost::OPEN),
+            _ => self.some_value(state, at, byte),
+        }
+    }
+
+    /// An item of an array, or its end.
+    pub(super) fn item(&mut self, mut state: State) -> Option<State> {
+        let at = self.token(&mut state);
+        let Some(byte) = self.text.at(at) else {
+            let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
+            return self.over(state, ending, cost::OPEN);
+        };
+        if let Some(length) = self.text.comma(at) {
+            self.repair(&mut state, EXTRA_COMMA, at, at + length);
+            state.at += length as u32;
+            state.comma = true;
+            return Some(state);
+        }
+        match byte {
+            b']' | b'}' | b')' => {
+                if state.comma {
+                    self.repair(&mut state, EXTRA_COMMA, at, at);
+                }
+                self.closer(state, at, byte)
+            }
+            b'.' if self.text.starts(at, "...") => self.ellipsis(state, at),
+            b'<' if self.closing_tag(at) => self.tag(state),
+            b':' => self.dead(at, "a colon in an array"),
+            b'"' | b'\'' if self.unclosed_before_key(&state, at) => {
+                let comma = state.comma;
+                self.repair(&mut state, UNCLOSED, at, at);
+                state.cost += cost::ODDITY;
+                state = self.close(state, at, at)?;
+                state.comma = comma;
+                state.want = Want::Member;
+                Some(state)
+            }
+            _ => self.some_value(state, at, byte),
+        }
+    }
+
+    /// Whether the next member of the object around this array stands here: the array was not closed.
+    pub(super) fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
+        let around = self.frames.get(state.frame as usize).and_then(|frame| self.frames.get(frame.parent as usize));
+        around.is_some_and(|around| {
+            around.bracket == Bracket::Object && self.text.key(at).is_some_and(|key| self.fresh(around, key.name).is_some())
+        })
+    }
+
+    fn some_value(&mut self, mut state: State, at: usize, byte: u8) -> Option<State> {
+        match byte {
+            b'{' => return self.open(state, Bracket::Object, at),
+            b'[' => return self.open(state, Bracket::Array, at),
+            b'(' => {
+                self.repair(&mut state, PARENS, at, at + 1);
+                state.cost += cost::ODDITY;
+                return self.open(state, Bracket::Paren, at);
+            }
+            _ => {}
+        }
+        if let Some((quote, length)) = self.text.quote(at) {
+            return self.begin_string(state, at, length, quote, false);
+        }
+        if matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.')
+            && let Some(number) = self.text.number(at)
+            && !self.goes_on(&state, number.end, true)
+        {
+            self.note(&mut state, StepKind::Number, at, number.end);
+            if !number.strict {
+                self.repair(&mut state, if number.guess { ODD_NUMBER } else { NUMBER }, at, number.end);
+            }
+            state.at = number.end as u32;
+            state.want = Want::Next;
+            return Some(state);
+        }
+        let end = self.text.word(at + usize::from(byte == b'-'));
+        if matches!(&self.text.source[at..end], "r" | "b" | "u" | "f" | "R" | "B" | "rb" | "br")
+            && let Some((quote, length)) = self.text.quote(end)
+            && !matches!(self.text.at(self.text.skip(end + length)), None | Some(b',' | b':' | b'}' | b']'))
+        {
+            self.repair(&mut state, PREFIXED, at, end);
+            state.cost += cost::ODDITY;
+            return self.begin_string(state, end, length, quote, false);
+        }
+        if let Some((kind, repaired)) = literal(&self.text.source[at..end])
+            && !self.goes_on(&state, end, false)
+        {
+            if let StepKind::Void(_) = kind {
+                state.cost += cost::NO_VALUE;
+            }
+            self.note(&mut state, kind, at, end);
+            if repaired {
+                self.repair(&mut state, WORD, at, end);
+            }
+            state.at = end as u32;
+            state.want = Want::Next;
+            return Some(state);
+        }
+        self.bare(state, at)
+    }
+
+    /// Whether the number or word that ends here is only the beginning of an unquoted text.
+    fn goes_on(&self, state: &State, end: usize, number: bool) -> bool {
+        let object = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Object);
+        match self.text.at(end) {
+            None => return false,
+            Some(b'"' | b'\'') => {
+                let (quote, behind) = (end, self.text.skip(end + 1));
+                let ends = matches!(self.text.at(behind), None | Some(b',' | b'}' | b']'));
+                return !ends && self.text.key(quote).is_none() && object;
+            }
+            Some(b',') if object && number => {
+                let next = self.text.skip(end + 1);
+                let thousands = next == end + 1
+                    && (0..3).all(|digit| self.text.at(next + digit).is_some_and(|byte| byte.is_ascii_digit()))
+                    && self.text.key(next).is_none();
+                return thousands;
+            }
+            Some(_) => {}
+        }
+        let (next, gap) = self.text.gap(end);
+        let Some(byte) = self.text.at(next) else { return false };
+        if gap.newline || gap.comment || (next == end && number) {
+            return false;
+        }
+        match byte {
+            b',' | b'}' | b']' | b')' | b':' | b';' | b'<' | b'"' | b'\'' | b'`' | b'/' => false,
+            b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => object && next != end,
+            _ => self.text.quote(next).is_none() && self.text.comma(next).is_none() && self.text.key(next).is_none(),
+        }
+    }
+
+    /// A text without quotes: up to what can only be structure.
+    fn bare(&mut self, mut state: State, at: usize) -> Option<State> {
+        let object = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Object);
+        let mut nested: u32 = 0;
+        let mut i = at;
+        let mut rule = UNQUOTED;
+        let mut after = None;
+        while let Some(byte) = self.text.at(i) {
+            match byte {
+                b'(' | b'[' | b'{' => nested += 1,
+                b')' if nested > 0 => nested -= 1,
+                b']' | b'}' if nested > 0 => nested -= 1,
+                b']' | b'}' | b')' => break,
+                b',' if nested == 0 => {
+                    let next = self.text.skip(i + 1);
+                    let structure = !object
+                        || matches!(self.text.at(next), None | Some(b'}' | b']' | b','))
+                        || self.text.starts(next, "...")
+                        || self.text.key(next).is_some();
+                    if structure {
+                        break;
+                    }
+                }
+                b'\n' => {
+                    let next = self.text.skip(i);
+                    if !object || self.text.at(next).is_none() || self.text.key(next).is_some() {
+                        break;
+                    }
+                    if matches!(self.text.at(next), Some(b'}' | b']')) {
+                        break;
+                    }
+                    i = next;
+                    continue;
+                }
+                b'/' if matches!(self.text.at(i + 1), Some(b'/' | b'*'))
+                    && i > at
+                    && self.text.bytes[i - 1].is_ascii_whitespace() =>
+                {
+                    break;
+                }
+                b'<' if self.closing_tag(i) => break,
+                b'"' | b'\'' if i > at => {
+                    let behind = self.text.skip(i + 1);
+                    let ends = match self.text.at(behind) {
+                        None | Some(b'}' | b']') => true,
+                        Some(b',') => {
+                            let next = self.text.skip(behind + 1);
+                            !object || self.text.at(next).is_none_or(|byte| byte == b'}') || self.text.key(next).is_some()
+                        }
+                        _ => false,
+                    };
+                    if ends && byte == b'"' {
+                        rule = HALF_QUOTED;
+                        after = Some(i + 1);
+                        break;
+                    }
+                    if self.text.key(i).is_some() && self.text.bytes[i - 1].is_ascii_whitespace() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            i += 1;
+        }
+        self.worked((i - at) * 8);
+        let end = at + self.text.source[at..i].trim_end().len();
+        if end == at {
+            return self.dead(at, "no value can start here");
+        }
+        if rule == HALF_QUOTED && self.text.number(at).is_some_and(|number| number.end == end) {
+            self.note(&mut state, StepKind::Number, at, end);
+            rule = STRAY_QUOTE;
+        } else {
+            self.note(&mut state, StepKind::Text(Quote::Bare), at, end);
+        }
+        self.repair(&mut state, rule, at, i);
+        state.cost += cost::UNQUOTED;
+        state.at = after.unwrap_or(end) as u32;
+        state.want = Want::Next;
+        Some(state)
+    }
+
+    /// Whether a value can start here.
+    pub(super) fn value_ahead(&self, at: usize) -> bool {
+        match self.text.at(at) {
+            Some(b'{' | b'[' | b'-' | b'0'..=b'9') => true,
+            Some(_) => self.text.quote(at).is_some() || literal(&self.text.source[at..self.text.word(at)]).is_some(),
+            None => false,
+        }
+    }
+
+    /// Starts to look for the end of the string that opens at `at`.
+    pub(super) fn begin_string(&mut self, state: State, at: usize, length: usize, quote: Quote, more: bool) -> Option<State> {
+        let start = (at + length) as u32;
+        let scan = Scan {
+            open: at as u32,
+            start,
+            quote,
+            at: start,
+            inner: 0,
+            passed: 0,
+            brackets: [0; 3],
+            balanced: start,
+            crossed: false,
+            more,
+        };
+        self.scan(state, scan)
+    }
+}
+
+/// The literal that a word is, and whether JSON spells it differently.
+fn literal(word: &str) -> Option<(StepKind, bool)> {
+    Some(match word {
+        "true" => (StepKind::True, false),
+        "false" => (StepKind::False, false),
+        "null" => (StepKind::Null, false),
+        "True" | "TRUE" => (StepKind::True, true),
+        "False" | "FALSE" => (StepKind::False, true),
+        "None" | "NONE" | "Null" | "NULL" | "undefined" | "nil" => (StepKind::Null, true),
+        "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void("NaN and Infinity have no JSON form"), false),
+        _ => return None,
+    })
+}

@@ -1,0 +1,175 @@
+//! What the reader hands back: a tree that remembers where each value stood, so that numbers keep their digits, strings
+//! their escapes, and an object that was meant as text can be given back letter by letter.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// A value with its place in the source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node<'s> {
+    /// The value.
+    pub value: Value<'s>,
+    /// Its first byte in the source.
+    pub start: usize,
+    /// The byte behind it.
+    pub end: usize,
+    /// Whether `source[start..end]` is strict JSON of exactly this value.
+    pub exact: bool,
+}
+
+/// A JSON value; numbers keep their digits, objects their order and their repeated keys.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'s> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number in JSON's spelling.
+    Number(Cow<'s, str>),
+    /// A string, decoded.
+    Text(Cow<'s, str>),
+    /// An array.
+    Array(Vec<Node<'s>>),
+    /// An object.
+    Object(Vec<Member<'s>>),
+}
+
+/// One member of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member<'s> {
+    /// The key, decoded.
+    pub key: Cow<'s, str>,
+    /// Where the key stands in the source.
+    pub start: usize,
+    /// Its value.
+    pub node: Node<'s>,
+}
+
+// === impl Node ===
+
+impl<'s> Node<'s> {
+    /// A value that stands in the place of another one.
+    pub fn instead<'n>(&self, value: Value<'n>) -> Node<'n> {
+        Node { value, start: self.start, end: self.end, exact: false }
+    }
+
+    /// The same tree without a source; `at` becomes the place of all of it.
+    pub fn detached(self, start: usize, end: usize) -> Node<'static> {
+        let value = match self.value {
+            Value::Null => Value::Null,
+            Value::Bool(value) => Value::Bool(value),
+            Value::Number(digits) => Value::Number(Cow::Owned(digits.into_owned())),
+            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| item.detached(start, end)).collect()),
+            Value::Object(members) => Value::Object(
+                members
+                    .into_iter()
+                    .map(|member| Member {
+                        key: Cow::Owned(member.key.into_owned()),
+                        start,
+                        node: member.node.detached(start, end),
+                    })
+                    .collect(),
+            ),
+        };
+        Node { value, start, end, exact: false }
+    }
+
+    /// The value's kind in JSON Schema's words.
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::Text(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        }
+    }
+
+    /// Writes JSON; what is exact is copied from the source.
+    pub fn write(&self, source: &str, out: &mut String) {
+        if self.exact
+            && let Some(text) = source.get(self.start..self.end)
+        {
+            out.push_str(text);
+            return;
+        }
+        match &self.value {
+            Value::Null => out.push_str("null"),
+            Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Value::Number(digits) => out.push_str(digits),
+            Value::Text(text) => write_text(text, out),
+            Value::Array(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    item.write(source, out);
+                }
+                out.push(']');
+            }
+            Value::Object(members) => {
+                out.push('{');
+                for (at, member) in members.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    write_text(&member.key, out);
+                    out.push(':');
+                    member.node.write(source, out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// JSON text of the value.
+    pub fn to_json(&self, source: &str) -> String {
+        let mut out = String::with_capacity(self.end - self.start + 16);
+        self.write(source, &mut out);
+        out
+    }
+
+    /// The value for those that need serde_json's form; of repeated keys the last one counts.
+    pub fn to_serde(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(value) => serde_json::Value::Bool(*value),
+            Value::Number(digits) => serde_json::from_str(digits).unwrap_or(serde_json::Value::Null),
+            Value::Text(text) => serde_json::Value::String(text.clone().into_owned()),
+            Value::Array(items) => serde_json::Value::Array(items.iter().map(Node::to_serde).collect()),
+            Value::Object(members) => serde_json::Value::Object(
+                members.iter().map(|member| (member.key.clone().into_owned(), member.node.to_serde())).collect(),
+            ),
+        }
+    }
+}
+
+/// Writes a JSON string.
+fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..0x20 => {
+                out.push_str(&text[plain..at]);
+                let _ = write!(out, "\\u{byte:04x}");
+                plain = at + 1;
+                continue;
+            }
+            _ => continue,
+        };
+        out.push_str(&text[plain..at]);
+        out.push_str(escape);
+        plain = at + 1;
+    }
+    out.push_str(&text[plain..]);
+    out.push('"');
+}

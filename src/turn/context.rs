@@ -1,0 +1,68 @@
+//! The context of a model against the conversation: what is asked of an Ollama, and what is refused before it is sent.
+
+use std::time::Duration;
+
+use super::Shared;
+use crate::{
+    backend::{self, Kind, Loaded, Size, Window},
+    error::Error,
+    event::Note,
+    plan::{Learned, Plan},
+    store::Key,
+};
+
+/// What was found out about the context of a request.
+pub(super) struct Context {
+    /// The context to ask for.
+    pub(super) num_ctx: Option<u64>,
+    /// The size, where the backend may cut the prompt without a word.
+    pub(super) cuttable: Option<Size>,
+    /// What the user should know.
+    pub(super) notes: Vec<Note>,
+}
+
+/// A backend that does not tell what is loaded in this time is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What was learned of a context holds so long: other programs come and go on the GPU.
+const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.
+pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
+    let size = Size::of(&plan.chat, &plan.tools);
+    if plan.backend.kind != Kind::Ollama {
+        size.check(plan.context)?;
+        return Ok(Context { num_ctx: None, cuttable: None, notes: Vec::new() });
+    }
+    let cuttable = Some(size);
+    let asked = |fields: &serde_json::Map<_, _>| fields.contains_key("num_ctx");
+    if asked(&plan.chat.rest) || plan.chat.rest.get("options").and_then(serde_json::Value::as_object).is_some_and(asked) {
+        return Ok(Context { num_ctx: None, cuttable, notes: Vec::new() }); // the client knows what it wants
+    }
+    let key = key(plan);
+    let kept = shared.store.get(&key).await.and_then(|bytes| serde_json::from_slice::<Window>(&bytes).ok()).unwrap_or_default();
+    let mut window = kept;
+    let loaded = loaded(shared, plan).await;
+    let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
+    let stepped_back = reached.and_then(|loaded| window.review(&loaded));
+    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.context, plan.context_cap);
+    if window != kept
+        && let Ok(bytes) = serde_json::to_vec(&window)
+    {
+        shared.store.put(key, bytes.into(), WINDOW_TTL).await;
+    }
+    let notes: Vec<Note> = stepped_back.into_iter().chain(short).collect();
+    for note in &notes {
+        tracing::warn!(model = plan.chat.model, ?note, "context");
+    }
+    Ok(Context { num_ctx, cuttable, notes })
+}
+
+async fn loaded(shared: &Shared, plan: &Plan) -> Option<Loaded> {
+    let asked = backend::loaded(&shared.client, &plan.backend, &plan.chat.model);
+    tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?
+}
+
+fn key(plan: &Plan) -> Key {
+    let key = Learned::key(&plan.caller, &plan.backend, &plan.chat.model);
+    Key { id: format!("{}\ncontext", key.id), ..key }
+}

@@ -1,0 +1,338 @@
+//! The binary as a user starts it: what it says, how it ends.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    fake::{Fake, Script, Step},
+    proxy::client,
+};
+
+/// The binary, far from any configuration and any backend of this machine.
+fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolglot"));
+    command
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("TOOLGLOT_LOG")
+        .env("OLLAMA_HOST", "127.0.0.1:9")
+        .env("HOME", directory);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A server under way. It is ended with the test.
+struct Running {
+    child: Child,
+    said: Arc<Mutex<String>>,
+    url: String,
+}
+
+impl Running {
+    /// Starts and waits until standard error contains `until`.
+    fn start(directory: &Path, arguments: &[&str], until: &str) -> Running {
+        Running::of(&mut toolglot(directory, arguments), until)
+    }
+
+    fn of(command: &mut Command, until: &str) -> Running {
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said = Arc::new(Mutex::new(String::new()));
+        let heard = said.clone();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                *heard.lock().unwrap() += &(line + "\n");
+            }
+        });
+        let mut running = Running { child, said, url: String::new() };
+        let started = Instant::now();
+        while !running.said().contains(until) {
+            assert!(started.elapsed() < Duration::from_secs(20), "said only: {}", running.said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        running.url = running.said().split_whitespace().find(|word| word.starts_with("http://127.0.0.1:")).unwrap().to_owned();
+        running
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    async fn wait_for(&self, text: &str) {
+        for _ in 0..1000 {
+            if self.said().contains(text) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{text} is not in: {}", self.said());
+    }
+
+    #[cfg(unix)]
+    fn terminate(&self) {
+        assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
+    }
+
+    fn ended(&mut self, within: Duration) -> i32 {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code().unwrap();
+            }
+            assert!(started.elapsed() < within, "still running");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    toolglot(directory, arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_line_that_the_demonstration_prints_shows_a_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let running = Running::start(directory.path(), &["serve", "--demo", "--listen", "127.0.0.1:0"], "curl ");
+    assert!(
+        running.said().contains("Void: Settings > Models > Providers > vLLM > Endpoint: http://localhost:"),
+        "{}",
+        running.said()
+    );
+    let said = running.said();
+    if let Some(second) = said.split_whitespace().find(|word| word.starts_with("http://[::1]:")) {
+        let list = client().get(format!("{second}/v1/models")).send().await.unwrap();
+        assert_eq!(list.status(), 200, "both families are served");
+    }
+    let line = said.lines().find(|line| line.starts_with("curl ")).unwrap();
+    let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap();
+    let body = line.split_once("-d '").unwrap().1.trim_end_matches('\'').replace(r"'\''", "'");
+    let answer =
+        client().post(url).header("content-type", "application/json").body(body).send().await.unwrap().text().await.unwrap();
+    assert!(answer.contains("\"tool_calls\":[{") && answer.contains("\"finish_reason\":\"tool_calls\""), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backend_that_starts_later_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut command = toolglot(directory.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let running = Running::of(command.env("OLLAMA_HOST", &free), "curl ");
+    assert!(
+        running.said().contains(&format!("no backend yet: looked for ollama at http://{free}, lm-studio at")),
+        "{}",
+        running.said()
+    );
+    let _fake = Fake::start_at(&free, |_| Script::json(200, r#"{"models":[{"name":"late"}]}"#)).await;
+    running.wait_for(&format!("ollama at http://{free}: late")).await;
+    let list = client().get(format!("{}/v1/models", running.url)).send().await.unwrap().text().await.unwrap();
+    assert!(list.contains("\"late\"") && list.matches("\"id\"").count() == 1, "{list}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recorded_models_stay_out_of_a_user_s_list() {
+    let fake = Fake::start(|_| Script::json(200, r#"{"models":[{"name":"mine"}]}"#)).await;
+    let backend = format!("ollama={}", fake.url);
+    let directory = tempfile::tempdir().unwrap();
+    for (demo, recorded) in [(None, false), (Some("--demo"), true)] {
+        let mut arguments = vec!["serve", "--listen", "127.0.0.1:0", "--backend", &backend];
+        arguments.extend(demo);
+        let running = Running::start(directory.path(), &arguments, ": mine");
+        let list: Value =
+            serde_json::from_str(&client().get(format!("{}/v1/models", running.url)).send().await.unwrap().text().await.unwrap())
+                .unwrap();
+        let models = list["data"].as_array().unwrap();
+        assert_eq!(models[0]["id"], "mine");
+        assert_eq!(models.len() > 1, recorded, "{list}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taken_port_is_never_exchanged_in_silence() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = Running::start(directory.path(), &["serve", "--listen", "127.0.0.1:0"], "OpenAI base URL");
+    let vllm = Fake::start(|seen| match seen.line.as_str() {
+        "GET /version" => Script::json(200, r#"{"version":"0.33.0"}"#),
+        "GET /v1/models" => Script::json(200, r#"{"data":[{"id":"x","owned_by":"vllm"}]}"#),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let ollama = Fake::start(|_| Script::json(200, r#"{"version":"0.12.0"}"#)).await;
+    let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mute_url = format!("http://{}", mute.local_addr().unwrap());
+    for (url, who) in [
+        (&first.url, "another toolglot (version"),
+        (&vllm.url, "a vLLM server (version 0.33.0)"),
+        (&ollama.url, "Ollama (version 0.12.0)"),
+        (&mute_url, "something that does not speak HTTP"),
+    ] {
+        let address = url.trim_start_matches("http://").to_owned();
+        let path = directory.path().to_owned();
+        let output = tokio::task::spawn_blocking(move || run(&path, &["serve", "--listen", &address])).await.unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        let next = url.rsplit(':').next().unwrap().parse::<u16>().unwrap() + 1;
+        for expected in [who, &format!("toolglot serve --listen 127.0.0.1:{next}"), &format!("http://localhost:{next}")] {
+            assert!(said.contains(expected), "{said} should contain {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_configuration_is_told_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("proxy.toml"), "mode = \"rewrite\"\nretrys = 2\n").unwrap();
+    let output = run(directory.path(), &["serve"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("proxy.toml, line 2: unknown field `retrys`") && said.contains("did you mean `retry`?"), "{said}");
+    for (config, expected) in
+        [("[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "adapter `nonsense`"), ("adapters = \"not-here\"\n", "not-here")]
+    {
+        std::fs::write(directory.path().join("proxy.toml"), config).unwrap();
+        let output = run(directory.path(), &["serve", "--listen", "127.0.0.1:0"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+    assert_eq!(run(directory.path(), &["serve", "--config", "none.toml"]).status.code(), Some(2));
+    assert_eq!(run(directory.path(), &["serve", "--what"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_example_configuration_is_valid_with_every_key_in_force() {
+    let directory = tempfile::tempdir().unwrap();
+    let example = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/proxy.toml")).unwrap();
+    // Keys and tables stand behind "# " in lines of their own.
+    let all: Vec<&str> = example
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "))
+        .filter(|line| {
+            line.starts_with('[')
+                || line.split_once(" = ").is_some_and(|(key, _)| key.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        })
+        .collect();
+    assert!(all.len() > 15, "{all:?}");
+    let text = all.join("\n");
+    let config = toolglot::config::Config::parse(
+        &text,
+        None,
+        &toolglot::config::Overrides::default(),
+        &toolglot::config::Environment::from([("SOME_KEY", "x"), ("HOME", directory.path().to_str().unwrap())]),
+    );
+    assert!(config.is_ok(), "{config:?}\n{text}");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_lets_running_answers_end() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" => Script::lines(vec![
+            Step::Send("{\"message\":{\"content\":\"one \"}}\n".into()),
+            Step::Wait(Duration::from_millis(700)),
+            Step::Send("{\"message\":{\"content\":\"two\"},\"done\":true,\"done_reason\":\"stop\"}\n".into()),
+        ]),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let backend = format!("ollama={}", fake.url);
+    let mut running = Running::start(directory.path(), &["serve", "--listen", "127.0.0.1:0", "--backend", &backend], ": m");
+    let chat = client()
+        .post(format!("{}/v1/chat/completions", running.url))
+        .header("content-type", "application/json")
+        .body(json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "x"}]}).to_string());
+    let answer = tokio::spawn(async move { chat.send().await.unwrap().text().await.unwrap() });
+    fake.wait_for("/api/chat").await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    running.terminate();
+    let answer = answer.await.unwrap();
+    assert!(answer.contains("two") && answer.ends_with("data: [DONE]\n\n"), "{answer}");
+    assert_eq!(running.ended(Duration::from_secs(5)), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_holds_the_bytes_and_no_secret() {
+    let lines = [
+        "{\"message\":{\"content\":\"one \"},\"done\":false}\n",
+        "{\"message\":{\"content\":\"two\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+    ];
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"org/m:1b"}]}"#),
+        "POST /api/chat" => {
+            Script::lines(vec![Step::Send(lines[0].into()), Step::Wait(Duration::from_millis(50)), Step::Send(lines[1].into())])
+        }
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let backend = format!("ollama={}", fake.url);
+    let arguments = ["record", "--into", "here", "--listen", "127.0.0.1:0", "--backend", &backend];
+    let running = Running::start(directory.path(), &arguments, ": org/m:1b");
+    let tool = json!({"type": "function", "function": {"name": "f", "description": "does f", "parameters": {"type": "object"}}});
+    let body = json!({"model": "org/m:1b", "user": "a-secret-name", "temperature": 0.5, "tools": [tool], "messages": [{"role": "user", "content": "x"}]});
+    client()
+        .post(format!("{}/v1/chat/completions", running.url))
+        .header("content-type", "application/json")
+        .header("authorization", "Bearer a-secret-key")
+        .body(body.to_string())
+        .send()
+        .await
+        .unwrap();
+    let files: Vec<_> = std::fs::read_dir(directory.path().join("here")).unwrap().collect();
+    assert_eq!(files.len(), 1);
+    let written = std::fs::read_to_string(files[0].as_ref().unwrap().path()).unwrap();
+    assert!(!written.contains("secret"), "{written}");
+    let fixture = toolglot::fixture::Fixture::parse(&written).unwrap();
+    let round = &fixture.rounds[0];
+    assert_eq!(text(&round.bytes()), lines.concat());
+    assert!(round.reads.len() == 2 && round.reads[1].after >= Duration::from_millis(40), "{:?}", round.reads);
+    assert_eq!((round.request.tools.as_slice(), round.request.rest["temperature"].as_f64()), ([tool].as_slice(), Some(0.5)));
+}
+
+#[test]
+fn fix_says_by_its_exit_code_whether_there_are_arguments() {
+    let directory = tempfile::tempdir().unwrap();
+    for (source, code) in [("{'a': 1}", 0), ("no arguments at all", 1)] {
+        let mut child = toolglot(directory.path(), &["fix"]).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{source}: {}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = toolglot(directory.path(), &["normalize", "--jsonl"]).stdin(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    for id in 0..2000 {
+        // The other side may be gone already; that is the point.
+        if writeln!(input, "{}", json!({"id": id, "model": "m", "tools": [], "text": "x".repeat(200)})).is_err() {
+            break;
+        }
+    }
+    drop(input);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}

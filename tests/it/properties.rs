@@ -1,0 +1,193 @@
+//! Properties of reading: any text made of the markers of any adapter, cut anywhere, gives the same events and no panic; where
+//! there is no call, every byte comes out again.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use toolglot::{
+    adapter::{Adapter, Library, scanner},
+    event::{Channel, Delta, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    fix::Schemas,
+    turn::answer::{Answer, Policy, Setup},
+};
+
+const PIECES: &[&str] = &[
+    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}",
+    "{\"name\": \"",
+    "get_weather",
+    "\"",
+    "\", \"arguments\": ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    "{\"city\": \"Oslo\"}",
+    "```json\n",
+    "```\n",
+    "```",
+    "`",
+    "~~~\n",
+    "\n",
+    "\n\n",
+    " ",
+    "Hello",
+    "the file",
+    "<",
+    ">",
+    "</",
+    "<get_weather>",
+    "</get_weather>",
+    "<city>",
+    "</city>",
+    "city",
+    "=",
+    "(",
+    ")",
+    "get_weather(city=\"Oslo\")",
+    ";",
+    ",",
+    "é",
+    "東",
+    "🌍",
+    "\\",
+    "'",
+    "\\\"",
+    "null",
+    "3",
+    "functions.",
+    ":0",
+    "<parameter=city>",
+    "</parameter>",
+    "<function=get_weather>",
+    "</function>",
+    " name=\"",
+    "call:",
+    "json",
+];
+
+#[derive(Default, PartialEq, Debug)]
+struct Seen {
+    text: String,
+    reasoning: String,
+    calls: Vec<(String, String)>,
+    refused: usize,
+    finish: Option<FinishReason>,
+    open: Option<(String, String)>,
+}
+
+impl Sink for Seen {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.text.push_str(text),
+            Event::Reasoning(text) => self.reasoning.push_str(text),
+            Event::CallStart { index, name, .. } => {
+                assert_eq!(index as usize, self.calls.len(), "indices have no holes");
+                self.open = Some((name.to_owned(), String::new()));
+            }
+            Event::CallArguments { json, .. } => self.open.as_mut().unwrap().1.push_str(json),
+            Event::CallEnd { .. } => {
+                let call = self.open.take().unwrap();
+                assert!(
+                    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.1).is_ok(),
+                    "{call:?} is no object"
+                );
+                self.calls.push(call);
+            }
+            Event::Refused { .. } => self.refused += 1,
+            Event::Note(_) => {}
+            Event::Finish { reason, .. } => assert!(self.finish.replace(reason).is_none(), "finished twice"),
+        }
+    }
+}
+
+fn tools() -> Arc<Tools> {
+    let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}"#;
+    let time = r#"{"type":"object","properties":{}}"#;
+    Arc::new(Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto))
+}
+
+fn run<'t>(
+    adapter: &Arc<Adapter>,
+    options: &scanner::Options,
+    pieces: impl IntoIterator<Item = &'t str>,
+    reason: FinishReason,
+) -> Seen {
+    let mut answer = Answer::new(Setup {
+        adapter: Arc::clone(adapter),
+        tools: tools(),
+        schemas: Arc::new(Schemas::default()),
+        scanner: options.clone(),
+        policy: Policy { keep_text_after_call: true, ..Policy::default() },
+    });
+    let mut seen = Seen::default();
+    for piece in pieces {
+        answer.delta(Delta::Text(Channel::Content, piece), &mut seen);
+    }
+    answer.delta(Delta::Finish(reason), &mut seen);
+    answer.finish(&mut seen);
+    seen
+}
+
+fn adapters() -> Vec<Arc<Adapter>> {
+    Library::embedded().unwrap().iter().cloned().collect()
+}
+
+/// The text in pieces, cut at these fractions of its length.
+fn cut<'t>(text: &'t str, cuts: &[u16]) -> Vec<&'t str> {
+    let mut points: Vec<usize> = cuts.iter().map(|&cut| usize::from(cut) * text.len() / usize::from(u16::MAX)).collect();
+    points.extend([0, text.len()]);
+    points.retain(|&at| text.is_char_boundary(at));
+    points.sort_unstable();
+    points.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+}
+
+/// A text of common pieces and of the adapter's own markers.
+fn texts() -> impl Strategy<Value = (usize, Vec<usize>, Vec<u16>, bool, bool)> {
+    (
+        any::<u16>(),
+        prop::collection::vec(any::<u16>(), 0..24),
+        prop::collection::vec(any::<u16>(), 0..6),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(adapter, picks, cuts, framing, length)| {
+            (usize::from(adapter), picks.into_iter().map(usize::from).collect(), cuts, framing, length)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_result_does_not_depend_on_the_cuts((adapter, picks, cuts, framing, length) in texts()) {
+        let adapters = adapters_once();
+        let adapter = &adapters[adapter % adapters.len()];
+        let markers = adapter.markers();
+        let pieces: Vec<&str> = picks.iter().map(|&pick| {
+            // Half of the pieces are the family's own markers.
+            let all = markers.len().max(1) + PIECES.len();
+            match pick % all {
+                at if at < PIECES.len() => PIECES[at],
+                at => markers.get(at - PIECES.len()).map_or("", String::as_str),
+            }
+        }).collect();
+        let text = pieces.concat();
+        let options = scanner::Options { framing, ..scanner::Options::default() };
+        let reason = if length { FinishReason::Length } else { FinishReason::Stop };
+        let whole = run(adapter, &options, [text.as_str()], reason);
+        let in_pieces = run(adapter, &options, cut(&text, &cuts), reason);
+        prop_assert_eq!(&whole, &in_pieces, "adapter {}, text {:?}", adapter.name, text);
+        let single: Vec<String> = text.chars().map(String::from).collect();
+        let in_characters = run(adapter, &options, single.iter().map(String::as_str), reason);
+        prop_assert_eq!(&whole, &in_characters, "adapter {}, text {:?}", adapter.name, text);
+        if !framing && whole.calls.is_empty() && whole.refused == 0 && !whole.text.contains("[toolglot]") {
+            prop_assert_eq!(&whole.text, &text, "adapter {}", adapter.name);
+        }
+    }
+}
+
+fn adapters_once() -> &'static [Arc<Adapter>] {
+    static ADAPTERS: std::sync::OnceLock<Vec<Arc<Adapter>>> = std::sync::OnceLock::new();
+    ADAPTERS.get_or_init(adapters)
+}

@@ -1,0 +1,126 @@
+//! Void before a model without native tools: each of its requests, each kind of answer, read by Void's own rules.
+
+use super::*;
+use crate::void;
+
+/// How Void is set up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Setup {
+    /// The tools stand in a system message.
+    Xml,
+    /// The model is unknown to Void: they stand in the user's text.
+    XmlWithoutSystem,
+    /// `specialToolFormat: openai-style`.
+    Native,
+}
+
+/// Name and values in their order.
+type Call<'a> = (&'a str, Vec<(&'a str, &'a str)>);
+
+fn request(setup: Setup, turn: usize) -> Value {
+    let values = [("uri".to_owned(), "/work/a.rs".to_owned())];
+    let mut messages = Vec::new();
+    let user = |text: &str| json!({"role": "user", "content": text});
+    match setup {
+        Setup::Xml => messages.extend([json!({"role": "system", "content": void::system_text()}), user("Look at a.rs")]),
+        Setup::XmlWithoutSystem => {
+            messages.push(user(&format!("<SYSTEM_MESSAGE>\n{}\n</SYSTEM_MESSAGE>\nLook at a.rs", void::system_text())));
+        }
+        Setup::Native => messages.extend([json!({"role": "system", "content": "You help with code."}), user("Look at a.rs")]),
+    }
+    for at in 1..turn {
+        if setup == Setup::Native {
+            let id = format!("call_{at}");
+            let function = json!({"name": "read_file", "arguments": "{\"uri\":\"/work/a.rs\"}"});
+            messages.push(json!({"role": "assistant", "content": "Looking.", "anthropicReasoning": null, "tool_calls": [{"id": id, "type": "function", "function": function}]}));
+            messages.push(json!({"role": "tool", "tool_call_id": id, "content": "fn main() {}"}));
+        } else {
+            messages.push(json!({"role": "assistant", "content": void::remembered("Looking.", "read_file", &values)}));
+            messages.push(user(&void::result("read_file", "fn main() {}")));
+        }
+    }
+    let mut request = json!({"model": "m", "messages": messages, "stream": true});
+    if setup == Setup::Native {
+        let tool = |(name, description, params): &void::Described| {
+            let properties: serde_json::Map<String, Value> =
+                params.iter().map(|(name, text)| ((*name).to_owned(), json!({"description": text}))).collect();
+            json!({"type": "function", "function": {"name": name, "description": description, "parameters": {"type": "object", "properties": properties}}})
+        };
+        request["tools"] = void::TOOLS.iter().map(tool).collect();
+    }
+    request
+}
+
+/// An Ollama whose model takes no tools and always writes this, in small pieces.
+async fn model_that_writes(text: &'static str, reason: &'static str) -> (Proxy, Fake) {
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" if seen.body.contains("\"tools\":") => Script::json(400, r#"{"error":"m does not support tools"}"#),
+        "POST /api/chat" => {
+            let pieces: Vec<String> = text.chars().collect::<Vec<_>>().chunks(5).map(|piece| piece.iter().collect()).collect();
+            let mut steps: Vec<Step> = pieces
+                .iter()
+                .map(|piece| Step::Send(format!("{}\n", json!({"message": {"content": piece}, "done": false}))))
+                .collect();
+            steps.push(Step::Send(format!("{}\n", json!({"message": {"content": ""}, "done": true, "done_reason": reason}))));
+            Script::lines(steps)
+        }
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    (proxy, fake)
+}
+
+#[tokio::test]
+async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
+    let edit = "<<<<<<< ORIGINAL\nfn main() {}\n=======\nfn main() { run(); }\n>>>>>>> UPDATED";
+    let cases: [(&str, &str, Option<Call<'_>>, &str); 5] = [
+        (
+            "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"/work/a.rs\"}}\n```",
+            "stop",
+            Some(("read_file", vec![("uri", "/work/a.rs")])),
+            "",
+        ),
+        (
+            "I change it.\n\n{\"name\": \"edit_file\", \"arguments\": {\"uri\": \"/work/a.rs\", \"search_replace_blocks\": \"<<<<<<< ORIGINAL\\nfn main() {}\\n=======\\nfn main() { run(); }\\n>>>>>>> UPDATED\"}}",
+            "stop",
+            Some(("edit_file", vec![("uri", "/work/a.rs"), ("search_replace_blocks", edit)])),
+            "I change it.",
+        ),
+        ("To change a file I would use <edit_file> with two parameters. Shall I?", "stop", None, "Shall I?"),
+        (
+            "Good.\n{\"name\": \"rewrite_file\", \"arguments\": {\"uri\": \"/work/a.rs\", \"new_content\": \"fn main() {",
+            "length",
+            None,
+            "was not run",
+        ),
+        ("All is well.", "stop", None, "All is well."),
+    ];
+    for (written, reason, expected, shown) in cases {
+        let (proxy, fake) = model_that_writes(written, reason).await;
+        for setup in [Setup::Xml, Setup::XmlWithoutSystem, Setup::Native] {
+            for turn in 1..=3 {
+                let response = proxy
+                    .post("/v1/chat/completions", request(setup, turn))
+                    .header("user-agent", "OpenAI/JS 4.96.0")
+                    .send()
+                    .await
+                    .unwrap();
+                let sse = response.text().await.unwrap();
+                let read = match setup {
+                    Setup::Native => void::read_native(&sse),
+                    _ => void::read_xml(&sse, &void::tools()),
+                };
+                let call = read.call.as_ref().map(|(name, values)| {
+                    (name.as_str(), values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())
+                });
+                assert_eq!(call, expected, "{setup:?}, turn {turn}: {written}\n{sse}");
+                assert_eq!(read.error, None, "{setup:?}, turn {turn}: {sse}");
+                assert!(read.text.contains(shown), "{setup:?}, turn {turn}: {read:?}");
+                let asked = fake.seen("/api/chat").pop().unwrap().body;
+                assert!(!asked.contains("Available tools:") && !asked.contains("anthropicReasoning"), "{setup:?}: {asked}");
+            }
+        }
+    }
+}
