@@ -11,11 +11,13 @@ use std::{
 use crate::error::Error;
 
 mod environment;
+mod mcp;
 mod raw;
 #[cfg(test)]
 mod tests;
 
 pub use environment::{Environment, data_directory};
+pub use mcp::{Mcp, RegistryHttp};
 
 /// The port that Void's vLLM provider looks at by itself.
 pub const DEFAULT_PORT: u16 = 8000;
@@ -39,6 +41,8 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Sizes.
     pub limits: Limits,
+    /// MCP servers, built-in tools and our own MCP server.
+    pub mcp: Mcp,
     /// Names in the `Host` header that are accepted beside loopback and the listening address (without port).
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that are accepted beside loopback (`https://chat.example`).
@@ -208,6 +212,7 @@ impl Config {
             backends,
             routes: raw.routes,
             limits: raw.limits.into(),
+            mcp: raw.mcp.check(&base, environment)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),

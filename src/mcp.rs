@@ -12,3 +12,19 @@ pub mod policy;
 pub mod pool;
 pub mod registry;
 pub mod response;
+
+use std::sync::Arc;
+
+use crate::{
+    config::{Environment, Mcp},
+    error::Error,
+    store::Store,
+    tools::Builtin,
+};
+
+/// Opens the registry and puts a pool over it, as the configuration says.
+pub fn open(config: &Mcp, environment: &Environment, store: Arc<dyn Store>) -> Result<Arc<pool::Pool>, Error> {
+    let registry = registry::Registry::open(&config.registry, environment.clone())?;
+    let builtin = config.builtin_tools.then(|| Builtin::new(&config.database));
+    Ok(Arc::new(pool::Pool::new(Arc::new(registry), builtin, store)?))
+}

@@ -20,6 +20,7 @@ pub(super) struct Raw {
     #[serde(rename = "route")]
     pub(super) routes: Vec<Route>,
     pub(super) limits: RawLimits,
+    pub(super) mcp: super::mcp::RawMcp,
 }
 
 #[derive(Debug, Deserialize)]

@@ -20,7 +20,10 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::pool::Pool;
-use crate::{config::Secret, fix::Schemas};
+use crate::{
+    config::{Mcp, RegistryHttp, Secret},
+    fix::Schemas,
+};
 
 mod handler;
 mod http;
@@ -32,6 +35,7 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
+pub use registry::described;
 pub use surface::{Caller, PATHS, admits, is_surface};
 
 use handler::Handler;
@@ -45,19 +49,10 @@ pub struct Options {
     pub errors_as_text: bool,
     /// Who may change the registry over HTTP.
     pub registry_http: RegistryHttp,
+    /// The token of [`RegistryHttp::Token`].
+    pub token: Option<Secret>,
     /// How many sessions there may be of each kind.
     pub sessions: usize,
-}
-
-/// Who may change the registry over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RegistryHttp {
-    /// Whoever may use this server at all.
-    On,
-    /// Who knows this token (`Authorization: Bearer`).
-    Token(Secret),
-    /// Nobody.
-    Off,
 }
 
 /// Our MCP server. Clones share everything.
@@ -94,6 +89,8 @@ enum NotTaken {
     Busy,
 }
 
+/// How many sessions of each kind there may be.
+const SESSIONS: usize = 1000;
 /// How many messages may wait in a queue.
 const QUEUE: usize = 64;
 
@@ -101,7 +98,19 @@ const QUEUE: usize = 64;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { gateway: false, errors_as_text: false, registry_http: RegistryHttp::On, sessions: 1000 }
+        Options { gateway: false, errors_as_text: false, registry_http: RegistryHttp::On, token: None, sessions: SESSIONS }
+    }
+}
+
+impl From<&Mcp> for Options {
+    fn from(config: &Mcp) -> Options {
+        Options {
+            gateway: config.serve_registry,
+            errors_as_text: config.errors_as_text,
+            registry_http: config.registry_http,
+            token: config.token.clone(),
+            sessions: SESSIONS,
+        }
     }
 }
 

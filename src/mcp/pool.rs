@@ -210,11 +210,10 @@ impl Pool {
         }
     }
 
-    /// Closes all connections; processes get a few seconds to end by themselves.
-    pub fn close(&self) {
-        for (_, slot) in self.slots().drain() {
-            slot.close();
-        }
+    /// Closes all connections and waits until they are closed: processes get a few seconds to end by themselves.
+    pub async fn shut_down(&self) {
+        let slots: Vec<Arc<Slot>> = self.slots().drain().map(|(_, slot)| slot).collect();
+        join_all(slots.iter().map(|slot| slot.shut_down())).await;
     }
 
     async fn tools_of(&self, server: &Arc<Server>) -> Result<Listed, Error> {
@@ -387,7 +386,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.close();
+        self.slots().values().for_each(|slot| slot.close());
     }
 }
 

@@ -9,8 +9,8 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Engine, RegistryHttp};
-use crate::{error::Error, mcp::pool::Status, openai::answer::error_body};
+use super::Engine;
+use crate::{config::RegistryHttp, error::Error, mcp::pool::Status, openai::answer::error_body};
 
 #[derive(Debug, Deserialize)]
 struct Add {
@@ -58,7 +58,7 @@ pub(super) async fn list(State(engine): State<Engine>, headers: HeaderMap) -> Re
 }
 
 /// A server as `GET /mcp/list` and `toolglot mcp list --json` show it.
-pub(in crate::mcp) fn described(status: &Status) -> Value {
+pub fn described(status: &Status) -> Value {
     let mut out = Map::new();
     out.insert("name".into(), json!(status.name));
     out.insert(if status.is_process { "command" } else { "url" }.into(), json!(status.address));
@@ -76,16 +76,17 @@ pub(in crate::mcp) fn described(status: &Status) -> Value {
 // === private ===
 
 fn allowed(engine: &Engine, headers: &HeaderMap) -> Result<(), Error> {
-    match &engine.shared.options.registry_http {
+    let options = &engine.shared.options;
+    match options.registry_http {
         RegistryHttp::On => Ok(()),
         RegistryHttp::Off => {
             Err(Error::client("the registry cannot be used over HTTP (`mcp.registry_http` is off)").with_status(403))
         }
-        RegistryHttp::Token(token) => {
+        RegistryHttp::Token => {
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-            match super::surface::is_token(given, token) {
-                true => Ok(()),
-                false => Err(Error::client("the registry wants its token (`Authorization: Bearer ..`)").with_status(401)),
+            match &options.token {
+                Some(token) if super::surface::is_token(given, token) => Ok(()),
+                _ => Err(Error::client("the registry wants its token (`Authorization: Bearer ..`)").with_status(401)),
             }
         }
     }

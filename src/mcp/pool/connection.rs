@@ -14,7 +14,10 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, ClientConfig, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
     },
-    service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService, ServiceError},
+    service::{
+        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService,
+        ServiceError,
+    },
     transport::{StreamableHttpClientTransport, Transport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::{Map, Value};
@@ -141,7 +144,7 @@ impl Connection {
             Ok(service) => Ok(Connection { service, dialect, listed: Mutex::new(None), stale, progress, fault }),
             Err(error) => match fault.describe() {
                 Some(reason) => Err(failed(reason).with_code(CLOSED)),
-                None => Err(failed(super::causes(&error))),
+                None => Err(failed(opening_failed(&error))),
             },
         }
     }
@@ -272,14 +275,26 @@ impl Connection {
             None => match error {
                 ServiceError::TransportClosed => "the connection was lost".into(),
                 ServiceError::UnexpectedResponse => "the server's answer is not what was asked for".into(),
+                ServiceError::TransportSend(error) => super::causes(error.error.as_ref()),
                 other => super::causes(other),
             },
         }
     }
 
-    /// Closes it; a process gets a few seconds to end.
+    /// Begins to close it.
     pub(super) fn stop(&self) {
         self.service.cancellation_token().cancel();
+    }
+
+    /// Waits until it is closed and its process has ended.
+    pub(super) async fn closed(&self, limit: Duration) {
+        let closed = async {
+            while !self.service.is_transport_closed() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // A process that outlasts even this is killed with the transport.
+        let _ = tokio::time::timeout(limit, closed).await;
     }
 }
 
@@ -327,6 +342,21 @@ fn newest() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    }
+}
+
+/// Why a server could not be greeted, in words without the SDK's types.
+fn opening_failed(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => super::causes(error.error.as_ref()),
+        ClientInitializeError::JsonRpcError(error) => error.message.clone().into_owned(),
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            match (opening_failed(discover), opening_failed(fallback)) {
+                (newest, older) if newest == older => newest,
+                (newest, older) => format!("{newest}; in the older way: {older}"),
+            }
+        }
+        other => super::causes(other),
     }
 }
 

@@ -53,6 +53,8 @@ const CONNECT_REMOTE: Duration = Duration::from_secs(20);
 /// that were down are back soon.
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// How long closing may take: a process may first ignore the end of its input, then the polite signal.
+const SHUT_DOWN: Duration = Duration::from_secs(6);
 
 // === impl Slot ===
 
@@ -119,6 +121,18 @@ impl Slot {
             connection.stop();
         }
         inner.state = State::Idle;
+    }
+
+    /// Closes the connection and waits until it is closed, within reason.
+    pub(super) async fn shut_down(&self) {
+        let open = match self.seen() {
+            Seen::Ready(connection) => Some(connection),
+            _ => None,
+        };
+        self.close();
+        if let Some(connection) = open {
+            connection.closed(SHUT_DOWN).await;
+        }
     }
 
     #[allow(clippy::disallowed_methods, reason = "a connection outlives the request that needed it first")]
