@@ -74,9 +74,7 @@ impl Source {
         let mut config = self.config(environment)?;
         // Who names a tool on the command line wants it.
         config.mcp.builtin_tools = true;
-        let state = &config.mcp.state;
-        let files = Files::open(state).map_err(|error| Error::proxy(format!("{}: {error}", state.display())))?;
-        let store: Arc<dyn Store> = Arc::new(files);
+        let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
         Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
     }
 }

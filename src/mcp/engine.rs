@@ -15,7 +15,7 @@ use rmcp::{
     RoleServer, ServiceExt,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
-    transport::Transport,
+    transport::{Transport, streamable_http_server::StreamableHttpServerConfig},
 };
 use tokio::sync::mpsc;
 
@@ -66,6 +66,8 @@ struct Shared {
     pool: Arc<Pool>,
     options: Options,
     schemas: Schemas,
+    /// How the SDK serves streamable HTTP; ends its sessions, too.
+    http: StreamableHttpServerConfig,
     sessions: Mutex<HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>>,
 }
 
@@ -89,6 +91,8 @@ enum NotTaken {
     Busy,
 }
 
+/// The largest request over HTTP, in bytes.
+const REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// How many sessions of each kind there may be.
 const SESSIONS: usize = 1000;
 /// How many messages may wait in a queue.
@@ -119,7 +123,10 @@ impl From<&Mcp> for Options {
 impl Engine {
     /// A server over this pool.
     pub fn new(pool: Arc<Pool>, options: Options) -> Engine {
-        Engine { shared: Arc::new(Shared { pool, options, schemas: Schemas::default(), sessions: Mutex::default() }) }
+        // Hosts and origins are checked once, in front of all routes.
+        let http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        let shared = Shared { pool, options, schemas: Schemas::default(), http, sessions: Mutex::default() };
+        Engine { shared: Arc::new(shared) }
     }
 
     /// The pool behind it.
@@ -130,6 +137,13 @@ impl Engine {
     /// How many sessions are open on the legacy transport.
     pub fn open_sessions(&self) -> usize {
         self.shared.sessions().len()
+    }
+
+    /// Ends all sessions and their streams; new requests are refused. The pool stays open.
+    pub fn end_sessions(&self) {
+        self.shared.http.cancellation_token.cancel();
+        // The loops see the end of their input, end, and with their output the streams end.
+        self.shared.sessions().clear();
     }
 
     /// Opens a session; `None` if there are too many.

@@ -68,11 +68,16 @@ pub struct Diff {
 
 /// How long the file must rest before it is read: editors write in several steps.
 const REST: Duration = Duration::from_millis(100);
+/// How often to look for a folder that is not there yet.
+const MISSING: Duration = Duration::from_secs(2);
+/// A registry without servers.
+const EMPTY: &str = "[]\n";
 
 // === impl Registry ===
 
 impl Registry {
-    /// Reads the file; creates it, empty, if it is missing. An unreadable file is an error, an unusable entry is not.
+    /// Reads the file; creates it, empty, if it is missing (its folder only when something is registered). An unreadable
+    /// file is an error, an unusable entry is not.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
         if !file.exists() {
@@ -193,6 +198,9 @@ impl Registry {
     /// Watches the file and reads it again when it changes. Never ends by itself; an error means that it cannot be watched.
     pub async fn watch(&self) -> Result<(), Error> {
         use notify::Watcher;
+        while !self.folder().is_dir() {
+            tokio::time::sleep(MISSING).await;
+        }
         let cannot = |error: notify::Error| Error::proxy(format!("{} cannot be watched: {error}", self.file.display()));
         let (tell, mut told) = watch::channel(());
         let file_name = self.file.file_name().map(ToOwned::to_owned);
@@ -218,8 +226,10 @@ impl Registry {
     }
 
     fn read(&self) -> Result<Document, Error> {
-        let text = std::fs::read_to_string(&self.file)
-            .map_err(|error| configuration(format!("cannot read {}: {error}", self.file.display())))?;
+        let text = match std::fs::read_to_string(&self.file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => EMPTY.to_owned(),
+            read => read.map_err(|error| configuration(format!("cannot read {}: {error}", self.file.display())))?,
+        };
         Document::parse(&text).map_err(|error| configuration(format!("{}: {error}", self.file.display())))
     }
 

@@ -23,19 +23,14 @@ pub struct Files {
 // === impl Files ===
 
 impl Files {
-    /// Opens the folder, creates it if it is missing, and removes what has expired.
-    pub fn open(folder: impl Into<PathBuf>) -> io::Result<Files> {
+    /// A store in this folder, which is created when something is first kept. Removes what has expired.
+    pub fn new(folder: impl Into<PathBuf>) -> Files {
         let folder = folder.into();
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&folder)?;
-        for entry in fs::read_dir(&folder)?.flatten() {
-            // What cannot be read is not ours to remove.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            // Reading removes what has expired; what cannot be read is not ours.
             let _ = read(&entry.path());
         }
-        Ok(Files { folder })
+        Files { folder }
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -44,6 +39,11 @@ impl Files {
     }
 
     fn write(&self, key: &Key, value: &[u8], ttl: Duration) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.folder)?;
         let ends = SystemTime::now().checked_add(ttl).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let ends = ends.map_or(u64::MAX, |at| at.as_secs().saturating_add(1));
         let path = self.path(key);

@@ -11,14 +11,9 @@ use axum::{
     routing::{any, delete, get, post},
 };
 use http::{HeaderMap, HeaderValue, Method, header};
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
-};
+use rmcp::transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager};
 
-use super::{Engine, handler::Handler, legacy, registry, sessions::Sessions};
-
-/// The largest request, in bytes.
-const REQUEST_BYTES: usize = 4 * 1024 * 1024;
+use super::{Engine, REQUEST_BYTES, handler::Handler, legacy, registry, sessions::Sessions};
 
 #[derive(Clone)]
 struct Routes {
@@ -33,13 +28,12 @@ struct Routes {
 impl Engine {
     /// All routes of our MCP server and of the registry. Checks of Host and Origin belong in front of them; see
     /// [`admits`](super::admits).
-    pub fn routes(&self) -> Router {
+    pub fn routes<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         let make = |engine: &Engine| {
             let shared = Arc::clone(&engine.shared);
             move || Ok(Handler::new(Arc::clone(&shared)))
         };
-        // Hosts and origins are checked once, in front of all routes.
-        let config = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        let config = self.shared.http.clone();
         let direct = config.clone().with_legacy_session_mode(false).with_json_response(true);
         let sessions = Sessions::new(self.shared.options.sessions);
         let routes = Routes {

@@ -29,7 +29,11 @@ fn parse(entry: Value) -> Result<Option<Server>, String> {
 #[test]
 fn a_missing_file_is_made_as_an_empty_list() {
     let folder = tempfile::tempdir().unwrap();
-    let registry = Registry::open(folder.path().join("deep/mcp.json"), environment()).unwrap();
+    let deep = Registry::open(folder.path().join("deep/mcp.json"), environment()).unwrap();
+    assert!(!folder.path().join("deep").exists(), "no folder before there is something to keep");
+    deep.put_url("a", "http://a/").unwrap();
+    assert!(deep.file().exists());
+    let registry = Registry::open(folder.path().join("mcp.json"), environment()).unwrap();
     assert_eq!(text(&registry), "[]\n");
     #[cfg(unix)]
     assert_eq!(

@@ -10,10 +10,10 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[tokio::test]
 async fn values_outlive_the_process_and_go_to_one_taker() {
     let folder = tempfile::tempdir().unwrap();
-    let files = Files::open(folder.path().join("store")).unwrap();
+    let files = Files::new(folder.path().join("store"));
     let key = Key::local(Kind::SpooledCall, "call_1");
     assert!(files.put(key.clone(), Bytes::from_static(b"a\nb\xff"), HOUR).await);
-    let again = Files::open(folder.path().join("store")).unwrap();
+    let again = Files::new(folder.path().join("store"));
     assert_eq!(again.get(&key).await.as_deref(), Some(&b"a\nb\xff"[..]));
     assert_eq!(again.get(&Key::local(Kind::ToolPin, "call_1")).await, None);
     assert!(again.take(&key).await.is_some());
@@ -24,14 +24,14 @@ async fn values_outlive_the_process_and_go_to_one_taker() {
 #[tokio::test]
 async fn what_has_expired_is_gone() {
     let folder = tempfile::tempdir().unwrap();
-    let files = Files::open(folder.path()).unwrap();
+    let files = Files::new(folder.path());
     let key = Key::local(Kind::Learned, "x");
     let path = files.path(&key);
     std::fs::write(&path, "1\nold").unwrap();
     assert_eq!(files.get(&key).await, None);
     assert!(!path.exists());
     std::fs::write(&path, "1\nold").unwrap();
-    Files::open(folder.path()).unwrap();
+    drop(Files::new(folder.path()));
     assert!(!path.exists(), "opening sweeps");
     assert!(files.put(key.clone(), Bytes::from_static(b"new"), Duration::MAX).await);
     assert_eq!(files.get(&key).await.as_deref(), Some(&b"new"[..]));
@@ -42,7 +42,7 @@ async fn what_has_expired_is_gone() {
 async fn nobody_else_reads_it() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    let files = Files::open(folder.path().join("s")).unwrap();
+    let files = Files::new(folder.path().join("s"));
     let key = Key::local(Kind::SpooledCall, "secret");
     assert!(files.put(key.clone(), Bytes::from_static(b"x"), HOUR).await);
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
