@@ -13,8 +13,10 @@ use clap::{Parser, Subcommand};
 use crate::{config, error::Error};
 
 pub mod adapters;
+pub mod call;
 pub mod check;
 pub mod fix;
+pub mod mcp;
 pub mod normalize;
 mod serve;
 
@@ -40,6 +42,10 @@ enum Command {
     Adapters(adapters::Adapters),
     /// Validate adapter files
     Check(check::Check),
+    /// Run one tool of an MCP server, or a built-in one
+    Call(call::Call),
+    /// Manage MCP servers
+    Mcp(mcp::Mcp),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -63,6 +69,8 @@ pub fn main() -> ExitCode {
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Adapters(adapters) => adapters.run(&mut output),
         Command::Check(check) => check.run(&mut output),
+        Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {

@@ -12,12 +12,14 @@ use crate::error::Error;
 
 mod alias;
 mod environment;
+mod mcp;
 mod raw;
 #[cfg(test)]
 mod tests;
 
 pub use alias::Alias;
 pub use environment::{Environment, data_directory};
+pub use mcp::{Mcp, RegistryHttp};
 
 /// The port that Void's vLLM provider looks at by itself.
 pub const DEFAULT_PORT: u16 = 8000;
@@ -45,6 +47,8 @@ pub struct Config {
     pub aliases: Vec<Alias>,
     /// Sizes.
     pub limits: Limits,
+    /// MCP servers, built-in tools and our own MCP server.
+    pub mcp: Mcp,
     /// Names in the `Host` header that are accepted beside loopback and the listening address (without port).
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that are accepted beside loopback (`https://chat.example`).
@@ -216,6 +220,7 @@ impl Config {
             routes: raw.routes,
             aliases: raw.aliases,
             limits: raw.limits.into(),
+            mcp: raw.mcp.check(&base, environment)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
@@ -376,7 +381,7 @@ fn base_url(text: &str) -> Option<String> {
 }
 
 /// Whether a glob (`*` any text, `?` one character) matches the whole name, case ignored.
-fn matches(glob: &str, name: &str) -> bool {
+pub(crate) fn matches(glob: &str, name: &str) -> bool {
     let glob: Vec<char> = glob.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     // Greedy with one point of return: the last star, and how much of the name it has taken.

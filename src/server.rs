@@ -18,9 +18,13 @@ use crate::{
     adapter::Library,
     backend::Backend,
     client::front::Kind,
-    config::{Config, Mode, Overlay},
+    config::{Config, Environment, Mode, Overlay},
     error::Error,
-    store::Memory,
+    mcp::{
+        self,
+        engine::{Engine, Options},
+    },
+    store::{Files, Memory},
     turn, upstream,
 };
 
@@ -46,6 +50,8 @@ pub struct Settings {
     pub ollama: String,
     /// The directory into which every chat is recorded.
     pub record: Option<PathBuf>,
+    /// What the registry of MCP servers expands variables with.
+    pub environment: Environment,
 }
 
 /// What all requests share.
@@ -56,6 +62,7 @@ pub struct State {
     library: Library,
     turns: turn::Shared,
     recorder: Option<record::Recorder>,
+    mcp: Engine,
 }
 
 /// What all requests share, as handlers get it.
@@ -81,11 +88,26 @@ pub async fn serve(settings: Settings) -> Result<(), Error> {
     let address = greeting::listening(&app, &listening);
     let (stop, stopped) = watch::channel(false);
     let servers = listening.listeners.into_iter().map(|listener| serve_one(listener, app.clone(), stopped.clone()));
-    tokio::select! {
+    let served = tokio::select! {
         served = try_join_all(servers) => served.map(|_| ()),
         () = look_around(&app, &address) => Ok(()),
-        () = end(stop) => Ok(()),
-    }
+        () = end(stop, &app) => Ok(()),
+        () = follow_registry(&app) => Ok(()),
+    };
+    app.mcp.pool().shut_down().await;
+    served
+}
+
+/// Keeps the MCP servers as the registry's file says. Never ends.
+async fn follow_registry(app: &App) {
+    let pool = app.mcp.pool();
+    let watching = async {
+        if let Err(error) = pool.registry().watch().await {
+            tracing::warn!(%error, "changes of the registry count at the next start only");
+        }
+        std::future::pending::<()>().await
+    };
+    tokio::join!(watching, pool.follow());
 }
 
 /// The shared state of a server with these settings.
@@ -107,7 +129,11 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             .with_code("configuration"));
         }
     }
+    let mut mcp = settings.config.mcp.clone();
+    mcp.builtin_tools |= settings.demo;
+    let pool = mcp::open(&mcp, &settings.environment, Arc::new(Files::new(&mcp.state)))?;
     Ok(Arc::new(State {
+        mcp: Engine::new(pool, Options::from(&mcp)),
         instance: guard::Instance::new(),
         catalog: catalog::Catalog::new(&settings, client.clone()),
         library,
@@ -141,6 +167,7 @@ pub fn router(app: App) -> Router {
         .merge(under(Prefix::default()))
         .nest("/off", under(Prefix { mode: Some(Mode::Off), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
+        .merge(app.mcp.routes())
         .route("/healthz", get(health))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
@@ -190,8 +217,9 @@ async fn backend_of(app: &App, model: &str) -> Result<Arc<Backend>, Error> {
 }
 
 /// Ends some time after the first signal, or at the second.
-async fn end(stop: watch::Sender<bool>) {
+async fn end(stop: watch::Sender<bool>, app: &App) {
     signal().await;
+    app.mcp.end_sessions();
     tracing::info!("ending; running answers have {} s, a second signal ends them at once", GRACE.as_secs());
     let _ = stop.send(true);
     tokio::select! {

@@ -54,6 +54,13 @@ impl Environment {
     }
 }
 
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Keys of all kinds are in there.
+        f.write_str("Environment(..)")
+    }
+}
+
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(variables: [(&str, &str); N]) -> Environment {
         Environment { variables: variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect() }

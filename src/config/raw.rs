@@ -23,6 +23,7 @@ pub(super) struct Raw {
     #[serde(rename = "alias")]
     pub(super) aliases: Vec<Alias>,
     pub(super) limits: RawLimits,
+    pub(super) mcp: super::mcp::RawMcp,
 }
 
 #[derive(Debug, Deserialize)]

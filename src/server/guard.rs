@@ -11,7 +11,7 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::{App, reply};
-use crate::{config::Config, error::Error};
+use crate::{config::Config, error::Error, mcp::engine};
 
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
@@ -70,6 +70,9 @@ fn check_host(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Err
 fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+    if engine::is_surface(uri.path()) {
+        return check_mcp_origin(config, &origin, headers);
+    }
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     let allowed = match page {
         Some(_) if config.allowed_origins.contains(&origin) => true,
@@ -80,6 +83,20 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), E
         true => Ok(()),
         false => Err(Error::client(format!(
             "requests of pages from `{origin}` are not allowed; if it is yours, add it to `allowed_origins` in proxy.toml"
+        ))
+        .with_status(403)
+        .with_code("origin_not_allowed")),
+    }
+}
+
+/// Tools act on this machine: the MCP routes take pages of this very server, configured ones, and whoever has the token.
+fn check_mcp_origin(config: &Config, origin: &str, headers: &HeaderMap) -> Result<(), Error> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let caller = engine::Caller { origin: Some(origin), host: text(header::HOST), authorization: text(header::AUTHORIZATION) };
+    match engine::admits(&caller, config.mcp.token.as_ref()) || config.allowed_origins.iter().any(|own| own == origin) {
+        true => Ok(()),
+        false => Err(Error::client(format!(
+            "pages from `{origin}` may not use MCP here; if it is yours, add it to `allowed_origins` in proxy.toml"
         ))
         .with_status(403)
         .with_code("origin_not_allowed")),
