@@ -19,7 +19,7 @@ mod tests;
 
 pub use alias::Alias;
 pub use environment::{Environment, data_directory};
-pub use mcp::{Mcp, RegistryHttp};
+pub use mcp::{Mcp, RegistryHttp, state_directory};
 
 /// The port that Void's vLLM provider looks at by itself.
 pub const DEFAULT_PORT: u16 = 8000;
@@ -33,6 +33,8 @@ pub struct Config {
     pub listen: Listen,
     /// What happens to answers where no route says otherwise.
     pub mode: Mode,
+    /// How mode `shell` hands calls over.
+    pub shell: Shell,
     /// Directory of adapter files that go over the embedded ones.
     pub adapters: Overlay,
     /// How often a refused call is answered to the model before the client hears of it (0 to 3).
@@ -71,6 +73,41 @@ pub enum Mode {
     /// Calls are found, repaired and handed over in the client's form.
     #[default]
     Rewrite,
+    /// The same; calls of our own tools are handed over as shell commands.
+    Shell,
+}
+
+/// How calls of our own tools leave in mode `shell`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shell {
+    /// How the command reaches the shell.
+    pub via: ShellVia,
+    /// What the command carries.
+    pub form: ShellForm,
+    /// The command is found in the user's `PATH`.
+    pub runner_found: bool,
+}
+
+/// How a command reaches the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellVia {
+    /// A fenced block in the text, which the user runs.
+    #[default]
+    Block,
+    /// The client's tool `run_command`, where it offers one.
+    RunCommand,
+}
+
+/// What a command carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellForm {
+    /// An id: any shell reads it alike.
+    #[default]
+    Id,
+    /// The tool and its arguments, for POSIX shells.
+    Posix,
 }
 
 /// A directory of adapter files.
@@ -210,6 +247,11 @@ impl Config {
         let config = Config {
             listen: listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?,
             mode: raw.mode.unwrap_or_default(),
+            shell: Shell {
+                via: raw.shell_via.unwrap_or_default(),
+                form: raw.shell_form.unwrap_or_default(),
+                runner_found: environment.finds("toolglot"),
+            },
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(base.join("adapters")),
@@ -234,7 +276,22 @@ impl Config {
         self.routes.iter().find(|route| matches(&route.model, model))
     }
 
+    /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
+    pub fn check_runner(&self) -> Result<(), Error> {
+        match self.shell.runner_found {
+            true => Ok(()),
+            false => Err(Error::client(
+                "mode `shell` writes commands that begin with `toolglot`, which is not found in PATH: install it \
+                 (`cargo install --path .`), or put a link to the program into a folder of PATH, and start again",
+            )
+            .with_code("shell_not_available")),
+        }
+    }
+
     fn check(&self) -> Result<(), Error> {
+        if self.mode == Mode::Shell || self.routes.iter().any(|route| route.mode == Some(Mode::Shell)) {
+            self.check_runner()?;
+        }
         if self.retry > 3 {
             return Err(Error::proxy(format!("`retry` is {}: 0 to 3 is possible", self.retry)));
         }

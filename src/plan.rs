@@ -2,6 +2,7 @@
 //! here, once.
 
 use std::{
+    path::PathBuf,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -15,9 +16,12 @@ use crate::{
     client::{
         Incoming,
         front::{self, Head},
-        shape,
+        shape::{
+            self,
+            shell::{Form, Shell, Via},
+        },
     },
-    config::{Config, Mode},
+    config::{Config, Mode, ShellForm, ShellVia},
     error::Error,
     event::{Note, Tools},
     openai::{ChatRequest, answer::Envelope},
@@ -50,6 +54,10 @@ pub struct Plan {
     pub shape: shape::Kind,
     /// The client takes one call per answer.
     pub one_call: bool,
+    /// How calls of our own tools become shell commands; `None`: they do not.
+    pub shell: Option<Shell>,
+    /// The file that the configuration was read from: the tools runner must read the same.
+    pub configuration: Option<PathBuf>,
     /// What the client's front must know.
     pub head: Head,
     /// What the scanner is told.
@@ -104,6 +112,8 @@ pub struct Passed {
 pub struct Request<'a> {
     /// The request as the client's side read it.
     pub incoming: Incoming,
+    /// What happens to the answer.
+    pub mode: Mode,
     /// The protocol that the client speaks.
     pub front: front::Kind,
     /// The backend that has the model.
@@ -125,7 +135,7 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, front, backend, mut learned, model, caller, passed } = request;
+    let Request { incoming, mode, front, backend, mut learned, model, caller, passed } = request;
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
     let adapter = match route.and_then(|route| route.adapter.as_deref()) {
@@ -137,11 +147,14 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     };
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
+    let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
     Ok(Plan {
+        shell: (mode == Mode::Shell).then(|| shell(config, &id)),
+        configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
         head: Head {
             kind: front,
             envelope: Envelope {
-                id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
+                id,
                 created: now(),
                 model: chat.model.clone(),
             },
@@ -171,6 +184,22 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         passed,
         warnings,
     })
+}
+
+/// The shell commands of one answer.
+fn shell(config: &Config, answer: &str) -> Shell {
+    Shell {
+        answer: answer.to_owned(),
+        form: match config.shell.form {
+            ShellForm::Id => Form::Id,
+            ShellForm::Posix => Form::Posix,
+        },
+        via: match config.shell.via {
+            ShellVia::Block => Via::Block,
+            // Void's own terminal tool.
+            ShellVia::RunCommand => Via::Tool { name: "run_command".into(), parameter: "command".into() },
+        },
+    }
 }
 
 /// The adapter that the model's name selects; where nobody knows the name, that of what the model was made from.

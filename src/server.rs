@@ -131,13 +131,14 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     }
     let mut mcp = settings.config.mcp.clone();
     mcp.builtin_tools |= settings.demo;
-    let pool = mcp::open(&mcp, &settings.environment, Arc::new(Files::new(&mcp.state)))?;
+    let files = Arc::new(Files::new(&mcp.state));
+    let pool = mcp::open(&mcp, &settings.environment, files.clone())?;
     Ok(Arc::new(State {
         mcp: Engine::new(pool, Options::from(&mcp)),
         instance: guard::Instance::new(),
         catalog: catalog::Catalog::new(&settings, client.clone()),
         library,
-        turns: turn::Shared { client, store: Arc::new(Memory::default()), schemas: Arc::default() },
+        turns: turn::Shared { client, store: Arc::new(Memory::default()), spool: files, schemas: Arc::default() },
         recorder: settings.record.map(record::Recorder::new).transpose()?,
         config: settings.config,
     }))
@@ -166,6 +167,7 @@ pub fn router(app: App) -> Router {
     Router::new()
         .merge(under(Prefix::default()))
         .nest("/off", under(Prefix { mode: Some(Mode::Off), ..Prefix::default() }))
+        .nest("/shell", under(Prefix { mode: Some(Mode::Shell), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
         .merge(app.mcp.routes())
         .route("/healthz", get(health))

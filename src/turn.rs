@@ -28,6 +28,7 @@ mod extras;
 mod gate;
 mod reask;
 mod rounds;
+mod spool;
 mod send;
 pub mod tap;
 
@@ -41,6 +42,8 @@ pub struct Shared {
     pub client: Client,
     /// Learned facts.
     pub store: Arc<dyn Store>,
+    /// Where the process that a shell command starts finds its call.
+    pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
 }

@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::{
-    config::{Config, Environment, Overrides},
+    config::{Config, Environment, Overrides, state_directory},
     error::{Blame, Error},
     fix::{self, End, Schemas},
     mcp::{
@@ -54,6 +54,17 @@ pub struct Source {
     registry: Option<PathBuf>,
 }
 
+/// A call that mode `shell` has left for this command.
+#[derive(Debug, serde::Deserialize)]
+struct Waiting {
+    /// The configuration file of the proxy.
+    config: Option<PathBuf>,
+    /// The tool.
+    name: String,
+    /// Its arguments, as JSON text.
+    arguments: String,
+}
+
 /// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
@@ -71,11 +82,7 @@ impl Source {
 
     /// A pool with the built-in tools, and the store that other processes see.
     pub(super) fn pool(&self, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
-        let mut config = self.config(environment)?;
-        // Who names a tool on the command line wants it.
-        config.mcp.builtin_tools = true;
-        let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
-        Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
+        pool(self.config(environment)?, environment)
     }
 }
 
@@ -91,9 +98,17 @@ impl Call {
         beat: &mut dyn Write,
     ) -> Result<(), Error> {
         let given = self.given(input)?;
-        let (pool, store) = self.source.pool(environment)?;
         super::mcp::block_on(async {
-            let ended = self.call(&pool, store.as_ref(), given, out, beat).await;
+            let waiting = match given {
+                Some(_) => None,
+                None => Waiting::take(environment, &self.name).await?,
+            };
+            let (config, name, source) = match (waiting, given) {
+                (Some(Waiting { config, name, arguments }), _) => (waiting_config(config, environment)?, name, arguments),
+                (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
+            };
+            let (pool, _) = pool(config, environment)?;
+            let ended = self.call(&pool, &name, &source, out, beat).await;
             pool.shut_down().await;
             ended
         })
@@ -115,18 +130,14 @@ impl Call {
     async fn call(
         &self,
         pool: &Pool,
-        store: &dyn Store,
-        given: Option<String>,
+        name: &str,
+        source: &str,
         out: &mut dyn Write,
         beat: &mut dyn Write,
     ) -> Result<(), Error> {
-        let (name, source) = match given {
-            Some(text) => (self.name.clone(), text),
-            None => waiting(store, &self.name).await.unwrap_or((self.name.clone(), "{}".into())),
-        };
-        let offered = candidates(pool, &name).await;
-        let tool = find(&offered, &name)?;
-        let arguments = read(tool, &source)?;
+        let offered = candidates(pool, name).await;
+        let tool = find(&offered, name)?;
+        let arguments = read(tool, source)?;
         let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
         let running = pool.call(&tool.service, arguments, &call);
         tokio::pin!(running);
@@ -152,16 +163,44 @@ impl Call {
 
 // === private ===
 
-/// A call that waits under this id, as shell mode leaves it: `{"name": .., "arguments": {..}}`. It runs once.
-async fn waiting(store: &dyn Store, id: &str) -> Option<(String, String)> {
-    let bytes = store.take(&Key::local(Kind::SpooledCall, id)).await?;
-    let call: Map<String, Value> = serde_json::from_slice(&bytes).ok()?;
-    let arguments = match call.get("arguments") {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => "{}".into(),
-    };
-    Some((call.get("name")?.as_str()?.to_owned(), arguments))
+fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
+    // Who names a tool on the command line wants it.
+    config.mcp.builtin_tools = true;
+    let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
+    Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
+}
+
+/// The configuration of the proxy that left the call, wherever the command is run.
+fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
+    match file {
+        Some(file) => Config::load(&Overrides { file: Some(file), ..Overrides::default() }, environment),
+        None => Config::parse("", None, &Overrides::default(), environment),
+    }
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    /// The call that waits under this id; it runs once. A text that can only be an id, and that nothing waits under, is an
+    /// error.
+    async fn take(environment: &Environment, id: &str) -> Result<Option<Waiting>, Error> {
+        let files = Files::new(state_directory(environment));
+        let Some(bytes) = files.take(&Key::local(Kind::SpooledCall, id)).await else {
+            return match is_id(id) {
+                true => Err(Error::client(format!(
+                    "no call waits under `{id}`: it has run already, or has expired; ask the model for it again"
+                ))),
+                false => Ok(None),
+            };
+        };
+        let unreadable = |error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}"));
+        serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
+    }
+}
+
+/// Whether it has the form of an id: a name, `-`, and 24 letters and digits.
+fn is_id(text: &str) -> bool {
+    text.rsplit_once('-').is_some_and(|(_, secret)| secret.len() == 24 && secret.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 /// The tools that the name can mean: of one server, where it names one; no other is started for it.

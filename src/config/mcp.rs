@@ -56,6 +56,11 @@ pub(super) struct RawMcp {
     trusted_headers: Vec<String>,
 }
 
+/// Where pins of tool definitions and calls that wait are kept, whatever the configuration.
+pub fn state_directory(environment: &Environment) -> PathBuf {
+    super::data_directory(environment).join("state")
+}
+
 // === impl RawMcp ===
 
 impl RawMcp {
@@ -80,7 +85,7 @@ impl RawMcp {
             registry_http: self.registry_http,
             token,
             trusted_headers: self.trusted_headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
-            state: super::data_directory(environment).join("state"),
+            state: state_directory(environment),
         })
     }
 }

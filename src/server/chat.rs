@@ -1,5 +1,7 @@
 //! `POST /v1/chat/completions` and `POST /api/chat`: a request in any client's form -> one turn, streamed or collected.
 
+use std::sync::Arc;
+
 use axum::{
     Extension,
     body::Body,
@@ -32,6 +34,14 @@ const MODE: &str = "x-toolglot-mode";
 /// The header that says what was not done as the request asked.
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 
+/// What a request says beside its body.
+struct Asked<'a> {
+    prefix: Prefix,
+    mode: Mode,
+    front: front::Kind,
+    headers: &'a HeaderMap,
+}
+
 pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
     answer(&app, prefix, front::Kind::OpenAi, request).await
 }
@@ -59,8 +69,11 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
 =======
     let body = if model == called { body } else { forward::renamed(&body, &model)? };
 >>>>>>> main
-    if plan::mode(&app.config, &model, asked) == Mode::Off {
-        return forward::forward(app, &backend, endpoint, &head.headers, body).await;
+    let mode = plan::mode(&app.config, &model, asked);
+    match mode {
+        Mode::Off => return forward::forward(app, &backend, endpoint, &head.headers, body).await,
+        Mode::Rewrite => {}
+        Mode::Shell => app.config.check_runner()?,
     }
     let chat = match front {
         front::Kind::OpenAi => ChatRequest::parse(&body)?,
@@ -76,7 +89,7 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     drop(body);
     let streamed = chat.stream;
 <<<<<<< HEAD
-    let plan = plan(app, prefix, front, &head.headers, chat, backend).await?;
+    let plan = plan(app, Asked { prefix, mode, front, headers: &head.headers }, chat, backend).await?;
 =======
     let mut plan = plan(app, prefix, &head.headers, chat, backend).await?;
     plan.head.envelope.model = called;
@@ -103,17 +116,16 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     Ok(response)
 }
 
-async fn plan(
-    app: &App,
-    prefix: Prefix,
-    front: front::Kind,
-    headers: &HeaderMap,
-    chat: ChatRequest,
-    backend: std::sync::Arc<Backend>,
-) -> Result<Plan, Error> {
+async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
+    let Asked { prefix, mode, front, headers } = asked;
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let hints = Hints { user_agent: user_agent.clone(), profile: prefix.profile.map(str::to_owned), shape: None };
-    let incoming = client::read(chat, &hints)?;
+    let mut incoming = client::read(chat, &hints)?;
+    if mode == Mode::Shell {
+        for tool in app.mcp.pool().tools(None).await.tools {
+            incoming.tools.add(tool.to_tool());
+        }
+    }
     let model = app.catalog.describe(&backend, &incoming.request.model).await;
     let caller = Caller { tenant: String::new(), client: user_agent };
     let key = Learned::key(&caller, &backend, &incoming.request.model);
@@ -123,7 +135,7 @@ async fn plan(
         None => Learned::told(model.capabilities),
     };
     let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.instance.via(headers) };
-    plan::plan(&app.config, &app.library, plan::Request { incoming, front, backend, learned, model: &model, caller, passed })
+    plan::plan(&app.config, &app.library, plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed })
 }
 
 /// The stream as an answer. An error that comes before anything else keeps its HTTP status.
@@ -143,7 +155,8 @@ fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
         None => Ok(None),
         Some("off") => Ok(Some(Mode::Off)),
         Some("rewrite") => Ok(Some(Mode::Rewrite)),
-        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off and rewrite are possible"))),
+        Some("shell") => Ok(Some(Mode::Shell)),
+        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite and shell are possible"))),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     extras::{self, Extras},
     reask,
     send::send,
+    spool,
     tap::Tap,
 };
 use crate::{
@@ -90,6 +91,10 @@ const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
         let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
+        let shape = match plan.shell.clone() {
+            Some(shell) => shape.in_shell(shell),
+            None => shape,
+        };
         Rounds {
             plan,
             shared,
@@ -117,6 +122,7 @@ impl<O: Sink> Rounds<O> {
         let read = reading.body.read(&mut reading.batch).await;
         let taken = self.take(read);
         self.extras.keep(&self.shared, &self.plan).await;
+        spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
         match taken {
             Ok(more) => {
                 self.tell_progress();
@@ -142,6 +148,9 @@ impl<O: Sink> Rounds<O> {
 
     /// Sends the conversation; what the backend refuses is said in another way, once each.
     async fn ask(&mut self) -> Result<Reading, Error> {
+        if self.plan.shell.is_some() {
+            spool::bring_back(&self.shared, &mut self.plan).await;
+        }
         extras::put_back(&self.shared, &mut self.plan).await;
         loop {
             if self.plan.learned.no_thinking {

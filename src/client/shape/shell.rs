@@ -12,6 +12,7 @@ use crate::{
     openai::answer::call_id,
 };
 
+pub mod history;
 #[cfg(test)]
 mod tests;
 
@@ -84,6 +85,10 @@ enum Gap {
     Paragraph,
 }
 
+/// What every command begins with: never a path, which some clients cut off a block.
+const COMMAND: &str = "toolglot call";
+/// What every block begins with.
+const FENCE: &str = "```shell\n";
 /// A terminal in line mode takes about 4 kB at once; longer commands carry the id only.
 const LONGEST_COMMAND: usize = 2000;
 
@@ -135,7 +140,7 @@ impl Stage {
         let posix = (self.shell.form == Form::Posix).then(|| posix(&call.name, arguments)).flatten();
         let command = posix.unwrap_or_else(|| {
             let id = spool_id(&self.shell.answer, self.seen, &call.name);
-            let command = format!("toolglot call {id}");
+            let command = format!("{COMMAND} {id}");
             self.spooled.push(Spooled { id, name: call.name.clone(), arguments: arguments.to_owned() });
             command
         });
@@ -148,8 +153,7 @@ impl Stage {
                 out.event(Event::CallArguments { index, json: &json!({parameter: command}).to_string() });
                 out.event(Event::CallEnd { index, extra: None });
             }
-            // The command stands alone: a client may take a first line that is a path for a file's name and cut it.
-            _ => self.paragraph(&format!("```shell\n{command}\n```\n"), out),
+            _ => self.paragraph(&format!("{FENCE}{command}\n```\n"), out),
         }
     }
 
@@ -199,7 +203,7 @@ fn posix(name: &str, arguments: &str) -> Option<String> {
     }
     // Inside single quotes nothing means anything, in no POSIX shell, interactive or not.
     let quoted = typeable(&compact(arguments)).replace('\'', r"'\''");
-    let command = format!("toolglot call {name} '{quoted}'");
+    let command = format!("{COMMAND} {name} '{quoted}'");
     (command.len() <= LONGEST_COMMAND).then_some(command)
 }
 
