@@ -153,11 +153,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
         head: Head {
             kind: front,
-            envelope: Envelope {
-                id,
-                created: now(),
-                model: chat.model.clone(),
-            },
+            envelope: Envelope { id, created: now(), model: chat.model.clone() },
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,

@@ -28,8 +28,8 @@ mod extras;
 mod gate;
 mod reask;
 mod rounds;
-mod spool;
 mod send;
+mod spool;
 pub mod tap;
 
 use rounds::Rounds;

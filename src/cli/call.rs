@@ -127,14 +127,7 @@ impl Call {
         }
     }
 
-    async fn call(
-        &self,
-        pool: &Pool,
-        name: &str,
-        source: &str,
-        out: &mut dyn Write,
-        beat: &mut dyn Write,
-    ) -> Result<(), Error> {
+    async fn call(&self, pool: &Pool, name: &str, source: &str, out: &mut dyn Write, beat: &mut dyn Write) -> Result<(), Error> {
         let offered = candidates(pool, name).await;
         let tool = find(&offered, name)?;
         let arguments = read(tool, source)?;

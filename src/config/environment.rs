@@ -1,6 +1,9 @@
 //! The process environment -> a value that can be passed around and faked in tests.
 
-use std::{collections::BTreeMap, path::{Path, PathBuf}};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// The variables of the process, as far as they are text.
 #[derive(Clone, Default)]

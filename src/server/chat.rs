@@ -61,14 +61,11 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     let called = forward::model(&body)?;
     let model = app.config.own_name(&called);
     let backend = super::backend_of(app, &model).await?;
-<<<<<<< HEAD
     let endpoint = match front {
         front::Kind::OpenAi => Endpoint::OpenAi("/chat/completions"),
         front::Kind::Ollama => Endpoint::Ollama("/api/chat"),
     };
-=======
     let body = if model == called { body } else { forward::renamed(&body, &model)? };
->>>>>>> main
     let mode = plan::mode(&app.config, &model, asked);
     match mode {
         Mode::Off => return forward::forward(app, &backend, endpoint, &head.headers, body).await,
@@ -88,12 +85,8 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     }
     drop(body);
     let streamed = chat.stream;
-<<<<<<< HEAD
-    let plan = plan(app, Asked { prefix, mode, front, headers: &head.headers }, chat, backend).await?;
-=======
-    let mut plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    let mut plan = plan(app, Asked { prefix, mode, front, headers: &head.headers }, chat, backend).await?;
     plan.head.envelope.model = called;
->>>>>>> main
     tracing::info!(
         model = plan.chat.model,
         backend = plan.backend.name,
@@ -135,7 +128,11 @@ async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backe
         None => Learned::told(model.capabilities),
     };
     let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.instance.via(headers) };
-    plan::plan(&app.config, &app.library, plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed })
+    plan::plan(
+        &app.config,
+        &app.library,
+        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed },
+    )
 }
 
 /// The stream as an answer. An error that comes before anything else keeps its HTTP status.

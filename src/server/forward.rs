@@ -65,12 +65,8 @@ async fn pass(app: &App, endpoint: Endpoint, request: Request) -> Response {
         let asked = model(&body)?;
         let model = app.config.own_name(&asked);
         let backend = super::backend_of(app, &model).await?;
-<<<<<<< HEAD
-        forward(app, &backend, endpoint, &head.headers, body).await
-=======
         let body = if model == asked { body } else { renamed(&body, &model)? };
-        forward(app, &backend, path, &head.headers, body).await
->>>>>>> main
+        forward(app, &backend, endpoint, &head.headers, body).await
     };
     answered.await.unwrap_or_else(|error| reply::error(endpoint.front(), &error))
 }

@@ -25,34 +25,27 @@ pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Respo
     let found = app.catalog.current().await;
     match entries(&app, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
         Some(entry) => reply::json(&entry),
-        None => reply::error(Kind::OpenAi, &Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found")),
+        None => reply::error(
+            Kind::OpenAi,
+            &Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found"),
+        ),
     }
 }
 
-<<<<<<< HEAD
-/// Each model once; of two backends with the same name the first one serves it.
-pub(super) fn unique(found: &[Found]) -> impl Iterator<Item = (&Backend, &Model)> {
+/// Each model under its name and behind it under its further names; of two backends with the same name the first one serves
+/// it.
+pub(super) fn named<'a>(app: &'a App, found: &'a [Found]) -> impl Iterator<Item = (String, &'a Backend, &'a Model)> {
     let mut seen = HashSet::new();
     let all = found.iter().flat_map(|found| found.models.iter().map(|model| (found.backend.as_ref(), model)));
-    all.filter(move |(_, model)| seen.insert(model.id.as_str()))
+    let names = all.flat_map(|(backend, model)| {
+        let names = iter::once(model.id.clone()).chain(app.config.further_names(&model.id));
+        names.map(move |name| (name, backend, model))
+    });
+    names.filter(move |(name, _, _)| seen.insert(name.clone()))
 }
 
-fn entries(found: &[Found]) -> Vec<Value> {
-    unique(found)
-        .map(|(backend, model)| json!({"id": model.id, "object": "model", "created": 0, "owned_by": backend.name}))
-        .collect()
-=======
-/// One entry per name, the further names behind their models; of two backends with the same name the first one serves it.
 fn entries(app: &App, found: &[Found]) -> Vec<Value> {
-    let mut seen = HashSet::new();
-    let mut entries = Vec::new();
-    for (backend, model) in found.iter().flat_map(|found| found.models.iter().map(|model| (&found.backend.name, &model.id))) {
-        for name in iter::once(model.clone()).chain(app.config.further_names(model)) {
-            if seen.insert(name.clone()) {
-                entries.push(json!({"id": name, "object": "model", "created": 0, "owned_by": backend}));
-            }
-        }
-    }
-    entries
->>>>>>> main
+    named(app, found)
+        .map(|(name, backend, _)| json!({"id": name, "object": "model", "created": 0, "owned_by": backend.name}))
+        .collect()
 }

@@ -47,10 +47,11 @@ pub(super) async fn version() -> Response {
 
 pub(super) async fn tags(State(app): State<App>, Extension(prefix): Extension<Prefix>) -> Response {
     let found = app.catalog.current().await;
-    let models = models::unique(&found).map(|(backend, model)| {
+    let models = models::named(&app, &found).map(|(name, backend, model)| {
         let mut entry = model.entry.clone().unwrap_or_else(|| unlisted(&app, backend, model));
         if let Value::Object(entry) = &mut entry {
-            entry.entry("model").or_insert_with(|| json!(model.id));
+            entry.insert("name".into(), json!(name));
+            entry.insert("model".into(), json!(name));
             if rewrites(&app, prefix, &model.id)
                 && let Some(Value::Array(capabilities)) = entry.get_mut("capabilities")
             {
@@ -73,7 +74,8 @@ async fn shown(app: &App, prefix: Prefix, request: Request) -> Result<Response, 
         serde_json::from_slice(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
-    let Some(Value::String(name)) = named else { return Err(Error::client("the body must name a `model`")) };
+    let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
+    let name = app.config.own_name(&called);
     let backend = super::backend_of(app, &name).await?;
     if backend.kind != Kind::Ollama {
         return described(app, &backend, &name).await;
@@ -94,7 +96,7 @@ async fn shown(app: &App, prefix: Prefix, request: Request) -> Result<Response, 
 /// A model of a backend that is no Ollama, in Ollama's words.
 async fn described(app: &App, backend: &Backend, name: &str) -> Result<Response, Error> {
     let found = app.catalog.current().await;
-    if !models::unique(&found).any(|(_, model)| model.id == name) {
+    if !found.iter().any(|found| found.models.iter().any(|model| model.id == name)) {
         return Err(Error::client(format!("model '{name}' not found")).with_status(404).with_code("model_not_found"));
     }
     let model = app.catalog.describe(backend, name).await;
@@ -126,12 +128,15 @@ pub(super) async fn generate(State(app): State<App>, request: Request) -> Respon
 async fn generated(app: &App, request: Request) -> Result<Response, Error> {
     let (head, body) = request.into_parts();
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
-    let backend = super::backend_of(app, &forward::model(&body)?).await?;
+    let called = forward::model(&body)?;
+    let model = app.config.own_name(&called);
+    let backend = super::backend_of(app, &model).await?;
+    let body = if model == called { body } else { forward::renamed(&body, &model)? };
     if backend.kind == Kind::Ollama {
         return forward::forward(app, &backend, Endpoint::Ollama("/api/generate"), &head.headers, body).await;
     }
-    let Generate { model, streamed, completion } = front::ollama::read_generate(&body)?;
-    let text = Generated::new(&model, plan::now());
+    let Generate { streamed, completion } = front::ollama::read_generate(&body)?;
+    let text = Generated::new(&called, plan::now());
     let Some(completion) = completion else { return Ok(reply::json(&text.loaded())) };
     let body = Bytes::from(completion.to_string());
     let mut answer = forward::send(app, &backend, Endpoint::OpenAi("/completions"), &head.headers, body).await?;

@@ -85,7 +85,10 @@ async fn models_of_all_backends_are_shown_as_able_to_call_tools() {
     let (_, other) = answer(proxy.post("/api/show", json!({"model": "org/c"}))).await;
     assert_eq!(other["capabilities"], json!(["completion", "tools"]));
     let family = other["model_info"]["general.architecture"].as_str().unwrap();
-    assert_eq!((other["model_info"][format!("{family}.context_length")].as_u64(), &other["details"]["family"]), (Some(8192), &json!(family)));
+    assert_eq!(
+        (other["model_info"][format!("{family}.context_length")].as_u64(), &other["details"]["family"]),
+        (Some(8192), &json!(family))
+    );
     for (body, status) in [(json!({"model": "nobody"}), 404), (json!({}), 400), (json!([]), 400)] {
         let (got, error) = answer(proxy.post("/api/show", body)).await;
         assert!(got == status && error["error"].is_string(), "{got} {error}");
@@ -140,7 +143,11 @@ async fn a_history_in_ollamas_form_goes_to_any_backend() {
 #[tokio::test]
 async fn faults_and_silence_are_lines_too() {
     let (proxy, _fake) = with_ollama(|_, _| {
-        Script::lines(vec![text("so"), Step::Wait(Duration::from_millis(5200)), Step::Send("{\"error\":\"out of memory\"}\n".into())])
+        Script::lines(vec![
+            text("so"),
+            Step::Wait(Duration::from_millis(5200)),
+            Step::Send("{\"error\":\"out of memory\"}\n".into()),
+        ])
     })
     .await;
     let (status, got) = lines(proxy.post("/api/chat", chat(json!({})))).await;
@@ -196,7 +203,9 @@ async fn others_complete_text_through_their_own_endpoint() {
         false => Script::events(vec![
             piece("let x", Value::Null),
             piece(" = 1;", json!("length")),
-            Step::Send("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n".into()),
+            Step::Send(
+                "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n".into(),
+            ),
         ]),
     })
     .await;

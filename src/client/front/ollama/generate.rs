@@ -15,8 +15,6 @@ use crate::{
 /// A request for text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generate {
-    /// The model.
-    pub model: String,
     /// The client wants lines.
     pub streamed: bool,
     /// The body for OpenAI's `/completions`, always streamed; `None`: the model shall only be loaded.
@@ -41,15 +39,12 @@ const LEFT_OUT: &[&str] = &["raw", "options", "keep_alive", "think", "context", 
 pub fn read(body: &[u8]) -> Result<Generate, Error> {
     let mut request: Map<String, Value> =
         serde_json::from_slice(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
-    let Some(Value::String(model)) = request.get("model").cloned() else {
-        return Err(Error::client("`model` must be a string"));
-    };
     let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default();
     let flag = |name: &str| request.get(name).and_then(Value::as_bool);
     let streamed = flag("stream").unwrap_or(true);
     let around = !text("suffix").is_empty();
     if text("prompt").is_empty() && !around {
-        return Ok(Generate { model, streamed, completion: None });
+        return Ok(Generate { streamed, completion: None });
     }
     if !around && flag("raw") != Some(true) {
         return Err(Error::client(
@@ -61,7 +56,7 @@ pub fn read(body: &[u8]) -> Result<Generate, Error> {
     read_options(&mut request);
     request.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
     request.insert("stream".into(), json!(true));
-    Ok(Generate { model, streamed, completion: Some(Value::Object(request)) })
+    Ok(Generate { streamed, completion: Some(Value::Object(request)) })
 }
 
 // === impl Generated ===
