@@ -19,6 +19,7 @@ pub mod fix;
 pub mod mcp;
 pub mod normalize;
 mod serve;
+pub mod setup;
 
 /// A local daemon that turns the tool calls of local models into the form that the client executes.
 #[derive(Debug, Parser)]
@@ -46,6 +47,8 @@ enum Command {
     Call(call::Call),
     /// Manage MCP servers
     Mcp(mcp::Mcp),
+    /// Show the settings for a client, and install them where that is possible
+    Setup(setup::Setup),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Adapters(adapters) => adapters.run(&mut output),
         Command::Check(check) => check.run(&mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));

@@ -35,6 +35,8 @@ pub struct Config {
     pub mode: Mode,
     /// How mode `shell` hands calls over.
     pub shell: Shell,
+    /// The client's profile for all requests that no path prefix decides, by name.
+    pub profile: Option<String>,
     /// Directory of adapter files that go over the embedded ones.
     pub adapters: Overlay,
     /// How often a refused call is answered to the model before the client hears of it (0 to 3).
@@ -247,6 +249,7 @@ impl Config {
         let config = Config {
             listen: listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?,
             mode: raw.mode.unwrap_or_default(),
+            profile: raw.profile,
             shell: Shell {
                 via: raw.shell_via.unwrap_or_default(),
                 form: raw.shell_form.unwrap_or_default(),

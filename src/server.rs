@@ -17,7 +17,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     adapter::Library,
     backend::Backend,
-    client::front::Kind,
+    client::{front::Kind, profile},
     config::{Config, Environment, Mode, Overlay},
     error::Error,
     mcp::{
@@ -118,6 +118,11 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         Overlay::Usual(directory) | Overlay::Named(directory) => Library::with_overlay(directory),
     };
     let library = library.map_err(|error| error.with_code("configuration"))?;
+    if let Some(name) = settings.config.profile.as_deref().filter(|name| profile::by_name(name).is_none()) {
+        let known: Vec<&str> = profile::names().collect();
+        let message = format!("`profile` names the client `{name}`; there are: {}", known.join(", "));
+        return Err(Error::proxy(message).with_code("configuration"));
+    }
     for route in &settings.config.routes {
         if let Some(name) = route.adapter.as_deref().filter(|name| library.get(name).is_none()) {
             let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();

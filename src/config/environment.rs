@@ -25,6 +25,11 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// The user's home directory.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
+    }
+
     /// Whether a command of this name would be found in `PATH`.
     pub fn finds(&self, command: &str) -> bool {
         let folders = self.get("PATH").unwrap_or_default();

@@ -12,6 +12,7 @@ use crate::error::Error;
 pub(super) struct Raw {
     pub(super) listen: Option<String>,
     pub(super) mode: Option<Mode>,
+    pub(super) profile: Option<String>,
     pub(super) shell_via: Option<ShellVia>,
     pub(super) shell_form: Option<ShellForm>,
     pub(super) adapters: Option<String>,

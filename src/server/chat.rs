@@ -112,7 +112,8 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
 async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
     let Asked { prefix, mode, front, headers } = asked;
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
-    let hints = Hints { user_agent: user_agent.clone(), profile: prefix.profile.map(str::to_owned), shape: None };
+    let profile = prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
+    let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
     let mut incoming = client::read(chat, &hints)?;
     if mode == Mode::Shell {
         for tool in app.mcp.pool().tools(None).await.tools {

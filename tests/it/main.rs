@@ -8,11 +8,14 @@
 )]
 
 mod cli;
+mod clients;
 mod fake;
 mod fixtures;
 mod floors;
 mod properties;
 mod proxy;
 mod samples;
+#[cfg(unix)]
+mod shell;
 #[path = "../support/void.rs"]
 mod void;
