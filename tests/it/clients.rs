@@ -91,7 +91,7 @@ const TURNS: &[(&str, &str, &str, &str)] = &[
         "Done.",
     ),
     ("", "create_file_or_folder", r#"{"uri":"/w/doc/"}"#, "Created."),
-    ("", "rewrite_file", r#"{"uri":"/w/doc/a.md","new_content":"# A\n\n```xml\n<a>\n  <b/>\n</a>\n```\n"}"#, "Written."),
+    ("", "rewrite_file", r##"{"uri":"/w/doc/a.md","new_content":"# A\n\n```xml\n<a>\n  <b/>\n</a>\n```\n"}"##, "Written."),
     ("Checking.", "read_lint_errors", r#"{"uri":"/w/src/main.rs"}"#, "none"),
     ("", "run_command", r#"{"command":"cargo test -- --list | grep \"a b\" && echo '$HOME'"}"#, "ok\n(exit code 0)"),
     ("", "q7w2zz_find_page", r#"{"words":"release","limit":3}"#, "page 7"),
@@ -138,7 +138,11 @@ async fn a_conversation_of_ten_turns_in_every_form_and_mode() {
                 .collect();
             assert_eq!(asked.len(), TURNS.len() + 1, "{tools}, {form:?}: no turn was asked for twice");
             for pair in asked.windows(2) {
-                assert_eq!(pair[0][..], pair[1][..pair[0].len()], "{tools}, {form:?}: the history changed behind the model's back");
+                assert_eq!(
+                    pair[0][..],
+                    pair[1][..pair[0].len()],
+                    "{tools}, {form:?}: the history changed behind the model's back"
+                );
             }
             let last = asked.last().unwrap();
             assert!(!format!("{last:?}").contains("Available tools:"), "Void's own prompt went to the model");
@@ -250,12 +254,20 @@ async fn a_call_that_voids_form_cannot_carry_is_asked_for_again() {
     assert_eq!(read.call, Some(("rewrite_file".into(), values)), "{read:?}");
     assert_eq!(read.text.trim(), "", "the client sees nothing of the first try");
     let chats = fake.seen("/api/chat");
-    assert!(chats.len() == 2 && chats[1].body.contains("</uri>` which would be") || chats[1].body.contains("contains `</uri>`"), "{}", chats[1].body);
+    assert!(
+        chats.len() == 2 && chats[1].body.contains("</uri>` which would be") || chats[1].body.contains("contains `</uri>`"),
+        "{}",
+        chats[1].body
+    );
 
     let (proxy, fake) = writes(&[TORN]).await;
     let read = ask(&proxy, Form::Xml, &messages).await;
     assert_eq!((read.call, fake.seen("/api/chat").len()), (None, 2));
-    assert!(read.text.contains("[toolglot] call of rewrite_file was not run: the client's form cannot carry it"), "{}", read.text);
+    assert!(
+        read.text.contains("[toolglot] call of rewrite_file was not run: the client's form cannot carry it"),
+        "{}",
+        read.text
+    );
     // A client whose form carries everything gets it at once.
     let (proxy, fake) = writes(&[TORN]).await;
     assert!(ask(&proxy, Form::Native, &messages[1..]).await.call.is_some());

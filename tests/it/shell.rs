@@ -170,7 +170,8 @@ async fn a_call_that_waits_is_private_and_runs_once() {
 async fn a_command_of_the_past_is_the_call_again() {
     for (settings, terminal) in [("", false), ("shell_via = \"run_command\"", true)] {
         let machine = Machine::start(settings).await;
-        let function = json!({"name": "run_command", "parameters": {"type": "object", "properties": {"command": {"type": "string"}}}});
+        let function =
+            json!({"name": "run_command", "parameters": {"type": "object", "properties": {"command": {"type": "string"}}}});
         let more = if terminal { json!({"tools": [{"type": "function", "function": function}]}) } else { json!({}) };
         let first = machine.chat(json!([{"role": "user", "content": "EMP001"}]), more.clone()).await;
         let message = first["choices"][0]["message"].clone();
