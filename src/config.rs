@@ -14,12 +14,14 @@ mod alias;
 mod environment;
 mod mcp;
 mod raw;
+mod shell;
 #[cfg(test)]
 mod tests;
 
 pub use alias::Alias;
 pub use environment::{Environment, data_directory};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use shell::{Shell, ShellForm, ShellVia};
 
 /// The port that Void's vLLM provider looks at by itself.
 pub const DEFAULT_PORT: u16 = 8000;
@@ -77,39 +79,6 @@ pub enum Mode {
     Rewrite,
     /// The same; calls of our own tools are handed over as shell commands.
     Shell,
-}
-
-/// How calls of our own tools leave in mode `shell`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shell {
-    /// How the command reaches the shell.
-    pub via: ShellVia,
-    /// What the command carries.
-    pub form: ShellForm,
-    /// The command is found in the user's `PATH`.
-    pub runner_found: bool,
-}
-
-/// How a command reaches the shell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ShellVia {
-    /// A fenced block in the text, which the user runs.
-    #[default]
-    Block,
-    /// The client's tool `run_command`, where it offers one.
-    RunCommand,
-}
-
-/// What a command carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ShellForm {
-    /// An id: any shell reads it alike.
-    #[default]
-    Id,
-    /// The tool and its arguments, for POSIX shells.
-    Posix,
 }
 
 /// A directory of adapter files.
@@ -279,22 +248,8 @@ impl Config {
         self.routes.iter().find(|route| matches(&route.model, model))
     }
 
-    /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
-    pub fn check_runner(&self) -> Result<(), Error> {
-        match self.shell.runner_found {
-            true => Ok(()),
-            false => Err(Error::client(
-                "mode `shell` writes commands that begin with `toolglot`, which is not found in PATH: install it \
-                 (`cargo install --path .`), or put a link to the program into a folder of PATH, and start again",
-            )
-            .with_code("shell_not_available")),
-        }
-    }
-
     fn check(&self) -> Result<(), Error> {
-        if self.mode == Mode::Shell || self.routes.iter().any(|route| route.mode == Some(Mode::Shell)) {
-            self.check_runner()?;
-        }
+        self.check_shell()?;
         if self.retry > 3 {
             return Err(Error::proxy(format!("`retry` is {}: 0 to 3 is possible", self.retry)));
         }

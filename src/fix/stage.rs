@@ -99,11 +99,6 @@ impl Fixer {
         &self.checked
     }
 
-    /// The call that is being collected: its name as the model wrote it, and the bytes of its arguments so far.
-    pub fn writing(&self) -> Option<(&str, usize)> {
-        self.open.as_ref().map(|open| (open.name.as_str(), open.arguments.len()))
-    }
-
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);

@@ -76,9 +76,14 @@ impl Answer {
         self
     }
 
-    /// The call that is being written, and the bytes of its arguments so far.
-    pub fn writing(&self) -> Option<(&str, usize)> {
-        self.fixer.writing()
+    /// Whether text is held back that may be a call.
+    pub fn holds(&self) -> bool {
+        self.scanner.holds()
+    }
+
+    /// The call that is being written: its tool, and the bytes of it so far.
+    pub fn writing(&self) -> Option<(String, usize)> {
+        self.scanner.writing()
     }
 
     /// Takes what the backend's decoder yields.

@@ -220,20 +220,20 @@ impl<O: Sink> Rounds<O> {
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
     fn tell_progress(&mut self) {
-        let writing = self.reading.as_ref().and_then(|reading| reading.answer.writing()).filter(|_| self.plan.progress);
-        let Some((name, bytes)) = writing else {
+        let held = self.reading.as_ref().map(|reading| &reading.answer).filter(|answer| self.plan.progress && answer.holds());
+        let Some(answer) = held else {
             self.progress = None;
             return;
         };
         let now = Instant::now();
-        match self.progress {
-            None => self.progress = Some(now + PROGRESS),
-            Some(due) if now >= due => {
-                self.progress = Some(now + PROGRESS);
-                let note = Note::Writing { name: name.to_owned(), bytes };
-                self.shape.event(Event::Note(&note), &mut self.out);
-            }
-            Some(_) => {}
+        if self.progress.is_some_and(|due| now < due) {
+            return;
+        }
+        if self.progress.replace(now + PROGRESS).is_none() {
+            return;
+        }
+        if let Some((name, bytes)) = answer.writing() {
+            self.shape.event(Event::Note(&Note::Writing { name, bytes }), &mut self.out);
         }
     }
 

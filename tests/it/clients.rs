@@ -65,7 +65,11 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
                 assert_eq!(called, name, "{}", path.display());
                 for (name, value) in values {
                     let meant = &arguments[&name];
-                    assert_eq!(value, meant.as_str().map_or_else(|| meant.to_string(), str::to_owned), "{}", path.display());
+                    let arrived = match meant {
+                        Value::String(_) => json!(value),
+                        _ => serde_json::from_str(&value).unwrap_or_else(|_| panic!("{}: {value}", path.display())),
+                    };
+                    assert_eq!(arrived, *meant, "{}", path.display());
                 }
             }
             (Some(call), None) => panic!("{}: Void executes {call:?}", path.display()),
