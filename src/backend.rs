@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
-    adapter::render::Prompt,
+    adapter::Adapter,
     config::{self, Secret},
     error::Error,
     event::{Note, Tools},
@@ -103,8 +103,8 @@ pub struct Backend {
 pub struct Round<'a> {
     /// Where it goes.
     pub backend: &'a Backend,
-    /// How the model's family is asked for calls where the tools are written into the prompt.
-    pub prompt: &'a Prompt,
+    /// The model's family: how it is asked for calls where the tools are written into the prompt.
+    pub adapter: &'a Adapter,
     /// The conversation; `model` is the name that the backend knows.
     pub chat: &'a ChatRequest,
     /// The tools that are offered.

@@ -109,7 +109,7 @@ impl Adapter {
         }
         let own_calls = calls.len();
         let recipient = file.recipient.map(Arc::new);
-        calls.extend(recipient.iter().map(|recipient| Call::headed(recipient)));
+        calls.extend(recipient.iter().map(Call::headed));
         calls.extend_from_slice(generic);
         if let Some(recipient) = &recipient
             && (recipient.message.is_empty()

@@ -195,7 +195,6 @@ impl Scanner {
                 None => self.primed = false,
             }
         }
-        let wanted = self.tools.wanted() && (!self.quiet || self.fresh);
         if let Some(form) = self.behind {
             match self.swallow_closers(form, end) {
                 Some(progress) => return progress,
@@ -203,7 +202,7 @@ impl Scanner {
             }
         }
         let first = self.pos + super::syntax::blank(&self.buf[self.pos..]);
-        if self.fresh && wanted && !self.tried {
+        if self.fresh && self.wanted() && !self.tried {
             if first == self.buf.len() {
                 self.pos = first;
                 return false;
@@ -225,6 +224,7 @@ impl Scanner {
         };
         let (at, mark) = (found.at, found.mark);
         self.advance(at, out);
+        let wanted = self.wanted();
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;
         }
@@ -375,6 +375,11 @@ impl Scanner {
             true => Inline::Never,
             false => Inline::Unknown,
         }
+    }
+
+    /// Whether calls are looked for here.
+    fn wanted(&self) -> bool {
+        self.tools.wanted() && (!self.quiet || self.fresh)
     }
 
     fn inside(&self) -> Inside {

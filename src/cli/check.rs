@@ -227,7 +227,7 @@ fn round_trip(adapter: &Arc<Adapter>, prose: &str, calls: &[Called]) -> Result<V
     });
     let assistant = json!({"role": "assistant", "content": prose, "tool_calls": wire.collect::<Vec<_>>()});
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
-    let rendered = render::render(&adapter.prompt, &ChatRequest::from_value(request)?, &tools())?;
+    let rendered = render::render(adapter, false, &ChatRequest::from_value(request)?, &tools())?;
     let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
     let mut answer = Answer::new(Setup {
         adapter: Arc::clone(adapter),

@@ -109,7 +109,11 @@ impl Fixer {
                 let schema = self.schemas.get(tool.checked_schema());
                 (tool.name.as_str(), fix(&open.arguments, Some(&schema), &tool.keeps_null, end))
             }
-            name::Resolved::Unknown { .. } => (open.name.as_str(), fix(&open.arguments, None, &[], end)),
+            // Nothing is known of its parameters, but arguments are an object.
+            name::Resolved::Unknown { .. } => {
+                let schema = self.schemas.get(&Arc::from("{}"));
+                (open.name.as_str(), fix(&open.arguments, Some(&schema), &[], end))
+            }
         };
         self.log(&open, name, &report);
         match (&report.why, report.arguments.as_deref()) {

@@ -240,9 +240,12 @@ impl Catalog {
 }
 
 fn offering(found: &[Found], model: &str) -> Option<Arc<Backend>> {
-    // Ollama lists `name:latest` and takes `name`.
-    let is = |listed: &Model| listed.id == model || listed.id.strip_suffix(":latest") == Some(model);
-    found.iter().find(|found| found.models.iter().any(is)).map(|found| found.backend.clone())
+    found.iter().find(|found| found.models.iter().any(|listed| is(listed, model))).map(|found| found.backend.clone())
+}
+
+/// Whether this is the model of that name: Ollama lists `name:latest` and takes `name`.
+pub(super) fn is(listed: &Model, name: &str) -> bool {
+    listed.id == name || listed.id.strip_suffix(":latest") == Some(name)
 }
 
 /// A single backend gets every name: it may know models that it does not list, and it says best what is wrong.

@@ -1,6 +1,6 @@
 //! `POST /v1/chat/completions` and `POST /api/chat`: a request in any client's form -> one turn, streamed or collected.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use axum::{
     Extension,
@@ -35,11 +35,11 @@ const MODE: &str = "x-toolglot-mode";
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 
 /// What a request says beside its body.
-struct Asked<'a> {
-    prefix: Prefix,
-    mode: Mode,
-    front: front::Kind,
-    headers: &'a HeaderMap,
+pub(super) struct Asked<'a> {
+    pub(super) prefix: Prefix,
+    pub(super) mode: Mode,
+    pub(super) front: front::Kind,
+    pub(super) headers: &'a HeaderMap,
 }
 
 pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
@@ -55,6 +55,7 @@ async fn answer(app: &App, prefix: Prefix, front: front::Kind, request: Request)
 }
 
 async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Request) -> Result<Response, Error> {
+    app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
@@ -109,7 +110,7 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     Ok(response)
 }
 
-async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
+pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
     let Asked { prefix, mode, front, headers } = asked;
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let profile = prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());

@@ -1,7 +1,7 @@
 //! The models of all backends -> OpenAI's list. Clients poll it every few seconds: answered from the catalog, without a word
 //! in the log.
 
-use std::{collections::HashSet, iter};
+use std::{collections::HashSet, iter, sync::atomic::Ordering};
 
 use axum::{
     extract::{Path, State},
@@ -17,6 +17,7 @@ use crate::{
 };
 
 pub(super) async fn list(State(app): State<App>) -> Response {
+    app.seen.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.catalog.current().await;
     reply::json(&json!({"object": "list", "data": entries(&app, &found)}))
 }

@@ -1,8 +1,6 @@
 //! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
 //! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
 
-use std::sync::Arc;
-
 use axum::{
     Extension,
     body::Body,
@@ -279,6 +277,6 @@ fn details(family: &str) -> Value {
 
 /// The family as the adapter that reads the model names it.
 fn family(app: &App, model: &Model) -> String {
-    let adapter: Arc<_> = plan::adapter_of(&app.library, &model.id, model);
-    adapter.name.clone()
+    let reader = plan::reader(&app.config, &app.library, &model.id, model);
+    reader.map(|found| found.adapter.name.clone()).unwrap_or_default()
 }

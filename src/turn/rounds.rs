@@ -162,7 +162,7 @@ impl<O: Sink> Rounds<O> {
             let context = context::context(&self.shared, plan).await?;
             let mut prepared = backend::request(&backend::Round {
                 backend: &plan.backend,
-                prompt: &plan.adapter.prompt,
+                adapter: &plan.adapter,
                 chat: &plan.chat,
                 tools: &plan.tools,
                 mode: plan.learned.tools,
@@ -260,6 +260,9 @@ impl<O: Sink> Rounds<O> {
         let outcome = answer.finish(&mut self.behind());
         for checked in &outcome.checked {
             report(checked);
+            if let Some(tap) = &mut self.tap {
+                tap.checked(checked);
+            }
         }
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
@@ -298,10 +301,11 @@ impl<O: Sink> Rounds<O> {
         });
     }
 
-    /// Whether the error teaches how to ask in another way, and the client has seen nothing yet.
+    /// Learns from the error how to ask in another way: in this turn if the client has seen nothing of it yet (then `true`),
+    /// else from the next one on.
     async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
-        if self.spoken || !self.plan.learned.learn(refusal) {
+        if !self.plan.learned.learn(refusal) {
             return false;
         }
         tracing::info!(
@@ -314,7 +318,7 @@ impl<O: Sink> Rounds<O> {
         if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
         }
-        true
+        !self.spoken
     }
 
     fn behind(&mut self) -> Behind<'_, O> {

@@ -9,9 +9,11 @@
 
 mod cli;
 mod clients;
+mod doctor;
 mod fake;
 mod fixtures;
 mod floors;
+mod negative;
 mod properties;
 mod proxy;
 mod samples;

@@ -65,11 +65,18 @@ impl Scanner {
             quiet = false;
             let arguments =
                 matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
+            if recipient.plain && (!arguments || first.is_none()) {
+                return None;
+            }
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
                 self.begin_headed(at, marker, form, !recipient.plain || marker > 0);
                 return Some(true);
             }
+        }
+        if marker == 0 {
+            // The blanks before it are the header's.
+            self.from = at;
         }
         self.accept_tentative(out);
         self.remove(at, body, out);

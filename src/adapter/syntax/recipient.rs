@@ -85,6 +85,9 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
         .filter(|marker| Some(*marker) != data.channel.as_ref())
         .filter_map(|marker| head.rfind(marker.as_str()))
         .max();
+    if data.plain && last.is_some_and(|at| at > 0) {
+        return Seen::No;
+    }
     let head = &head[last.unwrap_or(0)..];
     let channel = data
         .channel
@@ -94,7 +97,7 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
         .unwrap_or_default();
     let name = match recipient(head, data, inside && last.is_none()) {
         Some(name) => name,
-        None if data.plain => return Seen::No,
+        None if data.plain || inside => return Seen::No,
         None => "",
     };
     let is = |list: &[String], word: &str| list.iter().any(|known| known == word);
@@ -145,16 +148,16 @@ pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
 
 /// The recipient in a header, without prefixes and without the kind of body that hangs on it. `None`: nothing fits.
 fn recipient<'t>(head: &'t str, data: &Recipient, inside: bool) -> Option<&'t str> {
-    let marked = data.to.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| {
+    let mut marked = data.to.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| {
         let at = head.rfind(marker.as_str())?;
         // A word may not end in the marker.
         let before = head[..at].chars().next_back();
         before.is_none_or(|c| !c.is_alphanumeric()).then(|| head[at + marker.len()..].trim_start())
     });
-    let name = match marked.last() {
+    let name = match marked.next_back() {
         Some(tail) => word(tail),
-        None if inside => word(head),
-        None if data.to.iter().any(String::is_empty) => {
+        // The header is the recipient.
+        None if inside || data.to.iter().any(String::is_empty) => {
             let start = data.start.iter().filter(|marker| head.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
             let tail = head[start..].trim();
             Some(word(tail)).filter(|name| name.len() == tail.len() && !name.is_empty())?
@@ -175,7 +178,8 @@ fn word(text: &str) -> &str {
 fn name_end(text: &str, data: &Recipient) -> usize {
     let start = data.start.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
     let tail = &text[start..];
-    start + blank(tail) + word(tail).len()
+    let name = start + blank(tail) + word(tail).len();
+    text.len() - text[name..].trim_start_matches(' ').len()
 }
 
 /// Whether a header that was not ended is made of nothing but what headers are made of.

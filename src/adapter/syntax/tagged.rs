@@ -104,11 +104,6 @@ fn parsed(name: String, arguments: String) -> Parsed {
 // === impl Markers ===
 
 impl Markers<'_> {
-    /// Whether nothing need stand before the name.
-    fn bare(&self) -> bool {
-        self.tagged.name[0].iter().all(String::is_empty)
-    }
-
     fn offered(&self, name: &str) -> bool {
         matches!(resolve(self.context.tools, name), Resolved::Known { .. })
     }
@@ -124,14 +119,17 @@ impl Markers<'_> {
             }
         }
         let [open, close] = &self.tagged.name;
-        match starts_with_any(&text[at..], open, end) {
-            Start::Yes(length) => at += length,
+        let bare = match starts_with_any(&text[at..], open, end) {
+            Start::Yes(length) => {
+                at += length;
+                false
+            }
             Start::Maybe => return Seen::Maybe,
-            Start::No if open.is_empty() || open.iter().any(String::is_empty) => {}
+            Start::No if open.is_empty() || open.iter().any(String::is_empty) => true,
             Start::No => return Seen::No,
-        }
+        };
         let call = self.context.call;
-        let hanging: &[String] = if self.bare() { &self.tagged.argument[1] } else { &[] };
+        let hanging: &[String] = if bare { &self.tagged.argument[1] } else { &[] };
         let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];
         let field = match field(text, at, close, &stops, true) {
             Seen::Yes(field) => field,
@@ -151,7 +149,7 @@ impl Markers<'_> {
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
         let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
-        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, lone: self.bare() && !ended })
+        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, lone: bare && !ended })
     }
 
     /// A name with a key right behind it.
@@ -386,3 +384,6 @@ fn unescaped(text: &str) -> String {
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

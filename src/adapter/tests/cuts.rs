@@ -101,10 +101,9 @@ fn no_cut_changes_the_result_and_no_byte_is_lost() {
     let parameters = r#"{"type":"object","properties":{"on":{"type":"boolean"},"note":{"type":"string"}}}"#;
     let tools = Arc::new(Tools::new([Tool::new("lamp", "Switches the lamp.", parameters)], ToolChoice::Auto));
     let nothing = Arc::new(Tools::default());
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
     for adapter in library.iter() {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-            cases,
+            cases: 40,
             failure_persistence: None,
             ..ProptestConfig::default()
         });
