@@ -30,7 +30,7 @@ pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
-pub use models::{Capabilities, Model, describe, loaded, models};
+pub use models::{Capabilities, Model, describe, loaded, models, show};
 pub use names::spell;
 pub use pace::Pace;
 pub use probe::{detect, profile, version};

@@ -13,11 +13,14 @@ use clap::{Parser, Subcommand};
 use crate::{config, error::Error};
 
 pub mod adapters;
+pub mod call;
 pub mod check;
 mod doctor;
 pub mod fix;
+pub mod mcp;
 pub mod normalize;
 mod serve;
+pub mod setup;
 
 /// A local daemon that turns the tool calls of local models into the form that the client executes.
 #[derive(Debug, Parser)]
@@ -43,6 +46,12 @@ enum Command {
     Adapters(adapters::Adapters),
     /// Validate adapter files
     Check(check::Check),
+    /// Run one tool of an MCP server, or a built-in one
+    Call(call::Call),
+    /// Manage MCP servers
+    Mcp(mcp::Mcp),
+    /// Show the settings for a client, and install them where that is possible
+    Setup(setup::Setup),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -67,6 +76,9 @@ pub fn main() -> ExitCode {
         Command::Doctor(doctor) => doctor.run(&environment, &mut output),
         Command::Adapters(adapters) => adapters.run(&mut output),
         Command::Check(check) => check.run(&mut output),
+        Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
     match result {

@@ -12,12 +12,16 @@ use crate::error::Error;
 
 mod alias;
 mod environment;
+mod mcp;
 mod raw;
+mod shell;
 #[cfg(test)]
 mod tests;
 
 pub use alias::Alias;
 pub use environment::{Environment, data_directory};
+pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use shell::{Shell, ShellForm, ShellVia};
 
 /// The port that Void's vLLM provider looks at by itself.
 pub const DEFAULT_PORT: u16 = 8000;
@@ -31,10 +35,16 @@ pub struct Config {
     pub listen: Listen,
     /// What happens to answers where no route says otherwise.
     pub mode: Mode,
+    /// How mode `shell` hands calls over.
+    pub shell: Shell,
+    /// The client's profile for all requests that no path prefix decides, by name.
+    pub profile: Option<String>,
     /// Directory of adapter files that go over the embedded ones.
     pub adapters: Overlay,
     /// How often a refused call is answered to the model before the client hears of it (0 to 3).
     pub retry: u8,
+    /// Whether a call that is being written is mentioned now and then.
+    pub progress: bool,
     /// The backends. None: look for them on this machine.
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
@@ -43,6 +53,8 @@ pub struct Config {
     pub aliases: Vec<Alias>,
     /// Sizes.
     pub limits: Limits,
+    /// MCP servers, built-in tools and our own MCP server.
+    pub mcp: Mcp,
     /// Names in the `Host` header that are accepted beside loopback and the listening address (without port).
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that are accepted beside loopback (`https://chat.example`).
@@ -65,6 +77,8 @@ pub enum Mode {
     /// Calls are found, repaired and handed over in the client's form.
     #[default]
     Rewrite,
+    /// The same; calls of our own tools are handed over as shell commands.
+    Shell,
 }
 
 /// A directory of adapter files.
@@ -204,15 +218,23 @@ impl Config {
         let config = Config {
             listen: listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?,
             mode: raw.mode.unwrap_or_default(),
+            profile: raw.profile,
+            shell: Shell {
+                via: raw.shell_via.unwrap_or_default(),
+                form: raw.shell_form.unwrap_or_default(),
+                runner_found: environment.finds("toolglot"),
+            },
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(base.join("adapters")),
             },
             retry: raw.retry.unwrap_or(1),
+            progress: raw.progress.unwrap_or(true),
             backends,
             routes: raw.routes,
             aliases: raw.aliases,
             limits: raw.limits.into(),
+            mcp: raw.mcp.check(&base, environment)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
@@ -227,6 +249,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), Error> {
+        self.check_shell()?;
         if self.retry > 3 {
             return Err(Error::proxy(format!("`retry` is {}: 0 to 3 is possible", self.retry)));
         }
@@ -373,7 +396,7 @@ fn base_url(text: &str) -> Option<String> {
 }
 
 /// Whether a glob (`*` any text, `?` one character) matches the whole name, case ignored.
-fn matches(glob: &str, name: &str) -> bool {
+pub(crate) fn matches(glob: &str, name: &str) -> bool {
     let glob: Vec<char> = glob.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     // Greedy with one point of return: the last star, and how much of the name it has taken.

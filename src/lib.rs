@@ -16,12 +16,16 @@ pub mod event;
 pub mod fix;
 pub mod fixture;
 pub mod json;
+#[cfg(feature = "daemon")]
+pub mod mcp;
 pub mod openai;
 #[cfg(feature = "daemon")]
 pub mod plan;
 #[cfg(feature = "daemon")]
 pub mod server;
 pub mod store;
+#[cfg(feature = "daemon")]
+pub mod tools;
 #[cfg(feature = "daemon")]
 pub mod turn;
 #[cfg(feature = "daemon")]

@@ -2,6 +2,7 @@
 //! here, once.
 
 use std::{
+    path::PathBuf,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -12,8 +13,15 @@ use serde::{Deserialize, Serialize};
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
     backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
-    client::{Incoming, front::Head, shape},
-    config::{Config, Mode},
+    client::{
+        Incoming,
+        front::{self, Head},
+        shape::{
+            self,
+            shell::{Form, Shell, Via},
+        },
+    },
+    config::{Config, Mode, ShellForm, ShellVia},
     error::Error,
     event::{Note, Tools},
     openai::{ChatRequest, answer::Envelope},
@@ -46,6 +54,10 @@ pub struct Plan {
     pub shape: shape::Kind,
     /// The client takes one call per answer.
     pub one_call: bool,
+    /// How calls of our own tools become shell commands; `None`: they do not.
+    pub shell: Option<Shell>,
+    /// The file that the configuration was read from: the tools runner must read the same.
+    pub configuration: Option<PathBuf>,
     /// What the client's front must know.
     pub head: Head,
     /// What the scanner is told.
@@ -58,6 +70,8 @@ pub struct Plan {
     pub caller: Caller,
     /// Headers of the client that go on.
     pub passed: Passed,
+    /// Clients that show reasoning are told that a call is being written; all others get a comment.
+    pub progress: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -98,6 +112,10 @@ pub struct Passed {
 pub struct Request<'a> {
     /// The request as the client's side read it.
     pub incoming: Incoming,
+    /// What happens to the answer.
+    pub mode: Mode,
+    /// The protocol that the client speaks.
+    pub front: front::Kind,
     /// The backend that has the model.
     pub backend: Arc<Backend>,
     /// What is known of the model at this backend.
@@ -117,23 +135,22 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, backend, mut learned, model, caller, passed } = request;
+    let Request { incoming, mode, front, backend, mut learned, model, caller, passed } = request;
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
     let adapter = reader(config, library, &chat.model, model)?.adapter;
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
+    let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
     Ok(Plan {
+        shell: (mode == Mode::Shell).then(|| shell(config, &id)),
+        configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
         head: Head {
-            envelope: Envelope {
-                id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
-                created: now(),
-                model: chat.model.clone(),
-            },
+            kind: front,
+            envelope: Envelope { id, created: now(), model: chat.model.clone() },
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
-            ..Head::default()
         },
         scanner: scanner::Options {
             held_bytes: config.limits.held_bytes,
@@ -141,6 +158,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             ..scanner::Options::default()
         },
         argument_bytes: config.limits.argument_bytes,
+        progress: config.progress,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
@@ -156,6 +174,22 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         passed,
         warnings,
     })
+}
+
+/// The shell commands of one answer.
+fn shell(config: &Config, answer: &str) -> Shell {
+    Shell {
+        answer: answer.to_owned(),
+        form: match config.shell.form {
+            ShellForm::Id => Form::Id,
+            ShellForm::Posix => Form::Posix,
+        },
+        via: match config.shell.via {
+            ShellVia::Block => Via::Block,
+            // Void's own terminal tool.
+            ShellVia::RunCommand => Via::Tool { name: "run_command".into(), parameter: "command".into() },
+        },
+    }
 }
 
 /// The adapter of a model, and why: the one of its route, else the one that its name or template selects; where nobody knows
@@ -240,6 +274,7 @@ fn wants_json(chat: &ChatRequest) -> bool {
     kind.is_some_and(|kind| kind != "text")
 }
 
-fn now() -> u64 {
+/// Seconds since 1970.
+pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
 }

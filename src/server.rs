@@ -24,9 +24,14 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     adapter::Library,
     backend::Backend,
-    config::{Config, Mode, Overlay},
+    client::{front::Kind, profile},
+    config::{Config, Environment, Mode, Overlay},
     error::Error,
-    store::Memory,
+    mcp::{
+        self,
+        engine::{Engine, Options},
+    },
+    store::{Files, Memory},
     turn, upstream,
 };
 
@@ -37,6 +42,7 @@ mod greeting;
 mod guard;
 mod listen;
 mod models;
+mod ollama;
 mod record;
 mod reply;
 pub mod survey;
@@ -52,6 +58,8 @@ pub struct Settings {
     pub ollama: String,
     /// The directory into which every chat is recorded.
     pub record: Option<PathBuf>,
+    /// What the registry of MCP servers expands variables with.
+    pub environment: Environment,
 }
 
 /// What all requests share.
@@ -62,6 +70,7 @@ pub struct State {
     library: Library,
     turns: turn::Shared,
     recorder: Option<record::Recorder>,
+    mcp: Engine,
     seen: Seen,
 }
 
@@ -97,11 +106,26 @@ pub async fn serve(settings: Settings) -> Result<(), Error> {
     let address = greeting::listening(&app, &listening);
     let (stop, stopped) = watch::channel(false);
     let servers = listening.listeners.into_iter().map(|listener| serve_one(listener, app.clone(), stopped.clone()));
-    tokio::select! {
+    let served = tokio::select! {
         served = try_join_all(servers) => served.map(|_| ()),
         () = look_around(&app, &address) => Ok(()),
-        () = end(stop) => Ok(()),
-    }
+        () = end(stop, &app) => Ok(()),
+        () = follow_registry(&app) => Ok(()),
+    };
+    app.mcp.pool().shut_down().await;
+    served
+}
+
+/// Keeps the MCP servers as the registry's file says. Never ends.
+async fn follow_registry(app: &App) {
+    let pool = app.mcp.pool();
+    let watching = async {
+        if let Err(error) = pool.registry().watch().await {
+            tracing::warn!(%error, "changes of the registry count at the next start only");
+        }
+        std::future::pending::<()>().await
+    };
+    tokio::join!(watching, pool.follow());
 }
 
 /// The shared state of a server with these settings.
@@ -112,6 +136,11 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         Overlay::Usual(directory) | Overlay::Named(directory) => Library::with_overlay(directory),
     };
     let library = library.map_err(|error| error.with_code("configuration"))?;
+    if let Some(name) = settings.config.profile.as_deref().filter(|name| profile::by_name(name).is_none()) {
+        let known: Vec<&str> = profile::names().collect();
+        let message = format!("`profile` names the client `{name}`; there are: {}", known.join(", "));
+        return Err(Error::proxy(message).with_code("configuration"));
+    }
     for route in &settings.config.routes {
         if let Some(name) = route.adapter.as_deref().filter(|name| library.get(name).is_none()) {
             let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();
@@ -123,11 +152,16 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             .with_code("configuration"));
         }
     }
+    let mut mcp = settings.config.mcp.clone();
+    mcp.builtin_tools |= settings.demo;
+    let files = Arc::new(Files::new(&mcp.state));
+    let pool = mcp::open(&mcp, &settings.environment, files.clone())?;
     Ok(Arc::new(State {
+        mcp: Engine::new(pool, Options::from(&mcp)),
         instance: guard::Instance::new(),
         catalog: catalog::Catalog::new(&settings, client.clone()),
         library,
-        turns: turn::Shared { client, store: Arc::new(Memory::default()), schemas: Arc::default() },
+        turns: turn::Shared { client, store: Arc::new(Memory::default()), spool: files, schemas: Arc::default() },
         recorder: settings.record.map(record::Recorder::new).transpose()?,
         seen: Seen::default(),
         config: settings.config,
@@ -143,16 +177,27 @@ pub fn router(app: App) -> Router {
             .route("/embeddings", post(forward::embeddings))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
-        Router::new().merge(routes.clone()).nest("/v1", routes).layer(Extension(prefix))
+        let ollama = Router::new()
+            .route("/chat", post(chat::ollama))
+            .route("/generate", post(ollama::generate))
+            .route("/embed", post(forward::embed))
+            .route("/embeddings", post(forward::old_embeddings))
+            .route("/tags", get(ollama::tags))
+            .route("/show", post(ollama::show))
+            .route("/version", get(ollama::version));
+        let root = Router::new().route("/", get(greeting::root));
+        root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };
     Router::new()
         .merge(under(Prefix::default()))
         .nest("/off", under(Prefix { mode: Some(Mode::Off), ..Prefix::default() }))
+        .nest("/shell", under(Prefix { mode: Some(Mode::Shell), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
+        .merge(app.mcp.routes())
         .route("/healthz", get(health))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
-        .layer(CatchPanicLayer::custom(|_| reply::error(&Error::proxy("toolglot failed inside; this is a bug"))))
+        .layer(CatchPanicLayer::custom(|_| reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))))
         .layer(from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }
@@ -198,8 +243,9 @@ async fn backend_of(app: &App, model: &str) -> Result<Arc<Backend>, Error> {
 }
 
 /// Ends some time after the first signal, or at the second.
-async fn end(stop: watch::Sender<bool>) {
+async fn end(stop: watch::Sender<bool>, app: &App) {
     signal().await;
+    app.mcp.end_sessions();
     tracing::info!("ending; running answers have {} s, a second signal ends them at once", GRACE.as_secs());
     let _ = stop.send(true);
     tokio::select! {
@@ -241,11 +287,10 @@ async fn health(axum::extract::State(app): axum::extract::State<App>) -> Respons
 }
 
 async fn unknown(method: Method, uri: Uri) -> Response {
-    reply::error(
-        &Error::client(format!("there is no {method} {}; see /v1/chat/completions and /v1/models", uri.path())).with_status(404),
-    )
+    let missing = format!("there is no {method} {}; see /v1/chat/completions and /v1/models", uri.path());
+    reply::error_at(uri.path(), &Error::client(missing).with_status(404))
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response {
-    reply::error(&Error::client(format!("{} does not take {method}", uri.path())).with_status(405))
+    reply::error_at(uri.path(), &Error::client(format!("{} does not take {method}", uri.path())).with_status(405))
 }

@@ -1,12 +1,16 @@
 //! The seam behind which all state lies that an answer depends on: learned facts, spooled calls, results of mixed turns.
-//! Memory by default; a fleet puts something shared behind the same three methods. Never called by a synchronous stage.
+//! Memory or files; a fleet puts something shared behind the same three methods. Never called by a synchronous stage.
 
 use std::{future::Future, pin::Pin, time::Duration};
 
 use bytes::Bytes;
 
 #[cfg(feature = "daemon")]
+mod files;
+#[cfg(feature = "daemon")]
 mod memory;
+#[cfg(feature = "daemon")]
+pub use files::Files;
 #[cfg(feature = "daemon")]
 pub use memory::Memory;
 

@@ -20,7 +20,6 @@ use crate::{
     plan::Plan,
     store::Store,
     upstream::Client,
-    wire,
 };
 
 pub mod answer;
@@ -30,6 +29,7 @@ mod gate;
 mod reask;
 mod rounds;
 mod send;
+mod spool;
 pub mod tap;
 
 use rounds::Rounds;
@@ -42,6 +42,8 @@ pub struct Shared {
     pub client: Client,
     /// Learned facts.
     pub store: Arc<dyn Store>,
+    /// Where the process that a shell command starts finds its call.
+    pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
 }
@@ -55,13 +57,16 @@ const SILENCE: Duration = Duration::from_secs(5);
 struct Written {
     front: Front,
     bytes: BytesMut,
+    begun: Instant,
 }
 
 /// Runs the turn as a stream of bytes, one piece for each read from the backend that had something to say. An error is only
 /// ever the first item: the client has seen nothing then. Later faults are part of the bytes.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::stream! {
-        let written = Written { front: Front::new(plan.head.clone()), bytes: BytesMut::new() };
+        let mut front = Front::new(plan.head.clone());
+        let alive = keep_alive(&mut front);
+        let written = Written { front, bytes: BytesMut::new(), begun: Instant::now() };
         let mut rounds = Rounds::new(plan, shared, tap, written);
         let mut opened = false;
         let mut deadline = Instant::now() + GRACE;
@@ -74,7 +79,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                         Ok(stepped) => break stepped,
                         Err(_) => {
                             (opened, deadline) = (true, Instant::now() + SILENCE);
-                            yield Ok(keep_alive());
+                            yield Ok(alive.clone());
                         }
                     }
                 }
@@ -83,7 +88,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 Ok(more) => more,
                 Err(error) if opened || !rounds.out.bytes.is_empty() => {
                     tracing::warn!(status = error.status, code = error.code, "{error}");
-                    let Written { front, bytes } = &mut rounds.out;
+                    let Written { front, bytes, .. } = &mut rounds.out;
                     front.fault(&error, bytes);
                     false
                 }
@@ -100,7 +105,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
             } else if deadline <= Instant::now() {
                 // The backend speaks, but nothing of it may leave yet.
                 (opened, deadline) = (true, Instant::now() + SILENCE);
-                yield Ok(keep_alive());
+                yield Ok(alive.clone());
             }
             if !more {
                 return;
@@ -111,15 +116,18 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
 
 /// Runs the turn to its end and gives the whole answer.
 pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<Value, Error> {
+    let begun = Instant::now();
     let collected = Collected::new(plan.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
     while rounds.step().await? {}
+    rounds.out.elapsed(begun.elapsed());
     Ok(rounds.out.into_value())
 }
 
-fn keep_alive() -> Bytes {
+/// The sign of life of this front: the same bytes at any time.
+fn keep_alive(front: &mut Front) -> Bytes {
     let mut out = BytesMut::new();
-    wire::write_comment(&mut out, "keep-alive");
+    front.comment("keep-alive", &mut out);
     out.freeze()
 }
 
@@ -127,6 +135,7 @@ fn keep_alive() -> Bytes {
 
 impl Sink for Written {
     fn event(&mut self, event: Event<'_>) {
+        self.front.elapsed(self.begun.elapsed());
         self.front.event(event, &mut self.bytes)
     }
 }

@@ -26,6 +26,8 @@ pub struct Model {
     pub context: Option<u64>,
     /// The chat template.
     pub template: Option<String>,
+    /// The entry of an Ollama's list as it came.
+    pub entry: Option<Value>,
 }
 
 /// What a model can do in the hands of its backend.
@@ -63,8 +65,7 @@ pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Er
 pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Model, Error> {
     match (backend.kind, backend.profile) {
         (Kind::Ollama, _) => {
-            let shown =
-                send(client, backend, Method::POST, format!("{}/api/show", backend.url), Some(&json!({"model": id}))).await?;
+            let shown = show(client, backend, &json!({"model": id})).await?;
             Ok(ollama_facts(id, &shown))
         }
         (Kind::OpenAi, Profile::LlamaCpp) => {
@@ -81,6 +82,11 @@ pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Mo
         }
         _ => listed(client, backend, id).await,
     }
+}
+
+/// What an Ollama says about one model, as it says it; `question` is the body of the request.
+pub async fn show(client: &Client, backend: &Backend, question: &Value) -> Result<Value, Error> {
+    send(client, backend, Method::POST, format!("{}/api/show", backend.url), Some(question)).await
 }
 
 /// Whether and how a model is in the memory of an Ollama; `None` for a model that is not, and for other backends.
@@ -145,7 +151,8 @@ fn capabilities(list: Option<&Value>, tools: &str) -> Option<Capabilities> {
 
 fn ollama_model(model: &Value) -> Option<Model> {
     let id = text(model, "name").or_else(|| text(model, "model"))?;
-    Some(Model { capabilities: capabilities(model.get("capabilities"), "tools"), ..Model::named(&id) })
+    let capabilities = capabilities(model.get("capabilities"), "tools");
+    Some(Model { capabilities, entry: Some(model.clone()), ..Model::named(&id) })
 }
 
 fn ollama_facts(id: &str, shown: &Value) -> Model {
@@ -162,6 +169,7 @@ fn ollama_facts(id: &str, shown: &Value) -> Model {
         capabilities: capabilities(shown.get("capabilities"), "tools"),
         context: number(info, &format!("{architecture}.context_length")),
         template: text(shown, "template"),
+        entry: None,
     }
 }
 
@@ -200,6 +208,7 @@ fn llama_facts(listed: Model, props: &Value) -> Model {
         capabilities: Some(Capabilities { tools: told.unwrap_or(true), thinking: false, vision: vision.unwrap_or(false) }),
         context: number(settings, "n_ctx").or_else(|| number(props, "n_ctx")).or(listed.context),
         template: text(props, "chat_template"),
+        entry: None,
         id: listed.id,
     }
 }

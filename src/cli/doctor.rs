@@ -135,7 +135,13 @@ impl Doctor {
         let tools = self.tools()?;
         let proxy = Proxy::look(&config.listen).await;
         let addresses = place::addresses(&place::Facts::of_this_machine(), &config.listen);
-        let settings = server::Settings { config, demo: false, ollama: environment.ollama_url(), record: None };
+        let settings = server::Settings {
+            config,
+            demo: false,
+            ollama: environment.ollama_url(),
+            record: None,
+            environment: environment.clone(),
+        };
         let app = server::app(settings)?;
         let surveyed = survey::survey(&app, self.model.as_deref(), &tools).await?;
         let mut report = Report {

@@ -66,7 +66,13 @@ impl Serve {
             .enable_all()
             .build()
             .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
-        let settings = server::Settings { config, demo: self.demo, ollama: environment.ollama_url(), record };
+        let settings = server::Settings {
+            config,
+            demo: self.demo,
+            ollama: environment.ollama_url(),
+            record,
+            environment: environment.clone(),
+        };
         let served = runtime.block_on(server::serve(settings));
         // What still runs has had its time of grace.
         runtime.shutdown_background();

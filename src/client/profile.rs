@@ -49,6 +49,11 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().copied().find(|profile| profile.name == name)
 }
 
+/// The names of all profiles.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|profile| profile.name)
+}
+
 /// The forced profile, else Void's if its marks were found in the request, else the one whose user agent matches, else
 /// the generic one.
 pub(super) fn detect(hints: &Hints, void: bool) -> &'static Profile {

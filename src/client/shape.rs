@@ -49,6 +49,15 @@ pub struct Shape {
     writer: Writer,
 }
 
+/// Knows which calls a client's form can carry: for the stage that may ask the model again.
+#[derive(Debug, Clone, Default)]
+pub struct Carrier {
+    kind: Kind,
+    /// Calls of our own tools leave as shell commands.
+    in_shell: bool,
+    tools: Arc<Tools>,
+}
+
 #[derive(Debug)]
 enum Writer {
     Native(native::Writer),
@@ -91,14 +100,9 @@ impl Shape {
         self.shell.as_mut().map(shell::Stage::take_spooled).unwrap_or_default()
     }
 
-    /// Whether this client's form can carry the call; `Err` says why not. For the stage that may ask the model again:
-    /// [`Shape::event`] refuses such a call with a notice.
-    pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
-        match self.kind {
-            Kind::Native => Ok(()),
-            Kind::VoidXml => xml::expressible(Grammar::Void, &self.tools, name, arguments),
-            Kind::ClineXml => xml::expressible(Grammar::Cline, &self.tools, name, arguments),
-        }
+    /// What knows which calls this client's form can carry. [`Shape::event`] refuses the others with a notice.
+    pub fn carrier(&self) -> Carrier {
+        Carrier { kind: self.kind, in_shell: self.shell.is_some(), tools: Arc::clone(&self.tools) }
     }
 
     /// What was changed or left out so far.
@@ -106,6 +110,22 @@ impl Shape {
         match &self.writer {
             Writer::Native(writer) => writer.counts(),
             Writer::Xml(writer) => writer.counts(),
+        }
+    }
+}
+
+// === impl Carrier ===
+
+impl Carrier {
+    /// Whether the call can be carried; `Err` says why not.
+    pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
+        if self.in_shell && !shell::is_the_clients(&self.tools, name) {
+            return shell::runnable(&self.tools, name);
+        }
+        match self.kind {
+            Kind::Native => Ok(()),
+            Kind::VoidXml => xml::expressible(Grammar::Void, &self.tools, name, arguments),
+            Kind::ClineXml => xml::expressible(Grammar::Cline, &self.tools, name, arguments),
         }
     }
 }

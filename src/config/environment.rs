@@ -1,6 +1,9 @@
 //! The process environment -> a value that can be passed around and faked in tests.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// The variables of the process, as far as they are text.
 #[derive(Clone, Default)]
@@ -20,6 +23,18 @@ impl Environment {
     /// A variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The user's home directory.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
+    }
+
+    /// Whether a command of this name would be found in `PATH`.
+    pub fn finds(&self, command: &str) -> bool {
+        let folders = self.get("PATH").unwrap_or_default();
+        let file = format!("{command}{}", std::env::consts::EXE_SUFFIX);
+        std::env::split_paths(folders).any(|folder| is_program(&folder.join(&file)))
     }
 
     /// Where Ollama's own command would look for its server: `OLLAMA_HOST`, else port 11434 of this machine.
@@ -52,6 +67,21 @@ impl Environment {
     pub fn log_filter(&self) -> &str {
         self.get("TOOLGLOT_LOG").unwrap_or("toolglot=info,warn")
     }
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Keys of all kinds are in there.
+        f.write_str("Environment(..)")
+    }
+}
+
+fn is_program(file: &Path) -> bool {
+    #[cfg(unix)]
+    let may_run = |found: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = |_: &std::fs::Metadata| true;
+    std::fs::metadata(file).is_ok_and(|found| found.is_file() && may_run(&found))
 }
 
 impl<const N: usize> From<[(&str, &str); N]> for Environment {

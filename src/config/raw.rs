@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, base_url, place};
+use super::{Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, ShellForm, ShellVia, base_url, place};
 use crate::error::Error;
 
 #[derive(Debug, Default, Deserialize)]
@@ -12,8 +12,12 @@ use crate::error::Error;
 pub(super) struct Raw {
     pub(super) listen: Option<String>,
     pub(super) mode: Option<Mode>,
+    pub(super) profile: Option<String>,
+    pub(super) shell_via: Option<ShellVia>,
+    pub(super) shell_form: Option<ShellForm>,
     pub(super) adapters: Option<String>,
     pub(super) retry: Option<u8>,
+    pub(super) progress: Option<bool>,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,
@@ -22,6 +26,7 @@ pub(super) struct Raw {
     #[serde(rename = "alias")]
     pub(super) aliases: Vec<Alias>,
     pub(super) limits: RawLimits,
+    pub(super) mcp: super::mcp::RawMcp,
 }
 
 #[derive(Debug, Deserialize)]

@@ -35,8 +35,21 @@ fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
         let incoming = client::read(request, &Hints::default()).unwrap();
         let backend = Arc::new(Backend::open("b", crate::backend::Kind::OpenAi, "http://b/v1"));
         let (learned, caller, passed) = (Learned::default(), Caller::default(), Passed::default());
-        plan(&config(text), &library, Request { incoming, backend, learned, model: &model, caller, passed })
-            .map(|plan| plan.adapter.name.clone())
+        plan(
+            &config(text),
+            &library,
+            Request {
+                incoming,
+                mode: Mode::Rewrite,
+                front: front::Kind::OpenAi,
+                backend,
+                learned,
+                model: &model,
+                caller,
+                passed,
+            },
+        )
+        .map(|plan| plan.adapter.name.clone())
     };
     let route = "[[route]]\nmodel = \"gemma*\"\nadapter = \"generic\"\n";
     let alias = Model { base: Some("gemma-3-12b-it".into()), ..Model::named("my-alias") };

@@ -82,10 +82,13 @@ impl Catalog {
                 Backend::open("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
             ]
         };
+        // In the place of one of them, the proxy would find itself.
+        let own = settings.config.listen.port();
+        let elsewhere = |backend: &Backend| url::Url::parse(&backend.url).is_ok_and(|url| url.port() != Some(own));
         let place = |backend, unknown| Place { backend: Arc::new(backend), unknown };
         let asked: Vec<Place> = match configured {
             true => settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect(),
-            false => usual().into_iter().map(|backend| place(backend, false)).collect(),
+            false => usual().into_iter().filter(elsewhere).map(|backend| place(backend, false)).collect(),
         };
         Catalog {
             client,

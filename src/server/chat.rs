@@ -1,6 +1,6 @@
-//! `POST /v1/chat/completions`: a request in any client's form -> one turn, streamed or collected.
+//! `POST /v1/chat/completions` and `POST /api/chat`: a request in any client's form -> one turn, streamed or collected.
 
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use axum::{
     Extension,
@@ -13,10 +13,14 @@ use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
 
-use super::{App, Prefix, forward, reply};
+use super::{
+    App, Prefix,
+    forward::{self, Endpoint},
+    ollama, reply,
+};
 use crate::{
     backend::{Backend, Kind},
-    client::{self, Hints},
+    client::{self, Hints, front},
     config::Mode,
     error::Error,
     event::Note,
@@ -30,11 +34,27 @@ const MODE: &str = "x-toolglot-mode";
 /// The header that says what was not done as the request asked.
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 
-pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
-    answer(&app, prefix, request).await.unwrap_or_else(|error| reply::error(&error))
+/// What a request says beside its body.
+pub(super) struct Asked<'a> {
+    pub(super) prefix: Prefix,
+    pub(super) mode: Mode,
+    pub(super) front: front::Kind,
+    pub(super) headers: &'a HeaderMap,
 }
 
-async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response, Error> {
+pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
+    answer(&app, prefix, front::Kind::OpenAi, request).await
+}
+
+pub(super) async fn ollama(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
+    answer(&app, prefix, front::Kind::Ollama, request).await
+}
+
+async fn answer(app: &App, prefix: Prefix, front: front::Kind, request: Request) -> Response {
+    answered(app, prefix, front, request).await.unwrap_or_else(|error| reply::error(front, &error))
+}
+
+async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Request) -> Result<Response, Error> {
     app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
@@ -42,18 +62,31 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     let called = forward::model(&body)?;
     let model = app.config.own_name(&called);
     let backend = super::backend_of(app, &model).await?;
+    let endpoint = match front {
+        front::Kind::OpenAi => Endpoint::OpenAi("/chat/completions"),
+        front::Kind::Ollama => Endpoint::Ollama("/api/chat"),
+    };
     let body = if model == called { body } else { forward::renamed(&body, &model)? };
-    if plan::mode(&app.config, &model, asked) == Mode::Off {
-        return forward::forward(app, &backend, "/chat/completions", &head.headers, body).await;
+    let mode = plan::mode(&app.config, &model, asked);
+    match mode {
+        Mode::Off => return forward::forward(app, &backend, endpoint, &head.headers, body).await,
+        Mode::Rewrite => {}
+        Mode::Shell => app.config.check_runner()?,
     }
-    let chat = ChatRequest::parse(&body)?;
+    let chat = match front {
+        front::Kind::OpenAi => ChatRequest::parse(&body)?,
+        front::Kind::Ollama => front::ollama::read(&body)?,
+    };
+    if front == front::Kind::Ollama && chat.messages.is_empty() {
+        return ollama::load(app, &backend, endpoint, &head.headers, &model, body).await;
+    }
     if several_answers(&chat) && backend.kind == Kind::OpenAi {
         tracing::warn!(model, "n > 1: the answers pass as they are, without a look for calls");
-        return forward::forward(app, &backend, "/chat/completions", &head.headers, body).await;
+        return forward::forward(app, &backend, endpoint, &head.headers, body).await;
     }
     drop(body);
     let streamed = chat.stream;
-    let mut plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    let mut plan = plan(app, Asked { prefix, mode, front, headers: &head.headers }, chat, backend).await?;
     plan.head.envelope.model = called;
     tracing::info!(
         model = plan.chat.model,
@@ -68,7 +101,7 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     let warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
     let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
     let mut response = match streamed {
-        true => events(turn::run(plan, app.turns.clone(), tap)).await?,
+        true => events(front, turn::run(plan, app.turns.clone(), tap)).await?,
         false => reply::json(&turn::collect(plan, app.turns.clone(), tap).await?),
     };
     for warning in warnings {
@@ -77,16 +110,17 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     Ok(response)
 }
 
-pub(super) async fn plan(
-    app: &App,
-    prefix: Prefix,
-    headers: &HeaderMap,
-    chat: ChatRequest,
-    backend: std::sync::Arc<Backend>,
-) -> Result<Plan, Error> {
+pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
+    let Asked { prefix, mode, front, headers } = asked;
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
-    let hints = Hints { user_agent: user_agent.clone(), profile: prefix.profile.map(str::to_owned), shape: None };
-    let incoming = client::read(chat, &hints)?;
+    let profile = prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
+    let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
+    let mut incoming = client::read(chat, &hints)?;
+    if mode == Mode::Shell {
+        for tool in app.mcp.pool().tools(None).await.tools {
+            incoming.tools.add(tool.to_tool());
+        }
+    }
     let model = app.catalog.describe(&backend, &incoming.request.model).await;
     let caller = Caller { tenant: String::new(), client: user_agent };
     let key = Learned::key(&caller, &backend, &incoming.request.model);
@@ -96,15 +130,19 @@ pub(super) async fn plan(
         None => Learned::told(model.capabilities),
     };
     let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.instance.via(headers) };
-    plan::plan(&app.config, &app.library, plan::Request { incoming, backend, learned, model: &model, caller, passed })
+    plan::plan(
+        &app.config,
+        &app.library,
+        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed },
+    )
 }
 
 /// The stream as an answer. An error that comes before anything else keeps its HTTP status.
-async fn events(turn: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Result<Response, Error> {
+async fn events(front: front::Kind, turn: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Result<Response, Error> {
     let mut turn = Box::pin(turn);
     let first = turn.next().await.transpose()?.unwrap_or_default();
     let body = Body::from_stream(stream::iter([Ok(first)]).chain(turn));
-    let mut response = reply::bytes("text/event-stream", body);
+    let mut response = reply::bytes(front.content_type(), body);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)
@@ -116,7 +154,8 @@ fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
         None => Ok(None),
         Some("off") => Ok(Some(Mode::Off)),
         Some("rewrite") => Ok(Some(Mode::Rewrite)),
-        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off and rewrite are possible"))),
+        Some("shell") => Ok(Some(Mode::Shell)),
+        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite and shell are possible"))),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Requests that pass as they are: mode `off`, text completions, embeddings. Body and answer are bytes that nobody looks
-//! into, except for the model's name, which selects the backend.
+//! Requests that pass as they are: mode `off`, text completions, embeddings, in OpenAI's API and in Ollama's. Body and answer
+//! are bytes that nobody looks into, except for the model's name, which selects the backend.
 
 use axum::{
     body::Body,
@@ -14,9 +14,19 @@ use serde_json::Value;
 use super::{App, reply};
 use crate::{
     backend::{Backend, Kind},
+    client::front,
     error::Error,
     upstream::{self, HttpRequest, Outgoing},
 };
+
+/// An endpoint of a backend's own, by the API that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Endpoint {
+    /// The path behind `/v1`.
+    OpenAi(&'static str),
+    /// The whole path.
+    Ollama(&'static str),
+}
 
 /// Headers that belong to one connection, or that we write ourselves.
 const OURS: &[HeaderName] = &[
@@ -33,14 +43,22 @@ const OURS: &[HeaderName] = &[
 ];
 
 pub(super) async fn completions(State(app): State<App>, request: Request) -> Response {
-    pass(&app, "/completions", request).await
+    pass(&app, Endpoint::OpenAi("/completions"), request).await
 }
 
 pub(super) async fn embeddings(State(app): State<App>, request: Request) -> Response {
-    pass(&app, "/embeddings", request).await
+    pass(&app, Endpoint::OpenAi("/embeddings"), request).await
 }
 
-async fn pass(app: &App, path: &str, request: Request) -> Response {
+pub(super) async fn embed(State(app): State<App>, request: Request) -> Response {
+    pass(&app, Endpoint::Ollama("/api/embed"), request).await
+}
+
+pub(super) async fn old_embeddings(State(app): State<App>, request: Request) -> Response {
+    pass(&app, Endpoint::Ollama("/api/embeddings"), request).await
+}
+
+async fn pass(app: &App, endpoint: Endpoint, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let answered = async {
         let body = read(&head.headers, body, app.config.limits.body_bytes).await?;
@@ -48,31 +66,36 @@ async fn pass(app: &App, path: &str, request: Request) -> Response {
         let model = app.config.own_name(&asked);
         let backend = super::backend_of(app, &model).await?;
         let body = if model == asked { body } else { renamed(&body, &model)? };
-        forward(app, &backend, path, &head.headers, body).await
+        forward(app, &backend, endpoint, &head.headers, body).await
     };
-    answered.await.unwrap_or_else(|error| reply::error(&error))
+    answered.await.unwrap_or_else(|error| reply::error(endpoint.front(), &error))
 }
 
-/// Sends the body to the backend's own OpenAI endpoint and passes on what it answers.
+/// Sends the body to the backend's own endpoint and passes on what it answers.
 pub(super) async fn forward(
     app: &App,
     backend: &Backend,
-    path: &str,
+    endpoint: Endpoint,
     headers: &HeaderMap,
     body: Bytes,
 ) -> Result<Response, Error> {
-    let base = match backend.kind {
-        Kind::OpenAi => backend.url.clone(),
-        Kind::Ollama => format!("{}/v1", backend.url),
-        Kind::Google | Kind::Replay => {
-            return Err(Error::client(format!(
-                "the backend `{}` has no OpenAI endpoint of its own to pass this on to",
-                backend.name
-            ))
-            .with_status(501)
-            .with_code("not_supported"));
-        }
-    };
+    let answer = send(app, backend, endpoint, headers, body).await?;
+    let mut response = Response::new(Body::from_stream(stream(answer.body)));
+    *response.status_mut() = answer.status;
+    let passed = answer.headers.iter().filter(|(name, _)| !OURS.contains(name));
+    response.headers_mut().extend(passed.map(|(name, value)| (name.clone(), value.clone())));
+    Ok(response)
+}
+
+/// Sends the body to the backend's own endpoint; gives its answer.
+pub(super) async fn send(
+    app: &App,
+    backend: &Backend,
+    endpoint: Endpoint,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Result<upstream::Response, Error> {
+    let url = endpoint.at(backend)?;
     let mut sent = HeaderMap::new();
     for name in [header::CONTENT_TYPE, header::ACCEPT] {
         if let Some(value) = headers.get(&name) {
@@ -85,15 +108,39 @@ pub(super) async fn forward(
     if let Some(value) = app.instance.via(headers) {
         sent.insert(header::VIA, value);
     }
-    let request = HttpRequest { method: Method::POST, url: format!("{base}{path}"), headers: sent, body };
     backend.turn().await?;
-    let answer = app.turns.client.send(Outgoing::Http(request)).await?;
-    let mut response = Response::new(Body::from_stream(stream(answer.body)));
-    *response.status_mut() = answer.status;
-    let passed = answer.headers.iter().filter(|(name, _)| !OURS.contains(name));
-    response.headers_mut().extend(passed.map(|(name, value)| (name.clone(), value.clone())));
-    Ok(response)
+    app.turns.client.send(Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }
+
+// === impl Endpoint ===
+
+impl Endpoint {
+    /// The protocol of whoever asks for it.
+    fn front(self) -> front::Kind {
+        match self {
+            Endpoint::OpenAi(_) => front::Kind::OpenAi,
+            Endpoint::Ollama(_) => front::Kind::Ollama,
+        }
+    }
+
+    /// Its URL at a backend, if that has it.
+    fn at(self, backend: &Backend) -> Result<String, Error> {
+        let (api, path) = match (self, backend.kind) {
+            (Endpoint::OpenAi(path), Kind::OpenAi) | (Endpoint::Ollama(path), Kind::Ollama) => {
+                return Ok(format!("{}{path}", backend.url));
+            }
+            (Endpoint::OpenAi(path), Kind::Ollama) => return Ok(format!("{}/v1{path}", backend.url)),
+            (Endpoint::OpenAi(path), _) => ("OpenAI", path),
+            (Endpoint::Ollama(path), _) => ("Ollama", path),
+        };
+        let name = &backend.name;
+        Err(Error::client(format!("the backend `{name}` has no {path} in {api}'s API to pass this on to"))
+            .with_status(501)
+            .with_code("not_supported"))
+    }
+}
+
+// === private ===
 
 /// The bytes as they come; a connection that breaks behind us breaks before us too.
 fn stream(mut body: Box<dyn upstream::Body>) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {

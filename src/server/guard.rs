@@ -11,7 +11,7 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::{App, reply};
-use crate::{config::Config, error::Error};
+use crate::{config::Config, error::Error, mcp::engine};
 
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
@@ -21,7 +21,7 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let origin = request.headers().get(header::ORIGIN).cloned();
     if let Err(error) = check(&app.config, &app.instance, request.method(), request.uri(), request.headers()) {
         tracing::warn!(path = request.uri().path(), %error, "refused");
-        return reply::error(&error);
+        return reply::error_at(request.uri().path(), &error);
     }
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),
@@ -70,16 +70,33 @@ fn check_host(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Err
 fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+    if engine::is_surface(uri.path()) {
+        return check_mcp_origin(config, &origin, headers);
+    }
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     let allowed = match page {
         Some(_) if config.allowed_origins.contains(&origin) => true,
-        Some(authority) => is_loopback(host_of(authority)) && speaks_openai(uri.path()),
+        Some(authority) => is_loopback(host_of(authority)) && speaks_to_models(uri.path()),
         None => APPLICATIONS.iter().any(|scheme| origin.starts_with(scheme)),
     };
     match allowed {
         true => Ok(()),
         false => Err(Error::client(format!(
             "requests of pages from `{origin}` are not allowed; if it is yours, add it to `allowed_origins` in proxy.toml"
+        ))
+        .with_status(403)
+        .with_code("origin_not_allowed")),
+    }
+}
+
+/// Tools act on this machine: the MCP routes take pages of this very server, configured ones, and whoever has the token.
+fn check_mcp_origin(config: &Config, origin: &str, headers: &HeaderMap) -> Result<(), Error> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let caller = engine::Caller { origin: Some(origin), host: text(header::HOST), authorization: text(header::AUTHORIZATION) };
+    match engine::admits(&caller, config.mcp.token.as_ref()) || config.allowed_origins.iter().any(|own| own == origin) {
+        true => Ok(()),
+        false => Err(Error::client(format!(
+            "pages from `{origin}` may not use MCP here; if it is yours, add it to `allowed_origins` in proxy.toml"
         ))
         .with_status(403)
         .with_code("origin_not_allowed")),
@@ -98,10 +115,12 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The routes that pages on this machine may use.
-fn speaks_openai(path: &str) -> bool {
-    ["/models", "/chat/completions", "/completions", "/embeddings"].iter().any(|route| path.ends_with(route))
-        || path.contains("/models/")
+/// The routes that pages on this machine may use: the models, in OpenAI's API and in Ollama's.
+fn speaks_to_models(path: &str) -> bool {
+    const OPENAI: &[&str] = &["/models", "/chat/completions", "/completions", "/embeddings"];
+    const OLLAMA: &[&str] =
+        &["/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/show", "/api/version"];
+    OPENAI.iter().chain(OLLAMA).any(|route| path.ends_with(route)) || path.contains("/models/")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

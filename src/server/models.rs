@@ -10,7 +10,11 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{App, catalog::Found, reply};
-use crate::error::Error;
+use crate::{
+    backend::{Backend, Model},
+    client::front::Kind,
+    error::Error,
+};
 
 pub(super) async fn list(State(app): State<App>) -> Response {
     app.seen.lists.fetch_add(1, Ordering::Relaxed);
@@ -22,20 +26,27 @@ pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Respo
     let found = app.catalog.current().await;
     match entries(&app, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
         Some(entry) => reply::json(&entry),
-        None => reply::error(&Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found")),
+        None => reply::error(
+            Kind::OpenAi,
+            &Error::client(format!("there is no model `{id}`")).with_status(404).with_code("model_not_found"),
+        ),
     }
 }
 
-/// One entry per name, the further names behind their models; of two backends with the same name the first one serves it.
-fn entries(app: &App, found: &[Found]) -> Vec<Value> {
+/// Each model under its name and behind it under its further names; of two backends with the same name the first one serves
+/// it.
+pub(super) fn named<'a>(app: &'a App, found: &'a [Found]) -> impl Iterator<Item = (String, &'a Backend, &'a Model)> {
     let mut seen = HashSet::new();
-    let mut entries = Vec::new();
-    for (backend, model) in found.iter().flat_map(|found| found.models.iter().map(|model| (&found.backend.name, &model.id))) {
-        for name in iter::once(model.clone()).chain(app.config.further_names(model)) {
-            if seen.insert(name.clone()) {
-                entries.push(json!({"id": name, "object": "model", "created": 0, "owned_by": backend}));
-            }
-        }
-    }
-    entries
+    let all = found.iter().flat_map(|found| found.models.iter().map(|model| (found.backend.as_ref(), model)));
+    let names = all.flat_map(|(backend, model)| {
+        let names = iter::once(model.id.clone()).chain(app.config.further_names(&model.id));
+        names.map(move |name| (name, backend, model))
+    });
+    names.filter(move |(name, _, _)| seen.insert(name.clone()))
+}
+
+fn entries(app: &App, found: &[Found]) -> Vec<Value> {
+    named(app, found)
+        .map(|(name, backend, _)| json!({"id": name, "object": "model", "created": 0, "owned_by": backend.name}))
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! Values and errors -> HTTP answers in OpenAI's form.
+//! Values and errors -> HTTP answers in the form of the API that was asked.
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -6,16 +6,21 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use crate::{
+    client::front::Kind,
     error::{Blame, Error},
-    openai::answer::error_body,
 };
 
+/// An error in the form of whoever asks at this path, under its own status.
+pub(super) fn error_at(path: &str, error: &Error) -> Response {
+    self::error(if path.contains("/api/") { Kind::Ollama } else { Kind::OpenAi }, error)
+}
+
 /// An error, under its own status.
-pub(super) fn error(error: &Error) -> Response {
+pub(super) fn error(front: Kind, error: &Error) -> Response {
     if error.blame != Blame::Client {
         tracing::warn!(status = error.status, code = error.code, "{error}");
     }
-    let mut response = json(&error_body(error));
+    let mut response = json(&front.error_body(error));
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
 }

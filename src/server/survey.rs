@@ -11,7 +11,8 @@ use super::{App, Prefix, backend_of, chat};
 use crate::{
     adapter::Found,
     backend::{self, Backend, Kind, Model, Profile, ToolMode},
-    client::{self, Hints},
+    client::{self, Hints, front},
+    config::Mode,
     error::Error,
     openai::ChatRequest,
     plan::{self, Caller, Learned},
@@ -91,7 +92,9 @@ pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<
     chat.model = app.config.own_name(&chat.model);
     let backend = backend_of(app, &chat.model).await?;
     let key = Learned::key(&Caller::default(), &backend, &chat.model);
-    let plan = chat::plan(app, Prefix::default(), &HeaderMap::new(), chat, backend).await?;
+    let headers = HeaderMap::new();
+    let asked = chat::Asked { prefix: Prefix::default(), mode: Mode::Rewrite, front: front::Kind::OpenAi, headers: &headers };
+    let plan = chat::plan(app, asked, chat, backend).await?;
     let planned = plan.learned;
     let completion = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
     let kept = app.turns.store.get(&key).await;

@@ -8,6 +8,7 @@ use super::gate::Gate;
 pub use super::gate::{Policy, Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
+    client::shape::Carrier,
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
     fix::{Checked, Fixer, Schemas},
 };
@@ -67,6 +68,22 @@ impl Answer {
             reason: None,
             usage: None,
         }
+    }
+
+    /// The same answer for a client whose form cannot carry every call.
+    pub fn towards(mut self, carrier: Carrier) -> Answer {
+        self.gate.towards(carrier);
+        self
+    }
+
+    /// Whether text is held back that may be a call.
+    pub fn holds(&self) -> bool {
+        self.scanner.holds()
+    }
+
+    /// The call that is being written: its tool, and the bytes of it so far.
+    pub fn writing(&self) -> Option<(String, usize)> {
+        self.scanner.writing()
     }
 
     /// Takes what the backend's decoder yields.

@@ -1,13 +1,16 @@
 //! What the client sees of an answer: the one place that knows the rules for refused calls, for text behind a call, and for
 //! the finish reason.
 //!
-//! * A refused call is answered to the model, once, hidden from the client, unless a call of this answer was delivered
-//!   already. Where asking again is over or makes no sense: a complete object that does not fit the schema is delivered as
-//!   the model wrote it; anything else becomes one line of notice.
+//! * A refused call, and one that the client's form cannot carry, is answered to the model, once, hidden from the client,
+//!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
+//!   that does not fit the schema is delivered as the model wrote it; anything else becomes one line of notice.
 //! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
 //! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
 
-use crate::event::{Event, FinishReason, Sink, Why};
+use crate::{
+    client::shape::Carrier,
+    event::{Event, FinishReason, Sink, Why},
+};
 
 /// What becomes of refused calls and of text behind calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +38,7 @@ pub struct Reask {
 #[derive(Debug)]
 pub(super) struct Gate {
     policy: Policy,
+    carrier: Carrier,
     delivered: u32,
     /// The calls that were delivered out of the text (name, arguments without whitespace), until the backend's own begin.
     from_text: Vec<(String, String)>,
@@ -63,6 +67,7 @@ impl Gate {
     pub(super) fn new(policy: Policy) -> Gate {
         Gate {
             policy,
+            carrier: Carrier::default(),
             delivered: 0,
             from_text: Vec::new(),
             native: false,
@@ -105,6 +110,11 @@ impl Gate {
         }
     }
 
+    /// A call that this client's form cannot carry is refused like any other.
+    pub(super) fn towards(&mut self, carrier: Carrier) {
+        self.carrier = carrier;
+    }
+
     /// From here on calls are the backend's own.
     pub(super) fn natives_begin(&mut self) {
         self.native = true;
@@ -141,6 +151,9 @@ impl Gate {
         // A backend may repeat as its own call what also stood in the text.
         if self.native && self.from_text.contains(&key) {
             return;
+        }
+        if let Err(why) = self.carrier.carries(name, arguments) {
+            return self.refuse(name, &why, arguments, out);
         }
         if !self.withheld.trim().is_empty() {
             out.event(Event::Text(&std::mem::take(&mut self.withheld)));

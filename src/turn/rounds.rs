@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
 
 use super::{
     Shared,
@@ -11,13 +12,14 @@ use super::{
     extras::{self, Extras},
     reask,
     send::send,
+    spool,
     tap::Tap,
 };
 use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
-    client::shape::Shape,
+    client::shape::{Counts, Shape},
     error::Error,
-    event::{Delta, Event, FinishReason, Sink, Usage},
+    event::{Delta, Event, FinishReason, Note, Sink, Usage},
     fix::{Checked, Verdict},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
@@ -42,6 +44,8 @@ pub(super) struct Rounds<O> {
     gap: bool,
     /// What the answers before have cost.
     spent: Usage,
+    /// When to say next that a call is being written; `None`: none is.
+    progress: Option<Instant>,
     /// What the backend wants back with its calls.
     extras: Extras,
 }
@@ -77,6 +81,8 @@ const FRAME_SLACK: usize = 1024 * 1024;
 const SAID_BYTES: usize = 64 * 1024;
 /// As much of an error's body is read.
 const ERROR_BYTES: usize = 64 * 1024;
+/// A call may be held so long without a word.
+const PROGRESS: Duration = Duration::from_secs(2);
 /// What was learned of a model holds so long: servers are updated.
 const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -85,6 +91,10 @@ const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
         let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
+        let shape = match plan.shell.clone() {
+            Some(shell) => shape.in_shell(shell),
+            None => shape,
+        };
         Rounds {
             plan,
             shared,
@@ -97,6 +107,7 @@ impl<O: Sink> Rounds<O> {
             said: String::new(),
             gap: false,
             spent: Usage::default(),
+            progress: None,
             extras: Extras::default(),
         }
     }
@@ -111,8 +122,12 @@ impl<O: Sink> Rounds<O> {
         let read = reading.body.read(&mut reading.batch).await;
         let taken = self.take(read);
         self.extras.keep(&self.shared, &self.plan).await;
+        spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
         match taken {
-            Ok(more) => Ok(more),
+            Ok(more) => {
+                self.tell_progress();
+                Ok(more)
+            }
             Err(error) if self.learn(&error).await => {
                 self.reading = None;
                 Ok(true)
@@ -133,6 +148,9 @@ impl<O: Sink> Rounds<O> {
 
     /// Sends the conversation; what the backend refuses is said in another way, once each.
     async fn ask(&mut self) -> Result<Reading, Error> {
+        if self.plan.shell.is_some() {
+            spool::bring_back(&self.shared, &mut self.plan).await;
+        }
         extras::put_back(&self.shared, &mut self.plan).await;
         loop {
             if self.plan.learned.no_thinking {
@@ -182,15 +200,40 @@ impl<O: Sink> Rounds<O> {
             body,
             frames: Frames::new(dialect.framing(), plan.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
-            answer: Answer::new(Setup {
-                adapter: Arc::clone(&plan.adapter),
-                tools: Arc::clone(&plan.tools),
-                schemas: Arc::clone(&self.shared.schemas),
-                scanner: plan.scanner.clone(),
-                policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
-            }),
+            answer: self.answer(),
             batch: BytesMut::new(),
             cuttable,
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        let plan = &self.plan;
+        let setup = Setup {
+            adapter: Arc::clone(&plan.adapter),
+            tools: Arc::clone(&plan.tools),
+            schemas: Arc::clone(&self.shared.schemas),
+            scanner: plan.scanner.clone(),
+            policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
+        };
+        Answer::new(setup).towards(self.shape.carrier())
+    }
+
+    /// Says now and then that a call is being written, of which nothing may leave yet.
+    fn tell_progress(&mut self) {
+        let held = self.reading.as_ref().map(|reading| &reading.answer).filter(|answer| self.plan.progress && answer.holds());
+        let Some(answer) = held else {
+            self.progress = None;
+            return;
+        };
+        let now = Instant::now();
+        if self.progress.is_some_and(|due| now < due) {
+            return;
+        }
+        if self.progress.replace(now + PROGRESS).is_none() {
+            return;
+        }
+        if let Some((name, bytes)) = answer.writing() {
+            self.shape.event(Event::Note(&Note::Writing { name, bytes }), &mut self.out);
         }
     }
 
@@ -224,6 +267,11 @@ impl<O: Sink> Rounds<O> {
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
                 tap.end();
+            }
+            let counts = self.shape.counts();
+            if counts != Counts::default() {
+                let Counts { dropped, refused, defused, withheld } = counts;
+                tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
             }
             return false;
         };

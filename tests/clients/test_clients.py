@@ -1,14 +1,17 @@
-"""PyPI openai and LangChain against the built binary."""
+"""PyPI openai, ollama and LangChain (over either) against the built binary."""
 
 import json
 import os
 
+import ollama
 import openai
 import pytest
 from langchain_core.tools import tool
+from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
-BASE = os.environ["TOOLGLOT_URL"] + "/v1"
+URL = os.environ["TOOLGLOT_URL"]
+BASE = URL + "/v1"
 TOOLS = [
     {
         "type": "function",
@@ -90,3 +93,42 @@ def test_langchain_stream(model, text, calls, prose):
     assert [(call["name"], call["args"]) for call in whole.tool_calls] == calls
     assert whole.invalid_tool_calls == []
     assert whole.content == prose
+
+
+@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
+def test_langchain_ollama_stream(model, text, calls, prose):
+    chat = ChatOllama(base_url=URL, model=model, validate_model_on_init=True).bind_tools([get_weather, get_time])
+    whole = None
+    for chunk in chat.stream(text):
+        whole = chunk if whole is None else whole + chunk
+    assert [(call["name"], call["args"]) for call in whole.tool_calls] == calls
+    assert whole.invalid_tool_calls == []
+    assert whole.content == prose
+
+
+@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
+def test_langchain_ollama_collected(model, text, calls, prose):
+    done = ChatOllama(base_url=URL, model=model).bind_tools([get_weather, get_time]).invoke(text)
+    assert [(call["name"], call["args"]) for call in done.tool_calls] == calls
+    assert done.content == prose
+
+
+def test_langchain_ollama_error_in_the_middle():
+    with pytest.raises(ollama.ResponseError, match="llama runner process has terminated"):
+        for _ in ChatOllama(base_url=URL, model="llama3.1:8b").bind_tools([get_weather]).stream("Break in the middle"):
+            pass
+
+
+@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
+def test_ollama_collected(model, text, calls, prose):
+    done = ollama.Client(host=URL).chat(model=model, messages=question(text), tools=TOOLS)
+    assert [(call.function.name, dict(call.function.arguments)) for call in done.message.tool_calls] == calls
+    assert done.message.content == prose
+
+
+def test_ollama_reasoning_and_discovery():
+    client = ollama.Client(host=URL)
+    parts = client.chat(model="qwen3:8b", messages=question("Weather in Oslo and Lima?"), tools=TOOLS, stream=True)
+    assert "".join(part.message.thinking or "" for part in parts) == "Both cities."
+    assert "gemma3:12b" in [model.model for model in client.list().models]
+    assert "tools" in client.show("gemma3:12b").capabilities

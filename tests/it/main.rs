@@ -8,6 +8,7 @@
 )]
 
 mod cli;
+mod clients;
 mod doctor;
 mod fake;
 mod fixtures;
@@ -16,5 +17,7 @@ mod negative;
 mod properties;
 mod proxy;
 mod samples;
+#[cfg(unix)]
+mod shell;
 #[path = "../support/void.rs"]
 mod void;

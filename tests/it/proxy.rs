@@ -12,6 +12,7 @@ use crate::fake::{Fake, Script, Seen, Step};
 
 mod backends;
 mod chat;
+mod ollama;
 mod requests;
 mod void;
 
@@ -24,8 +25,14 @@ impl Proxy {
     /// A proxy with this configuration.
     pub(crate) async fn start(config: &str) -> Proxy {
         let config = Config::parse(config, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret")])).unwrap();
-        let app =
-            server::app(server::Settings { config, demo: false, record: None, ollama: "http://127.0.0.1:9".into() }).unwrap();
+        let app = server::app(server::Settings {
+            config,
+            demo: false,
+            record: None,
+            environment: Environment::default(),
+            ollama: "http://127.0.0.1:9".into(),
+        })
+        .unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });

@@ -203,6 +203,24 @@ impl Scanner {
         true
     }
 
+    /// Whether text is held back that may be a call.
+    pub fn holds(&self) -> bool {
+        self.candidate.is_some()
+    }
+
+    /// The call that is being read: the offered tool that it names, and the bytes of it so far.
+    pub fn writing(&self) -> Option<(String, usize)> {
+        let candidate = self.candidate.as_ref()?;
+        let entry = candidate.entries.front()?;
+        let call = self.adapter.calls.get(entry.form)?;
+        let text = self.buf.get(entry.body..)?;
+        let context = Context { call, close: &call.close, tools: &self.tools, marked: entry.marked, end: false };
+        match resolve(&self.tools, &candidate.reader.as_ref()?.name(text, context)?) {
+            Resolved::Known { tool, .. } => Some((tool.name.clone(), text.len())),
+            Resolved::Unknown { .. } => None,
+        }
+    }
+
     /// A candidate beyond the limit is held on only when the name of an offered tool was seen in it.
     fn worth_holding(&self, reader: &Reader, text: &str, context: Context<'_>) -> bool {
         reader.name(text, context).is_some_and(|name| matches!(resolve(&self.tools, &name), Resolved::Known { .. }))

@@ -1,5 +1,6 @@
 //! A chunk of `/v1/chat/completions` (or the whole completion of a server that ignored `stream: true`): text, reasoning
-//! under any of its names, calls in fragments, usage, errors inside the stream.
+//! under any of its names, calls in fragments, usage, errors inside the stream. Chunks of `/v1/completions` too, which hold
+//! text and nothing else.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,6 +35,9 @@ struct Choice<'a> {
     index: Number,
     delta: Option<Message<'a>>,
     message: Option<Message<'a>>,
+    /// Of a text completion.
+    #[serde(default)]
+    text: Text<'a>,
     #[serde(default)]
     finish_reason: Text<'a>,
 }
@@ -104,6 +108,9 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
     let choices = chunk.choices.unwrap_or_default();
     for choice in choices.into_iter().filter(|choice| choice.index.0.unwrap_or(0) == 0) {
         let whole = choice.message.is_some();
+        if let Some(text) = choice.text.some() {
+            out(Delta::Text(Channel::Content, text));
+        }
         if let Some(message) = choice.delta.or(choice.message) {
             take(message, answer, out);
         }

@@ -17,8 +17,11 @@ use crate::{
     },
 };
 
+mod generate;
 #[cfg(test)]
 mod tests;
+
+pub use generate::{Generate, Generated, read as read_generate};
 
 /// A stream of JSON lines.
 #[derive(Debug)]
@@ -142,6 +145,12 @@ pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
     let mut request = ChatRequest::from_value(value)?;
     name_calls(&mut request);
     Ok(request)
+}
+
+/// The answer to a request that only wants the model to be loaded.
+pub fn loaded(model: &str, created: u64) -> Value {
+    let message = json!({"role": "assistant", "content": ""});
+    json!({"model": model, "created_at": timestamp(created), "message": message, "done": true, "done_reason": "load"})
 }
 
 /// The body of a fault: `{"error": "text"}`.

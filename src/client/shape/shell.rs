@@ -12,6 +12,7 @@ use crate::{
     openai::answer::call_id,
 };
 
+pub mod history;
 #[cfg(test)]
 mod tests;
 
@@ -84,6 +85,10 @@ enum Gap {
     Paragraph,
 }
 
+/// What every command begins with: never a path, which some clients cut off a block.
+const COMMAND: &str = "toolglot call";
+/// What every block begins with.
+const FENCE: &str = "```shell\n";
 /// A terminal in line mode takes about 4 kB at once; longer commands carry the id only.
 const LONGEST_COMMAND: usize = 2000;
 
@@ -98,7 +103,7 @@ impl Stage {
         match event {
             Event::Text(text) => self.say(text, out),
             Event::CallStart { id, name, .. } => {
-                if self.is_the_clients(name) {
+                if is_the_clients(&self.tools, name) {
                     out.event(Event::CallStart { index: self.passed, id, name });
                 } else {
                     self.open = Some(ToolCall { name: name.to_owned(), ..ToolCall::default() });
@@ -126,17 +131,8 @@ impl Stage {
         std::mem::take(&mut self.spooled)
     }
 
-    /// Its own tools the client runs; so it does with names that nobody knows, if it offered any tool at all.
-    fn is_the_clients(&self, name: &str) -> bool {
-        match self.tools.get(name) {
-            Some(tool) => tool.origin == Origin::Client,
-            None => self.tools.iter().any(|tool| tool.origin == Origin::Client),
-        }
-    }
-
     fn command(&mut self, call: &ToolCall, out: &mut dyn Sink) {
-        if self.tools.get(&call.name).is_none() {
-            let why = Why::UnknownTool(String::new());
+        if let Err(why) = runnable(&self.tools, &call.name) {
             out.event(Event::Refused { name: &call.name, why: &why, raw: &call.arguments });
             return self.paragraph(&format!("[toolglot] call of {} was not run: {why}\n", call.name), out);
         }
@@ -144,7 +140,7 @@ impl Stage {
         let posix = (self.shell.form == Form::Posix).then(|| posix(&call.name, arguments)).flatten();
         let command = posix.unwrap_or_else(|| {
             let id = spool_id(&self.shell.answer, self.seen, &call.name);
-            let command = format!("toolglot call {id}");
+            let command = format!("{COMMAND} {id}");
             self.spooled.push(Spooled { id, name: call.name.clone(), arguments: arguments.to_owned() });
             command
         });
@@ -157,8 +153,7 @@ impl Stage {
                 out.event(Event::CallArguments { index, json: &json!({parameter: command}).to_string() });
                 out.event(Event::CallEnd { index, extra: None });
             }
-            // The command stands alone: a client may take a first line that is a path for a file's name and cut it.
-            _ => self.paragraph(&format!("```shell\n{command}\n```\n"), out),
+            _ => self.paragraph(&format!("{FENCE}{command}\n```\n"), out),
         }
     }
 
@@ -179,6 +174,19 @@ impl Stage {
     }
 }
 
+/// Its own tools the client runs; so it does with names that nobody knows, if it offered any tool at all.
+pub(super) fn is_the_clients(tools: &Tools, name: &str) -> bool {
+    match tools.get(name) {
+        Some(tool) => tool.origin == Origin::Client,
+        None => tools.iter().any(|tool| tool.origin == Origin::Client),
+    }
+}
+
+/// Whether a call that is not the client's can be run by us.
+pub(super) fn runnable(tools: &Tools, name: &str) -> Result<(), Why> {
+    tools.get(name).map(|_| ()).ok_or_else(|| Why::UnknownTool(String::new()))
+}
+
 /// The tool's name, so that the user sees what will run, and 24 characters that nobody guesses; nothing in it means
 /// anything to any shell.
 fn spool_id(answer: &str, index: u32, name: &str) -> String {
@@ -195,7 +203,7 @@ fn posix(name: &str, arguments: &str) -> Option<String> {
     }
     // Inside single quotes nothing means anything, in no POSIX shell, interactive or not.
     let quoted = typeable(&compact(arguments)).replace('\'', r"'\''");
-    let command = format!("toolglot call {name} '{quoted}'");
+    let command = format!("{COMMAND} {name} '{quoted}'");
     (command.len() <= LONGEST_COMMAND).then_some(command)
 }
 

@@ -34,7 +34,7 @@ fn call(arguments: Value) -> Step {
 
 /// A proxy before an Ollama with the model `m`, of which it says nothing more; chats are answered by `script`, which gets
 /// the number of the chat.
-async fn with_ollama(script: impl Fn(usize, &Seen) -> Script + Send + Sync + 'static) -> (Proxy, Fake) {
+pub(super) async fn with_ollama(script: impl Fn(usize, &Seen) -> Script + Send + Sync + 'static) -> (Proxy, Fake) {
     let chats = AtomicUsize::new(0);
     let fake = Fake::start(move |seen| match seen.line.as_str() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),

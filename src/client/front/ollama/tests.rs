@@ -129,3 +129,28 @@ fn timestamps_are_calendar_dates() {
         assert_eq!(timestamp(seconds), text);
     }
 }
+
+#[test]
+fn a_completion_of_code_is_one_of_openai_s_and_back() {
+    let body = br#"{"model":"m","prompt":"a","suffix":"b","raw":true,"stream":false,"keep_alive":"5m","format":"json",
+        "options":{"num_predict":9,"stop":["\n"],"num_ctx":512}}"#;
+    let read = read_generate(body).unwrap();
+    let expected = json!({"model": "m", "prompt": "a", "suffix": "b", "max_tokens": 9, "stop": ["\n"],
+        "response_format": {"type": "json_object"}, "stream": true});
+    assert_eq!((read.streamed, read.completion), (false, Some(expected)));
+    assert_eq!(read_generate(br#"{"model":"m"}"#).unwrap(), Generate { streamed: true, completion: None });
+    assert_eq!(read_generate(br#"{"model":"m","prompt":"Why?"}"#).unwrap_err().status, 501);
+    assert_eq!(read_generate(b"[]").unwrap_err().status, 400);
+
+    let mut text = Generated::new("m", 0);
+    let mut out = BytesMut::new();
+    text.write(&mut out);
+    assert!(out.is_empty(), "nothing to say, no line");
+    text.take(&crate::event::Delta::Text(crate::event::Channel::Content, "x\u{2028}"));
+    text.write(&mut out);
+    text.take(&crate::event::Delta::Finish(FinishReason::Length));
+    text.end(Duration::from_millis(2), &mut out);
+    let lines: Vec<Value> = out.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    assert_eq!((&lines[0]["response"], &lines[0]["done"]), (&json!("x\u{2028}"), &json!(false)));
+    assert_eq!((&lines[1]["response"], &lines[1]["done_reason"]), (&json!(""), &json!("length")));
+}

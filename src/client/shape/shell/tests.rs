@@ -173,3 +173,59 @@ fn real_shells_hand_over_exactly_the_arguments() {
     }
     assert!(shells > 0, "no shell was found");
 }
+
+fn chat(messages: Value) -> crate::openai::ChatRequest {
+    crate::openai::ChatRequest::from_value(json!({"model": "m", "messages": messages})).unwrap()
+}
+
+#[test]
+fn commands_of_the_past_become_calls_where_they_are_known() {
+    let spooled = |id: &str| Spooled { id: id.into(), name: "read_query".into(), arguments: "{\"sql\":\"x\"}".into() };
+    let known: history::Known = ["read_query-A", "read_query-B"].map(|id| (id.to_owned(), spooled(id))).into();
+    let mut request = chat(json!([
+        {"role": "user", "content": "```shell\ntoolglot call read_query-A\n```"},
+        {"role": "assistant", "content": "So:\n\n```shell\ntoolglot call read_query-A\n```\n\n```shell\ntoolglot call read_query-B\n```\n"},
+        {"role": "user", "content": "it said 7"},
+        {"role": "assistant", "content": "Gone:\n\n```shell\ntoolglot call read_query-C\n```\n"},
+        {"role": "assistant", "content": null, "tool_calls": [{"id": "t1", "type": "function", "function": {"name": "run_command", "arguments": "{\"command\":\"toolglot call read_query-A\"}"}}]},
+        {"role": "tool", "tool_call_id": "t1", "content": "$ ..."},
+        {"role": "assistant", "content": "Other:\n```shell\nls -l\n```\nand `toolglot call read_query-A`"},
+    ]));
+    assert_eq!(history::mentioned(&request), ["read_query-A", "read_query-B", "read_query-C", "read_query-A"]);
+    let before = request.clone();
+    history::translate(&mut request, &known);
+    let [user, called, first, second, said, gone, terminal, result, other] = request.messages.as_slice() else {
+        panic!("{:#?}", request.messages)
+    };
+    assert_eq!((user, said, gone), (&before.messages[0], &before.messages[2], &before.messages[3]));
+    assert_eq!((result, other), (&before.messages[5], &before.messages[6]));
+    assert_eq!(called.content.to_text(), "So:");
+    let calls: Vec<_> = called.tool_calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
+    assert_eq!(calls, [("read_query", "{\"sql\":\"x\"}"); 2]);
+    for (call, result) in called.tool_calls.iter().zip([first, second]) {
+        assert_eq!((result.role.as_str(), result.tool_call_id.as_ref()), ("tool", Some(&call.id)));
+    }
+    assert_ne!(called.tool_calls[0].id, called.tool_calls[1].id);
+    let terminal = &terminal.tool_calls[0];
+    assert_eq!((terminal.id.as_str(), terminal.name.as_str()), ("t1", "read_query"));
+}
+
+#[test]
+fn what_the_posix_form_carries_is_read_back_and_a_changed_command_is_left_alone() {
+    for hostile in HOSTILE {
+        let arguments = json!({"sql": hostile}).to_string();
+        let command = posix("read_query", &arguments).unwrap();
+        let mut request = chat(json!([{"role": "assistant", "content": format!("```shell\n{command}\n```\n")}]));
+        history::translate(&mut request, &history::Known::new());
+        let [message, _] = request.messages.as_slice() else { panic!("{:#?}", request.messages) };
+        let call = &message.tool_calls[0];
+        assert_eq!((message.content.is_empty(), call.name.as_str()), (true, "read_query"));
+        assert_eq!(serde_json::from_str::<Value>(&call.arguments).unwrap(), json!({"sql": hostile}));
+    }
+    for changed in ["toolglot call x 'a' ; ls 'b'", "toolglot call x \"{}\"", "toolglot calls x", "toolglot call a b"] {
+        let mut request = chat(json!([{"role": "assistant", "content": format!("```shell\n{changed}\n```\n")}]));
+        let before = request.clone();
+        history::translate(&mut request, &history::Known::new());
+        assert_eq!(request, before, "{changed}");
+    }
+}

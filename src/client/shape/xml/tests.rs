@@ -365,7 +365,7 @@ fn unknown_tools_broken_arguments_and_too_many_parameters_are_refused() {
         assert_eq!(counts.refused, u32::from(why.is_some()));
         assert!(read.text.contains(why.unwrap_or_default()), "{}", read.text);
         let shape = Shape::new(Kind::VoidXml, Arc::clone(&tools), true);
-        assert_eq!(shape.carries(name, &text).is_err(), why.is_some());
+        assert_eq!(shape.carrier().carries(name, &text).is_err(), why.is_some());
     }
 }
 

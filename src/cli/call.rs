@@ -1,0 +1,245 @@
+//! `toolglot call`: a tool's name and its arguments, or the id of a call that waits -> what the tool says, on standard
+//! output. The tools runner: it needs no running daemon.
+
+use std::{
+    io::{Read, Write},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::{
+    config::{Config, Environment, Overrides, state_directory},
+    error::{Blame, Error},
+    fix::{self, End, Schemas},
+    mcp::{
+        self,
+        catalogue::{Catalogue, Offered},
+        pool::{BUILT_IN, Call as PoolCall, Pool},
+    },
+    store::{Files, Key, Kind, Store},
+};
+
+/// Runs one tool of a registered MCP server or of the built-in ones.
+#[derive(Debug, Args)]
+pub struct Call {
+    /// `server__tool`, `server.tool`, a bare name that only one server has, or the id of a call that waits
+    name: String,
+    /// The arguments as JSON; `-` reads them from standard input [default: {}]
+    arguments: Option<String>,
+    /// Read the arguments from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "arguments")]
+    file: Option<PathBuf>,
+    /// Print the whole answer as JSON
+    #[arg(long)]
+    json: bool,
+    /// Give up after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Where the registry is.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Source {
+    /// The configuration file [default: proxy.toml in the working directory, if it is there]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// The registry [default: the one of the configuration]
+    #[arg(long, value_name = "FILE", global = true)]
+    registry: Option<PathBuf>,
+}
+
+/// A call that mode `shell` has left for this command.
+#[derive(Debug, serde::Deserialize)]
+struct Waiting {
+    /// The configuration file of the proxy.
+    config: Option<PathBuf>,
+    /// The tool.
+    name: String,
+    /// Its arguments, as JSON text.
+    arguments: String,
+}
+
+/// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+// === impl Source ===
+
+impl Source {
+    /// The configuration, with the registry that the command line names.
+    pub(super) fn config(&self, environment: &Environment) -> Result<Config, Error> {
+        let mut config = Config::load(&Overrides { file: self.config.clone(), ..Overrides::default() }, environment)?;
+        if let Some(registry) = &self.registry {
+            config.mcp.registry = registry.clone();
+        }
+        Ok(config)
+    }
+
+    /// A pool with the built-in tools, and the store that other processes see.
+    pub(super) fn pool(&self, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
+        pool(self.config(environment)?, environment)
+    }
+}
+
+// === impl Call ===
+
+impl Call {
+    /// Runs the command; `beat` hears of long calls. A tool that fails is an error whose text is already printed.
+    pub fn run(
+        self,
+        environment: &Environment,
+        input: &mut dyn Read,
+        out: &mut dyn Write,
+        beat: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let given = self.given(input)?;
+        super::mcp::block_on(async {
+            let waiting = match given {
+                Some(_) => None,
+                None => Waiting::take(environment, &self.name).await?,
+            };
+            let (config, name, source) = match (waiting, given) {
+                (Some(Waiting { config, name, arguments }), _) => (waiting_config(config, environment)?, name, arguments),
+                (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
+            };
+            let (pool, _) = pool(config, environment)?;
+            let ended = self.call(&pool, &name, &source, out, beat).await;
+            pool.shut_down().await;
+            ended
+        })
+    }
+
+    fn given(&self, input: &mut dyn Read) -> Result<Option<String>, Error> {
+        let unreadable = |error: std::io::Error| Error::client(format!("the arguments cannot be read: {error}"));
+        match (&self.file, self.arguments.as_deref()) {
+            (Some(file), _) => std::fs::read_to_string(file).map(Some).map_err(unreadable),
+            (None, Some("-")) => {
+                let mut text = String::new();
+                input.read_to_string(&mut text).map_err(unreadable)?;
+                Ok(Some(text))
+            }
+            (None, given) => Ok(given.map(str::to_owned)),
+        }
+    }
+
+    async fn call(&self, pool: &Pool, name: &str, source: &str, out: &mut dyn Write, beat: &mut dyn Write) -> Result<(), Error> {
+        let offered = candidates(pool, name).await;
+        let tool = find(&offered, name)?;
+        let arguments = read(tool, source)?;
+        let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
+        let running = pool.call(&tool.service, arguments, &call);
+        tokio::pin!(running);
+        let mut passed = Duration::ZERO;
+        let response = loop {
+            tokio::select! {
+                response = &mut running => break response,
+                () = tokio::time::sleep(HEARTBEAT) => {
+                    passed += HEARTBEAT;
+                    // Nobody listening is no reason to stop.
+                    let _ = writeln!(beat, "toolglot: {name} runs, {} s", passed.as_secs());
+                }
+            }
+        };
+        let text = if self.json { response.to_value().to_string() } else { response.to_text() };
+        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("standard output: {error}")))?;
+        match response.is_error() {
+            true => Err(Error::new(Blame::Tool, format!("{name} failed"))),
+            false => Ok(()),
+        }
+    }
+}
+
+// === private ===
+
+fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
+    // Who names a tool on the command line wants it.
+    config.mcp.builtin_tools = true;
+    let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
+    Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
+}
+
+/// The configuration of the proxy that left the call, wherever the command is run.
+fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
+    match file {
+        Some(file) => Config::load(&Overrides { file: Some(file), ..Overrides::default() }, environment),
+        None => Config::parse("", None, &Overrides::default(), environment),
+    }
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    /// The call that waits under this id; it runs once. A text that can only be an id, and that nothing waits under, is an
+    /// error.
+    async fn take(environment: &Environment, id: &str) -> Result<Option<Waiting>, Error> {
+        let files = Files::new(state_directory(environment));
+        let Some(bytes) = files.take(&Key::local(Kind::SpooledCall, id)).await else {
+            return match is_id(id) {
+                true => Err(Error::client(format!(
+                    "no call waits under `{id}`: it has run already, or has expired; ask the model for it again"
+                ))),
+                false => Ok(None),
+            };
+        };
+        let unreadable = |error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}"));
+        serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
+    }
+}
+
+/// Whether it has the form of an id: a name, `-`, and 24 letters and digits.
+fn is_id(text: &str) -> bool {
+    text.rsplit_once('-').is_some_and(|(_, secret)| secret.len() == 24 && secret.chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
+/// The tools that the name can mean: of one server, where it names one; no other is started for it.
+async fn candidates(pool: &Pool, name: &str) -> Catalogue {
+    let only_ours = [BUILT_IN.to_owned()];
+    let ours = pool.tools(Some(&only_ours)).await;
+    if ours.tools.iter().any(|tool| tool.service.tool == name) || ours.resolve(name, &[]).is_some() {
+        return ours;
+    }
+    let snapshot = pool.registry().snapshot();
+    let names_it = |server: &str| {
+        let rest = name.strip_prefix(server).unwrap_or_default();
+        rest.starts_with("__") || rest.starts_with('.')
+    };
+    let named: Vec<String> =
+        snapshot.servers.iter().map(|server| server.name.clone()).filter(|server| names_it(server)).collect();
+    match named.is_empty() {
+        true => pool.tools(None).await,
+        false => pool.tools(Some(&named)).await,
+    }
+}
+
+fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {
+    if let Some(tool) = offered.resolve(name, &[]) {
+        return Ok(tool);
+    }
+    let same: Vec<String> =
+        offered.tools.iter().filter(|tool| tool.service.tool == name).map(|tool| tool.service.full_name()).collect();
+    let mut message = match same.is_empty() {
+        false => format!("several servers have `{name}`: {}", same.join(", ")),
+        true => format!("there is no tool `{name}`; `toolglot mcp tools` lists them"),
+    };
+    for problem in &offered.problems {
+        message.push_str(&format!("\n  {}: {}", problem.server, problem.message));
+    }
+    Err(Error::client(message).with_status(404))
+}
+
+fn read(tool: &Offered, source: &str) -> Result<Map<String, Value>, Error> {
+    let source = if source.trim().is_empty() { "{}" } else { source };
+    let report = fix::fix(source, Some(&Schemas::default().get(&tool.schema)), &tool.keeps_null, End::Whole);
+    let why = || report.why.as_ref().map_or_else(|| "its arguments cannot be read".to_owned(), ToString::to_string);
+    let text = report.accepted().ok_or_else(|| Error::client(format!("{}: {}", tool.service.full_name(), why())))?;
+    serde_json::from_str(text).map_err(|error| Error::client(format!("the arguments must be a JSON object: {error}")))
+}
+
+fn seconds(seconds: f64) -> Result<Duration, Error> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| Error::client("`--timeout` must be a number of seconds"))
+}

@@ -1,0 +1,349 @@
+//! `toolglot mcp`: the registry from the command line, what its servers offer, and our own MCP server over standard input.
+
+use std::{
+    fmt::Write as _,
+    future::Future,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::call::Source;
+use crate::{
+    config::Environment,
+    error::Error,
+    event::Effect,
+    mcp::{
+        catalogue::{Catalogue, Offered},
+        engine::{Engine, Options},
+        pool::Status,
+        registry::{Permission, Registry},
+    },
+};
+
+/// Manages MCP servers.
+#[derive(Debug, Args)]
+pub struct Mcp {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the registered servers
+    List(Json),
+    /// Register a server: `add NAME URL`, or `add NAME -- COMMAND ARGUMENTS`
+    Add(Add),
+    /// Remove a server
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Take over the servers of another client
+    Import {
+        /// A file, or one of claude, cursor, vscode, void
+        from: String,
+    },
+    /// Connect to all servers and list their tools with what offering them costs
+    Tools(Json),
+    /// Accept the tools of a server as they are now, after their definitions have changed
+    Accept {
+        /// Its name
+        server: String,
+        /// Only this tool
+        tool: Option<String>,
+    },
+    /// Serve MCP over standard input and output
+    Serve(Serve),
+}
+
+#[derive(Debug, Args)]
+struct Json {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Add {
+    /// The name
+    name: String,
+    /// The URL
+    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    url: Option<String>,
+    /// What is spoken there [default: found out]
+    #[arg(long = "type", value_name = "http|sse", requires = "url")]
+    kind: Option<String>,
+    /// A header for every request; `${VARIABLE}` is expanded when it is used
+    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    header: Vec<String>,
+    /// A variable for the command
+    #[arg(long, value_name = "NAME=VALUE", requires = "command")]
+    env: Vec<String>,
+    /// Believe what the server says its tools do
+    #[arg(long)]
+    trust: bool,
+    /// The command
+    #[arg(last = true)]
+    command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct Serve {
+    /// Offer what the registry has, too
+    #[arg(long)]
+    gateway: bool,
+    /// Give failures as ordinary text, for clients that lose the text of errors
+    #[arg(long)]
+    errors_as_text: bool,
+}
+
+// === impl Mcp ===
+
+impl Mcp {
+    /// Runs the command. Data goes to `out`, remarks to `remarks`.
+    pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
+        let source = self.source;
+        let registry = || Registry::open(source.config(environment)?.mcp.registry, environment.clone());
+        let text = match self.command {
+            Command::List(format) => {
+                let (pool, _) = source.pool(environment)?;
+                format.print(&pool.status(), |status| crate::mcp::engine::described(status), |all| servers(all))
+            }
+            Command::Add(add) => {
+                let name = add.name.clone();
+                registry()?.put(&name, &add.entry()?)?;
+                format!("{name} is registered; `toolglot mcp tools` shows what it offers\n")
+            }
+            Command::Remove { name } => {
+                registry()?.remove(&name)?;
+                format!("{name} is removed\n")
+            }
+            Command::Import { from } => import(&registry()?, &from, environment, remarks)?,
+            Command::Tools(format) => {
+                let (pool, _) = source.pool(environment)?;
+                let offered = block_on(async {
+                    let offered = pool.tools(None).await;
+                    pool.shut_down().await;
+                    Ok(offered)
+                })?;
+                for problem in &offered.problems {
+                    note(remarks, &format!("{}: {}", problem.server, problem.message));
+                }
+                format.print(&offered.tools, tool, |_| tools(&offered))
+            }
+            Command::Accept { server, tool } => {
+                let (pool, _) = source.pool(environment)?;
+                block_on(async {
+                    let accepted = pool.accept(&server, tool.as_deref()).await;
+                    pool.shut_down().await;
+                    accepted
+                })?;
+                format!("accepted: {server}{}\n", tool.map(|tool| format!("__{tool}")).unwrap_or_default())
+            }
+            Command::Serve(serve) => return serve.run(&source, environment),
+        };
+        out.write_all(text.as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(|error| Error::proxy(format!("standard output: {error}")))
+    }
+}
+
+// === impl Add ===
+
+impl Add {
+    fn entry(self) -> Result<Map<String, Value>, Error> {
+        let pairs = |list: &[String], separator: char| {
+            let read = |pair: &String| {
+                let (name, value) = pair.split_once(separator)?;
+                Some((name.trim().to_owned(), json!(value.trim())))
+            };
+            let pairs: Option<Map<String, Value>> = list.iter().map(read).collect();
+            pairs.ok_or_else(|| Error::client(format!("write it as NAME{separator}VALUE")))
+        };
+        let mut entry = Map::new();
+        match self.url {
+            Some(url) => {
+                entry.extend(self.kind.map(|kind| ("type".to_owned(), json!(kind))));
+                entry.insert("url".into(), json!(url));
+                if !self.header.is_empty() {
+                    entry.insert("headers".into(), Value::Object(pairs(&self.header, ':')?));
+                }
+            }
+            None => {
+                let (command, arguments) = self.command.split_first().ok_or_else(|| Error::client("there is no command"))?;
+                entry.insert("command".into(), json!(command));
+                entry.insert("args".into(), json!(arguments));
+                if !self.env.is_empty() {
+                    entry.insert("env".into(), Value::Object(pairs(&self.env, '=')?));
+                }
+            }
+        }
+        if self.trust {
+            entry.insert("toolglot".into(), json!({"trust": true}));
+        }
+        Ok(entry)
+    }
+}
+
+// === impl Serve ===
+
+impl Serve {
+    fn run(self, source: &Source, environment: &Environment) -> Result<(), Error> {
+        let config = source.config(environment)?;
+        let (pool, _) = source.pool(environment)?;
+        let mut options = Options::from(&config.mcp);
+        options.gateway |= self.gateway;
+        options.errors_as_text |= self.errors_as_text;
+        block_on(async {
+            let engine = Engine::new(pool.clone(), options);
+            let registry = pool.registry().clone();
+            let served = tokio::select! {
+                served = engine.stdio(tokio::io::stdin(), tokio::io::stdout()) => served,
+                // Without hot reload it still serves.
+                () = async { if registry.watch().await.is_err() { std::future::pending().await } } => Ok(()),
+                () = pool.follow() => Ok(()),
+            };
+            pool.shut_down().await;
+            served
+        })
+    }
+}
+
+// === impl Json ===
+
+impl Json {
+    fn print<T>(&self, all: &[T], json: impl Fn(&T) -> Value, text: impl Fn(&[T]) -> String) -> String {
+        match self.json {
+            true => format!("{}\n", Value::Array(all.iter().map(json).collect())),
+            false => text(all),
+        }
+    }
+}
+
+// === private ===
+
+/// Runs a future on a small runtime of its own, which ends at once afterwards (a reader of standard input does not end).
+pub(super) fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
+    let ended = runtime.block_on(future);
+    runtime.shutdown_background();
+    ended
+}
+
+fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
+    let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
+    let text = std::fs::read_to_string(&file).map_err(|error| Error::client(format!("{}: {error}", file.display())))?;
+    let (taken, known) = registry.import(&text)?;
+    for name in known {
+        note(remarks, &format!("{name}: there is a server of this name already (or it is no name for one); left out"));
+    }
+    let snapshot = registry.snapshot();
+    let mut out = String::new();
+    for name in taken {
+        // What a command is must be seen before it is first started.
+        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| server.address.clone());
+        let line = usable.or_else(|| {
+            let entry = snapshot.unusable.iter().find(|entry| entry.name == name)?;
+            Some(format!("{} ({})", entry.address, entry.error.as_deref().unwrap_or("switched off")))
+        });
+        let _ = writeln!(out, "{name}: {}", line.unwrap_or_default());
+    }
+    if out.is_empty() {
+        note(remarks, &format!("{} has no server that is not registered already", file.display()));
+    }
+    Ok(out)
+}
+
+/// Where well-known clients keep their servers.
+fn known_file(client: &str, environment: &Environment) -> Option<PathBuf> {
+    let home = PathBuf::from(environment.get("HOME").or_else(|| environment.get("USERPROFILE"))?);
+    let settings = if cfg!(windows) {
+        PathBuf::from(environment.get("APPDATA")?)
+    } else if cfg!(target_os = "macos") {
+        home.join("Library/Application Support")
+    } else {
+        environment.get("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from)
+    };
+    Some(match client {
+        "claude" => settings.join("Claude/claude_desktop_config.json"),
+        "cursor" => home.join(".cursor/mcp.json"),
+        "vscode" => settings.join("Code/User/mcp.json"),
+        "void" => home.join(".void-editor/mcp.json"),
+        _ => return None,
+    })
+}
+
+fn servers(all: &[Status]) -> String {
+    if all.is_empty() {
+        return "no MCP server is registered; `toolglot mcp add NAME URL` registers one\n".into();
+    }
+    let width = all.iter().map(|status| status.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for status in all {
+        let what =
+            status.error.as_ref().map(|error| format!("  ({}: {error})", status.state)).unwrap_or_else(|| match status.state {
+                "disabled" => "  (switched off)".into(),
+                _ => String::new(),
+            });
+        let _ = writeln!(out, "{:width$}  {}{what}", status.name, status.address);
+    }
+    out
+}
+
+fn tools(offered: &Catalogue) -> String {
+    let name = |tool: &Offered| tool.service.full_name();
+    let width = offered.tools.iter().map(|tool| name(tool).len()).max().unwrap_or(0).max(4);
+    let mut out = format!("{:width$}  {:>6}  {:8}  {:5}  description\n", "tool", "tokens", "does", "may");
+    for tool in &offered.tools {
+        let first: String = tool.description.lines().next().unwrap_or_default().chars().take(60).collect();
+        let _ = writeln!(
+            out,
+            "{:width$}  {:>6}  {:8}  {:5}  {first}",
+            name(tool),
+            tool.tokens(),
+            does(tool.effect),
+            may(tool.permission)
+        );
+    }
+    let total: usize = offered.tools.iter().map(Offered::tokens).sum();
+    let _ = writeln!(out, "{:width$}  {total:>6}  (an estimate: four bytes a token)", "all");
+    out
+}
+
+fn tool(tool: &Offered) -> Value {
+    json!({
+        "name": tool.service.full_name(), "wire_name": tool.wire_name, "server": tool.service.server, "tool": tool.service.tool,
+        "description": tool.description, "tokens": tool.tokens(), "effect": does(tool.effect), "permission": may(tool.permission),
+        "parameters": serde_json::from_str::<Value>(&tool.schema).unwrap_or(Value::Null),
+    })
+}
+
+fn does(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Reads => "reads",
+        Effect::Writes => "writes",
+        Effect::Destroys => "destroys",
+    }
+}
+
+fn may(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Allow => "run",
+        Permission::Ask => "ask",
+        Permission::Deny => "never",
+    }
+}
+
+/// A remark that may be lost where nobody reads.
+fn note(remarks: &mut dyn Write, text: &str) {
+    let _: io::Result<()> = writeln!(remarks, "toolglot: {text}");
+}

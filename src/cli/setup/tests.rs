@@ -1,0 +1,49 @@
+use super::*;
+
+fn run(client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
+    let setup = Setup { client: client.into(), model: "m:7b".into(), config: None, listen: Some("127.0.0.1:8123".into()), write };
+    let environment = Environment::from([("HOME", home.to_str().unwrap()), ("USERPROFILE", home.to_str().unwrap())]);
+    let (mut out, mut remarks) = (Vec::new(), Vec::new());
+    setup.run(&environment, &mut out, &mut remarks)?;
+    Ok((String::from_utf8(out).unwrap(), String::from_utf8(remarks).unwrap()))
+}
+
+#[test]
+fn every_client_is_told_the_address_and_the_model() {
+    let home = tempfile::tempdir().unwrap();
+    for client in clients().unwrap() {
+        let (text, _) = run(&client.name, home.path(), false).unwrap();
+        assert!(text.contains("127.0.0.1:8123") && text.starts_with(&client.title), "{text}");
+        assert!(text.contains("m:7b") || client.name == "void" || client.name == "open-webui", "{text}");
+        for left in ["{v1}", "{root}", "{port}", "{model}"] {
+            assert!(!text.contains(left), "{text}");
+        }
+    }
+    assert!(run("emacs", home.path(), false).unwrap_err().message.contains("open-webui"));
+    assert!(run("zed", home.path(), true).unwrap_err().message.contains("by hand"));
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is written unasked");
+}
+
+#[test]
+fn voids_file_is_changed_where_it_must_and_kept_as_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join(".void-editor/mcp.json");
+    let (_, said) = run("void", home.path(), true).unwrap();
+    assert!(said.starts_with("installed"), "{said}");
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(written["mcpServers"]["toolglot"]["url"], "http://127.0.0.1:8123/mcp");
+    assert!(run("void", home.path(), true).unwrap().1.contains("already"));
+
+    let own = r#"{"mcpServers":{"mine":{"command":"x"},"toolglot":{"url":"http://old"}},"more":1}"#;
+    std::fs::write(&file, own).unwrap();
+    for backup in ["mcp.json.backup", "mcp.json.backup.1"] {
+        std::fs::write(&file, own).unwrap();
+        run("void", home.path(), true).unwrap();
+        let written: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!((&written["mcpServers"]["mine"]["command"], &written["more"]), (&"x".into(), &1.into()));
+        assert_eq!(std::fs::read_to_string(file.with_file_name(backup)).unwrap(), own);
+    }
+    std::fs::write(&file, "{ // mine\n}").unwrap();
+    assert!(run("void", home.path(), true).unwrap_err().message.contains("by hand"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{ // mine\n}");
+}

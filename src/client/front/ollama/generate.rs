@@ -1,0 +1,129 @@
+//! Ollama's `/api/generate` in the form in which editors complete code with it (raw text, or the text around a gap) becomes a
+//! text completion of OpenAI's API; its pieces become JSON lines, or one object.
+
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+use serde_json::{Map, Value, json};
+
+use super::{ending, error_body, put_string, read_options, timestamp};
+use crate::{
+    error::Error,
+    event::{Delta, FinishReason, Usage},
+};
+
+/// A request for text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generate {
+    /// The client wants lines.
+    pub streamed: bool,
+    /// The body for OpenAI's `/completions`, always streamed; `None`: the model shall only be loaded.
+    pub completion: Option<Value>,
+}
+
+/// The answer.
+#[derive(Debug)]
+pub struct Generated {
+    model: String,
+    created: u64,
+    /// Text that has not been written yet.
+    text: String,
+    reason: FinishReason,
+    usage: Option<Usage>,
+}
+
+/// Fields that mean nothing to a text completion elsewhere.
+const LEFT_OUT: &[&str] = &["raw", "options", "keep_alive", "think", "context", "stream", "system", "template", "images"];
+
+/// Reads the body. Fails where the prompt would have to be put into the model's chat template first.
+pub fn read(body: &[u8]) -> Result<Generate, Error> {
+    let mut request: Map<String, Value> =
+        serde_json::from_slice(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
+    let text = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default();
+    let flag = |name: &str| request.get(name).and_then(Value::as_bool);
+    let streamed = flag("stream").unwrap_or(true);
+    let around = !text("suffix").is_empty();
+    if text("prompt").is_empty() && !around {
+        return Ok(Generate { streamed, completion: None });
+    }
+    if !around && flag("raw") != Some(true) {
+        return Err(Error::client(
+            "this model's backend completes text only as it is (`raw`, or with a `suffix`): use /api/chat for prompts",
+        )
+        .with_status(501)
+        .with_code("not_supported"));
+    }
+    read_options(&mut request);
+    request.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
+    request.insert("stream".into(), json!(true));
+    Ok(Generate { streamed, completion: Some(Value::Object(request)) })
+}
+
+// === impl Generated ===
+
+impl Generated {
+    /// An answer that has not begun; `created` is in seconds since 1970.
+    pub fn new(model: &str, created: u64) -> Generated {
+        Generated { model: model.to_owned(), created, text: String::new(), reason: FinishReason::Stop, usage: None }
+    }
+
+    /// Takes a piece of the completion.
+    pub fn take(&mut self, delta: &Delta<'_>) {
+        match delta {
+            Delta::Text(_, text) => self.text.push_str(text),
+            Delta::Usage(usage) => self.usage = Some(*usage),
+            Delta::Finish(reason) => self.reason = *reason,
+            Delta::Call { .. } => {} // a text completion has none
+        }
+    }
+
+    /// Appends a line with the text that was not written yet, if there is any.
+    pub fn write(&mut self, out: &mut BytesMut) {
+        if self.text.is_empty() {
+            return;
+        }
+        out.put_slice(b"{\"model\":");
+        put_string(&self.model, out);
+        out.put_slice(b",\"created_at\":\"");
+        out.put_slice(timestamp(self.created).as_bytes());
+        out.put_slice(b"\",\"response\":");
+        put_string(&std::mem::take(&mut self.text), out);
+        out.put_slice(b",\"done\":false}\n");
+    }
+
+    /// Appends the last line.
+    pub fn end(&self, elapsed: Duration, out: &mut BytesMut) {
+        out.put_slice(self.to_value(elapsed).to_string().as_bytes());
+        out.put_slice(b"\n");
+    }
+
+    /// Appends a fault; nothing may follow.
+    pub fn fault(&self, error: &Error, out: &mut BytesMut) {
+        out.put_slice(error_body(error).to_string().as_bytes());
+        out.put_slice(b"\n");
+    }
+
+    /// The whole answer, with the text that was not written yet.
+    pub fn to_value(&self, elapsed: Duration) -> Value {
+        let mut out = self.head();
+        out.insert("response".into(), json!(self.text));
+        out.extend(ending(self.reason, self.usage, elapsed, None));
+        Value::Object(out)
+    }
+
+    /// The answer to a request that only wants the model to be loaded.
+    pub fn loaded(&self) -> Value {
+        let mut out = self.head();
+        out.insert("response".into(), json!(""));
+        out.insert("done".into(), json!(true));
+        out.insert("done_reason".into(), json!("load"));
+        Value::Object(out)
+    }
+
+    fn head(&self) -> Map<String, Value> {
+        let mut out = Map::new();
+        out.insert("model".into(), json!(self.model));
+        out.insert("created_at".into(), json!(timestamp(self.created)));
+        out
+    }
+}

@@ -1,0 +1,140 @@
+//! A conversation in which calls left as shell commands: each command becomes the call again that it stands for, so that the
+//! model sees its own form. What a command by id stands for is known to whoever kept the call; one that nobody knows any
+//! more stays as it is. A pure function of the messages and of what is known.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{COMMAND, FENCE, Spooled};
+use crate::openai::{ChatRequest, Content, Message, ToolCall, answer::call_id};
+
+/// Calls by the id of their command.
+pub type Known = HashMap<String, Spooled>;
+
+/// What a command says.
+#[derive(Debug, PartialEq, Eq)]
+enum Command<'a> {
+    Id(&'a str),
+    Whole { name: &'a str, arguments: String },
+}
+
+/// The result of a call whose output went to the user's terminal.
+const NOT_SEEN: &str = "handed over as a shell command; what it printed is known only if the user shows it";
+
+/// The ids of all commands in the history.
+pub fn mentioned(chat: &ChatRequest) -> Vec<String> {
+    let assistants = chat.messages.iter().filter(|message| message.role == "assistant");
+    assistants
+        .flat_map(|message| {
+            let text = message.content.to_text();
+            let blocks = blocks(&text).into_iter().map(|block| block.command.to_owned());
+            blocks.chain(message.tool_calls.iter().filter_map(carried)).collect::<Vec<_>>()
+        })
+        .filter_map(|command| match Command::of(&command)? {
+            Command::Id(id) => Some(id.to_owned()),
+            Command::Whole { .. } => None,
+        })
+        .collect()
+}
+
+/// Turns the commands into calls, and gives a result to those that have none.
+pub fn translate(chat: &mut ChatRequest, known: &Known) {
+    let messages = std::mem::take(&mut chat.messages);
+    for (at, mut message) in messages.into_iter().enumerate() {
+        if message.role != "assistant" {
+            chat.messages.push(message);
+            continue;
+        }
+        for call in &mut message.tool_calls {
+            if let Some((name, arguments)) = carried(call).and_then(|command| meant(&command, known)) {
+                (call.name, call.arguments) = (name, arguments);
+            }
+        }
+        let found = take_blocks(&mut message, at, known);
+        let results = found.iter().map(|call| Message { tool_call_id: Some(call.id.clone()), ..Message::text("tool", NOT_SEEN) });
+        let results: Vec<Message> = results.collect();
+        message.tool_calls.extend(found);
+        chat.messages.push(message);
+        chat.messages.extend(results);
+    }
+}
+
+// === impl Command ===
+
+impl<'a> Command<'a> {
+    fn of(command: &'a str) -> Option<Command<'a>> {
+        let rest = command.trim().strip_prefix(COMMAND)?.strip_prefix(' ')?;
+        match rest.split_once(' ') {
+            None if !rest.is_empty() && !rest.contains(char::is_whitespace) => Some(Command::Id(rest)),
+            None => None,
+            Some((name, quoted)) => {
+                let inner = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
+                let pieces: Vec<&str> = inner.split(r"'\''").collect();
+                // A quote that is not one of ours: the user has changed the command.
+                let ours = pieces.iter().all(|piece| !piece.contains('\''));
+                ours.then(|| Command::Whole { name, arguments: pieces.join("'") })
+            }
+        }
+    }
+}
+
+/// A fenced block with one command.
+struct Block<'a> {
+    start: usize,
+    end: usize,
+    command: &'a str,
+}
+
+fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(FENCE)).map(|at| from + at) {
+        let start = at + FENCE.len();
+        let inside = text.get(start..).unwrap_or_default();
+        let line = inside.lines().next().unwrap_or_default();
+        let closed = inside.get(line.len()..).unwrap_or_default().strip_prefix("\n```");
+        from = start;
+        if let Some(after) = closed.filter(|_| line.starts_with(COMMAND)) {
+            let end = text.len() - after.strip_prefix('\n').unwrap_or(after).len();
+            found.push(Block { start: at, end, command: line });
+            from = end;
+        }
+    }
+    found
+}
+
+/// The calls of the blocks in this message, which lose their place in its text.
+fn take_blocks(message: &mut Message, at: usize, known: &Known) -> Vec<ToolCall> {
+    let Content::Text(text) = &message.content else { return Vec::new() };
+    let (mut calls, mut left, mut from) = (Vec::new(), String::new(), 0);
+    for block in blocks(text) {
+        let Some((name, arguments)) = meant(block.command, known) else { continue };
+        left.push_str(text.get(from..block.start).unwrap_or_default().trim_end());
+        from = block.end;
+        let place = (at as u64, calls.len() as u64);
+        let id = call_id(&[b"shell", &place.0.to_le_bytes(), &place.1.to_le_bytes(), block.command.as_bytes()]);
+        calls.push(ToolCall { id, name, arguments, extra: None });
+    }
+    if calls.is_empty() {
+        return calls;
+    }
+    left.push_str(text.get(from..).unwrap_or_default().trim_end());
+    message.content = if left.trim().is_empty() { Content::None } else { Content::Text(left) };
+    calls
+}
+
+/// The name and the arguments of the call that a command stands for.
+fn meant(command: &str, known: &Known) -> Option<(String, String)> {
+    match Command::of(command)? {
+        Command::Id(id) => known.get(id).map(|call| (call.name.clone(), call.arguments.clone())),
+        Command::Whole { name, arguments } => Some((name.to_owned(), arguments)),
+    }
+}
+
+/// The command that a call of the client's terminal tool carries.
+fn carried(call: &ToolCall) -> Option<String> {
+    let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
+    let texts = arguments.as_object()?.values().filter_map(Value::as_str);
+    texts.map(str::to_owned).find(|text| Command::of(text).is_some())
+}

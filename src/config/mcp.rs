@@ -1,0 +1,91 @@
+//! The section `[mcp]`: where the servers and the built-in tools are, and what our own MCP server offers.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Environment, Secret};
+use crate::error::Error;
+
+/// Everything about MCP that an operator can decide beside the registry itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mcp {
+    /// The registry.
+    pub registry: PathBuf,
+    /// Offer the built-in tools.
+    pub builtin_tools: bool,
+    /// The database of the built-in tools.
+    pub database: PathBuf,
+    /// Our MCP server also offers what the registry has.
+    pub serve_registry: bool,
+    /// Our MCP server gives failures as ordinary text.
+    pub errors_as_text: bool,
+    /// Who may change the registry over HTTP.
+    pub registry_http: RegistryHttp,
+    /// What pages of other origins must know to use the MCP routes; also the token of [`RegistryHttp::Token`].
+    pub token: Option<Secret>,
+    /// Headers of a chat request that tool policies may read, in lower case.
+    pub trusted_headers: Vec<String>,
+    /// Where pins of tool definitions and calls that wait are kept.
+    pub state: PathBuf,
+}
+
+/// Who may change the registry over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RegistryHttp {
+    /// Whoever may use this server at all.
+    #[default]
+    On,
+    /// Who knows the token.
+    Token,
+    /// Nobody.
+    Off,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawMcp {
+    registry: Option<String>,
+    builtin_tools: bool,
+    database: Option<String>,
+    serve_registry: bool,
+    errors_as_text: bool,
+    registry_http: RegistryHttp,
+    token_env: Option<String>,
+    trusted_headers: Vec<String>,
+}
+
+/// Where pins of tool definitions and calls that wait are kept, whatever the configuration.
+pub fn state_directory(environment: &Environment) -> PathBuf {
+    super::data_directory(environment).join("state")
+}
+
+// === impl RawMcp ===
+
+impl RawMcp {
+    /// Checks it; relative paths are relative to `base`.
+    pub(super) fn check(&self, base: &Path, environment: &Environment) -> Result<Mcp, Error> {
+        let token = match &self.token_env {
+            None => None,
+            Some(name) => match environment.get(name) {
+                Some(token) => Some(Secret::new(token)),
+                None => return Err(Error::proxy(format!("`mcp.token_env`: the environment variable `{name}` is not set"))),
+            },
+        };
+        if self.registry_http == RegistryHttp::Token && token.is_none() {
+            return Err(Error::proxy("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it"));
+        }
+        Ok(Mcp {
+            registry: base.join(self.registry.as_deref().unwrap_or("mcp.json")),
+            builtin_tools: self.builtin_tools,
+            database: base.join(self.database.as_deref().unwrap_or("db/mcp_data.db")),
+            serve_registry: self.serve_registry,
+            errors_as_text: self.errors_as_text,
+            registry_http: self.registry_http,
+            token,
+            trusted_headers: self.trusted_headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            state: state_directory(environment),
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Mode `shell`: how calls of our own tools leave, and whether the command that runs them can be found.
+
+use super::{Config, Mode};
+use crate::error::Error;
+
+/// How calls of our own tools leave in mode `shell`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shell {
+    /// How the command reaches the shell.
+    pub via: ShellVia,
+    /// What the command carries.
+    pub form: ShellForm,
+    /// The command is found in the user's `PATH`.
+    pub runner_found: bool,
+}
+
+/// How a command reaches the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellVia {
+    /// A fenced block in the text, which the user runs.
+    #[default]
+    Block,
+    /// The client's tool `run_command`, where it offers one.
+    RunCommand,
+}
+
+/// What a command carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellForm {
+    /// An id: any shell reads it alike.
+    #[default]
+    Id,
+    /// The tool and its arguments, for POSIX shells.
+    Posix,
+}
+
+// === impl Config ===
+
+impl Config {
+    /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
+    pub fn check_runner(&self) -> Result<(), Error> {
+        match self.shell.runner_found {
+            true => Ok(()),
+            false => Err(Error::client(
+                "mode `shell` writes commands that begin with `toolglot`, which is not found in PATH: install it \
+                 (`cargo install --path .`), or put a link to the program into a folder of PATH, and start again",
+            )
+            .with_code("shell_not_available")),
+        }
+    }
+
+    /// The same, if the configuration itself wants the mode.
+    pub(super) fn check_shell(&self) -> Result<(), Error> {
+        match self.mode == Mode::Shell || self.routes.iter().any(|route| route.mode == Some(Mode::Shell)) {
+            true => self.check_runner(),
+            false => Ok(()),
+        }
+    }
+}

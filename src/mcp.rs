@@ -1,0 +1,30 @@
+//! `mcp.json`, its servers and our own MCP server -> tools that can be listed and called. Knows no model and no chat: what
+//! comes in are names and arguments, what goes out is one form of answer ([`response::McpResponse`]).
+//!
+//! The SDK (`rmcp`) stays inside: no type of it appears in a signature of this module.
+
+mod address;
+pub mod catalogue;
+pub mod engine;
+pub mod names;
+mod pins;
+pub mod policy;
+pub mod pool;
+pub mod registry;
+pub mod response;
+
+use std::sync::Arc;
+
+use crate::{
+    config::{Environment, Mcp},
+    error::Error,
+    store::Store,
+    tools::Builtin,
+};
+
+/// Opens the registry and puts a pool over it, as the configuration says.
+pub fn open(config: &Mcp, environment: &Environment, store: Arc<dyn Store>) -> Result<Arc<pool::Pool>, Error> {
+    let registry = registry::Registry::open(&config.registry, environment.clone())?;
+    let builtin = config.builtin_tools.then(|| Builtin::new(&config.database));
+    Ok(Arc::new(pool::Pool::new(Arc::new(registry), builtin, store)?))
+}

@@ -1,0 +1,39 @@
+use super::{is_same_origin, parse};
+
+#[test]
+fn metadata_and_link_local_addresses_are_refused() {
+    let refused = [
+        "http://169.254.169.254/latest/meta-data",
+        "http://[fe80::1]/mcp",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[fd00:ec2::254]/",
+        "http://metadata.google.internal./x",
+        "http://2852039166/",
+        "http://0xa9fea9fe/",
+        "ftp://example.org/",
+        "file:///etc/passwd",
+        "localhost:8080",
+        "",
+    ];
+    for text in refused {
+        assert!(parse(text).is_err(), "{text}");
+    }
+    for text in [
+        "http://127.0.0.1:1/sse",
+        "http://localhost/mcp",
+        "https://mcp.example.org/x?y=1",
+        "http://192.168.0.18:23016/sse",
+        "http://[::1]:9/",
+    ] {
+        assert!(parse(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn origins_are_scheme_host_and_port() {
+    assert!(is_same_origin("http://a:1/x", "http://a:1/y"));
+    assert!(is_same_origin("http://a/x", "http://A:80/y"));
+    assert!(!is_same_origin("http://a:1/x", "http://a:2/x"));
+    assert!(!is_same_origin("http://a/", "https://a/"));
+    assert!(!is_same_origin("npx server", "http://a/"));
+}

@@ -1,0 +1,219 @@
+//! Our own MCP server: the built-in tools and, if wanted, everything in the registry, for clients over streamable HTTP, HTTP
+//! with SSE and standard input.
+//!
+//! The engine lives apart from any request. A session has an input queue and an output queue; the engine keeps the map from
+//! session id to input queue, a loop per session takes messages, runs each as a task of its own (a slow tool delays nobody,
+//! answers may overtake each other) and puts the answers on the session's output queue. Transports only move messages
+//! between queues and sockets. The session ends with whoever holds its output.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    RoleServer, ServiceExt,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::{Transport, streamable_http_server::StreamableHttpServerConfig},
+};
+use tokio::sync::mpsc;
+
+use super::pool::Pool;
+use crate::{
+    config::{Mcp, RegistryHttp, Secret},
+    fix::Schemas,
+};
+
+mod handler;
+mod http;
+mod legacy;
+mod registry;
+mod sessions;
+mod stdio;
+mod surface;
+#[cfg(test)]
+mod tests;
+
+pub use registry::described;
+pub use surface::{Caller, PATHS, admits, is_surface};
+
+use handler::Handler;
+
+/// What our server offers, and to whom.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Offer what the registry has, too.
+    pub gateway: bool,
+    /// Failures leave as ordinary text: for clients that lose the text of errors.
+    pub errors_as_text: bool,
+    /// Who may change the registry over HTTP.
+    pub registry_http: RegistryHttp,
+    /// The token of [`RegistryHttp::Token`].
+    pub token: Option<Secret>,
+    /// How many sessions there may be of each kind.
+    pub sessions: usize,
+}
+
+/// Our MCP server. Clones share everything.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// What all sessions share.
+struct Shared {
+    pool: Arc<Pool>,
+    options: Options,
+    schemas: Schemas,
+    /// How the SDK serves streamable HTTP; ends its sessions, too.
+    http: StreamableHttpServerConfig,
+    sessions: Mutex<HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>>,
+}
+
+/// One session: its output queue. Dropping it ends the session.
+struct Session {
+    id: String,
+    output: mpsc::Receiver<ServerJsonRpcMessage>,
+    shared: Arc<Shared>,
+}
+
+/// The two queues of a session, as the SDK's loop sees them.
+struct Queues {
+    input: mpsc::Receiver<RxJsonRpcMessage<RoleServer>>,
+    output: mpsc::Sender<TxJsonRpcMessage<RoleServer>>,
+}
+
+/// Why a message was not taken.
+enum NotTaken {
+    UnknownSession,
+    /// The session has too many messages that wait.
+    Busy,
+}
+
+/// The largest request over HTTP, in bytes.
+const REQUEST_BYTES: usize = 4 * 1024 * 1024;
+/// How many sessions of each kind there may be.
+const SESSIONS: usize = 1000;
+/// How many messages may wait in a queue.
+const QUEUE: usize = 64;
+
+// === impl Options ===
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { gateway: false, errors_as_text: false, registry_http: RegistryHttp::On, token: None, sessions: SESSIONS }
+    }
+}
+
+impl From<&Mcp> for Options {
+    fn from(config: &Mcp) -> Options {
+        Options {
+            gateway: config.serve_registry,
+            errors_as_text: config.errors_as_text,
+            registry_http: config.registry_http,
+            token: config.token.clone(),
+            sessions: SESSIONS,
+        }
+    }
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// A server over this pool.
+    pub fn new(pool: Arc<Pool>, options: Options) -> Engine {
+        // Hosts and origins are checked once, in front of all routes.
+        let http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        let shared = Shared { pool, options, schemas: Schemas::default(), http, sessions: Mutex::default() };
+        Engine { shared: Arc::new(shared) }
+    }
+
+    /// The pool behind it.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.shared.pool
+    }
+
+    /// How many sessions are open on the legacy transport.
+    pub fn open_sessions(&self) -> usize {
+        self.shared.sessions().len()
+    }
+
+    /// Ends all sessions and their streams; new requests are refused. The pool stays open.
+    pub fn end_sessions(&self) {
+        self.shared.http.cancellation_token.cancel();
+        // The loops see the end of their input, end, and with their output the streams end.
+        self.shared.sessions().clear();
+    }
+
+    /// Opens a session; `None` if there are too many.
+    #[allow(clippy::disallowed_methods, reason = "the loop of a session lives as long as the session, not as a request")]
+    fn open(&self) -> Option<Session> {
+        let id = uuid::Uuid::new_v4().to_string();
+        let (to_input, input) = mpsc::channel(QUEUE);
+        let (to_output, output) = mpsc::channel(QUEUE);
+        {
+            let mut sessions = self.shared.sessions();
+            if sessions.len() >= self.shared.options.sessions {
+                return None;
+            }
+            sessions.insert(id.clone(), to_input);
+        }
+        let handler = Handler::new(Arc::clone(&self.shared));
+        let queues = Queues { input, output: to_output };
+        tokio::spawn(async move {
+            match handler.serve(queues).await {
+                // Why it ended does not matter: the client is gone.
+                Ok(running) => drop(running.waiting().await),
+                Err(error) => tracing::debug!(%error, "an MCP session was not begun"),
+            }
+        });
+        Some(Session { id, output, shared: Arc::clone(&self.shared) })
+    }
+
+    /// Puts a message on a session's input queue.
+    fn enqueue(&self, session: &str, message: ClientJsonRpcMessage) -> Result<(), NotTaken> {
+        let input = self.shared.sessions().get(session).cloned().ok_or(NotTaken::UnknownSession)?;
+        input.try_send(message).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => NotTaken::Busy,
+            mpsc::error::TrySendError::Closed(_) => NotTaken::UnknownSession,
+        })
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Session ===
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The loop sees the end of its input and ends.
+        self.shared.sessions().remove(&self.id);
+    }
+}
+
+// === impl Queues ===
+
+impl Transport<RoleServer> for Queues {
+    type Error = mpsc::error::SendError<ServerJsonRpcMessage>;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let output = self.output.clone();
+        async move { output.send(message).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.input.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.input.close();
+        Ok(())
+    }
+}

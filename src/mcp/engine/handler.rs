@@ -1,0 +1,211 @@
+//! `initialize`, `tools/list`, `tools/call` -> the pool: what a client of our server can ask for.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
+        ContentBlock, ErrorCode, Implementation, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+        ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ServerCapabilities, ServerConfig,
+    },
+    service::RequestContext,
+};
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use crate::{
+    fix::{self, End},
+    mcp::{
+        catalogue::{Catalogue, Offered},
+        pool::{BUILT_IN, Call},
+        registry::Permission,
+        response::{INVALID_PARAMS, McpResponse, ServiceInfo},
+    },
+};
+
+/// What one session can ask for, and the services of its last results.
+pub(super) struct Handler {
+    shared: Arc<Shared>,
+    context: Mutex<VecDeque<ServiceInfo>>,
+}
+
+/// How many results a session remembers, to know which server a bare name means.
+const REMEMBERED: usize = 16;
+
+// === impl Handler ===
+
+impl Handler {
+    pub(super) fn new(shared: Arc<Shared>) -> Handler {
+        Handler { shared, context: Mutex::default() }
+    }
+
+    async fn offered(&self) -> Catalogue {
+        let only_ours = [BUILT_IN.to_owned()];
+        self.shared.pool.tools(if self.shared.options.gateway { None } else { Some(&only_ours) }).await
+    }
+
+    async fn call(&self, name: &str, arguments: Map<String, Value>) -> McpResponse {
+        let offered = self.offered().await;
+        let context: Vec<ServiceInfo> = {
+            let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+            context.iter().cloned().collect()
+        };
+        // The built-in tools are offered under their own names.
+        let built_in = offered.tools.iter().find(|tool| tool.is_built_in() && tool.service.tool == name);
+        let Some(tool) = built_in.or_else(|| offered.resolve(name, &context)) else {
+            if context.is_empty() {
+                tracing::warn!(name, "no such tool, and no result that could say whose it is");
+            }
+            let names: Vec<&str> = offered.tools.iter().map(shown_name).collect();
+            return McpResponse::error_code(
+                Value::Null,
+                INVALID_PARAMS,
+                format!("there is no tool `{name}`; there are: {}", names.join(", ")),
+            );
+        };
+        let arguments = match self.fixed(tool, arguments) {
+            Ok(arguments) => arguments,
+            Err(why) => return failure(format!("{name}: {why}")).from_service(&tool.service),
+        };
+        // The client asks its user before it calls; that is the consent.
+        let call = Call { consent: tool.permission == Permission::Ask, ..Call::default() };
+        let response = self.shared.pool.call(&tool.service, arguments, &call).await;
+        let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        context.retain(|service| *service != tool.service);
+        context.push_front(tool.service.clone());
+        context.truncate(REMEMBERED);
+        response
+    }
+
+    /// Arguments in the declared types: some clients send every value as a string.
+    fn fixed(&self, tool: &Offered, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let schema = self.shared.schemas.get(&tool.schema);
+        let report = fix::fix(&Value::Object(arguments).to_string(), Some(&schema), &tool.keeps_null, End::Whole);
+        match (report.accepted(), &report.why) {
+            (Some(text), _) => serde_json::from_str(text).map_err(|error| error.to_string()),
+            (None, Some(why)) => Err(why.to_string()),
+            (None, None) => Err("its arguments cannot be read".into()),
+        }
+    }
+
+    fn to_result(&self, response: McpResponse) -> Result<CallToolResult, ErrorData> {
+        let as_text = self.shared.options.errors_as_text;
+        match response.outcome {
+            Err(error) if as_text => Ok(CallToolResult::success(vec![ContentBlock::text(format!("ERROR: {}", error.message))])),
+            Err(error) => Err(ErrorData::new(ErrorCode(error.code.try_into().unwrap_or(-32603)), error.message, None)),
+            Ok(result) => {
+                let mut content: Vec<ContentBlock> =
+                    result.content.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect();
+                if result.is_error && as_text {
+                    if let Some(ContentBlock::Text(first)) = content.first_mut() {
+                        first.text = format!("ERROR: {}", first.text);
+                    } else {
+                        content.insert(0, ContentBlock::text("ERROR: the tool failed"));
+                    }
+                }
+                let mut out = match result.is_error && !as_text {
+                    true => CallToolResult::error(content),
+                    false => CallToolResult::success(content),
+                };
+                out.structured_content = result.structured;
+                Ok(out)
+            }
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("toolglot", env!("CARGO_PKG_VERSION"));
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let offered = self.offered().await;
+        let tools = offered.tools.iter().filter_map(|tool| serde_json::from_value(described(tool)).ok());
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let response = tokio::select! {
+            response = self.call(&request.name, request.arguments.unwrap_or_default()) => response,
+            () = context.ct.cancelled() => failure("cancelled".into()),
+        };
+        self.to_result(response).map(CallToolResponse::Complete)
+    }
+
+    // The SDK answers these with empty lists; a client would take that for a capability.
+
+    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+}
+
+// === private ===
+
+/// The tool in MCP's form.
+fn described(tool: &Offered) -> Value {
+    let schema: Value = serde_json::from_str(&tool.schema).unwrap_or_else(|_| json!({"type": "object"}));
+    let mut out = json!({"name": shown_name(tool), "description": tool.description, "inputSchema": schema});
+    for (key, value) in [
+        ("title", tool.title.clone().map(Value::String)),
+        ("outputSchema", tool.output_schema.clone()),
+        ("annotations", tool.annotations.clone()),
+    ] {
+        if let (Some(value), Some(out)) = (value, out.as_object_mut()) {
+            out.insert(key.into(), value);
+        }
+    }
+    out
+}
+
+fn shown_name(tool: &Offered) -> &str {
+    if tool.is_built_in() { &tool.service.tool } else { &tool.wire_name }
+}
+
+/// A call that did not run, as a result: a model shall read why.
+fn failure(message: String) -> McpResponse {
+    let mut response = McpResponse::text(Value::Null, message);
+    if let Ok(result) = &mut response.outcome {
+        result.is_error = true;
+    }
+    response
+}

@@ -1,0 +1,90 @@
+//! The routes: streamable HTTP at `/mcp`, the legacy pair at `/sse`, and the registry under `/mcp/`. Both addresses speak
+//! both dialects as far as a request can be told apart, because clients are given either.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, Request, State},
+    response::{IntoResponse, Response},
+    routing::{any, delete, get, post},
+};
+use http::{HeaderMap, HeaderValue, Method, header};
+use rmcp::transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager};
+
+use super::{Engine, REQUEST_BYTES, handler::Handler, legacy, registry, sessions::Sessions};
+
+#[derive(Clone)]
+struct Routes {
+    engine: Engine,
+    sessions: StreamableHttpService<Handler, Sessions>,
+    /// For callers that post a single request and read a single answer.
+    direct: StreamableHttpService<Handler, NeverSessionManager>,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// All routes of our MCP server and of the registry. Checks of Host and Origin belong in front of them; see
+    /// [`admits`](super::admits).
+    pub fn routes<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        let make = |engine: &Engine| {
+            let shared = Arc::clone(&engine.shared);
+            move || Ok(Handler::new(Arc::clone(&shared)))
+        };
+        let config = self.shared.http.clone();
+        let direct = config.clone().with_legacy_session_mode(false).with_json_response(true);
+        let sessions = Sessions::new(self.shared.options.sessions);
+        let routes = Routes {
+            engine: self.clone(),
+            sessions: StreamableHttpService::new(make(self), Arc::new(sessions), config),
+            direct: StreamableHttpService::new(make(self), Arc::default(), direct),
+        };
+        Router::new()
+            .route("/mcp", any(streamable))
+            .route("/sse", any(either))
+            .with_state(routes)
+            .merge(
+                Router::new()
+                    .route("/sse/message", post(legacy::message))
+                    .route("/mcp/add", post(registry::add))
+                    .route("/mcp/remove", delete(registry::remove))
+                    .route("/mcp/list", get(registry::list))
+                    .with_state(self.clone()),
+            )
+            .layer(DefaultBodyLimit::max(REQUEST_BYTES))
+    }
+}
+
+/// `/mcp`.
+async fn streamable(State(routes): State<Routes>, request: Request) -> Response {
+    routes.streamable(request).await
+}
+
+/// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
+async fn either(State(routes): State<Routes>, request: Request) -> Response {
+    if request.method() == Method::GET && !request.headers().contains_key(SESSION) {
+        return legacy::open(&routes.engine);
+    }
+    routes.streamable(request).await
+}
+
+// === impl Routes ===
+
+impl Routes {
+    async fn streamable(&self, mut request: Request) -> Response {
+        if request.method() == Method::POST && !request.headers().contains_key(SESSION) && !takes_events(request.headers()) {
+            request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+            return self.direct.handle(request).await.map(Body::new).into_response();
+        }
+        self.sessions.handle(request).await.map(Body::new).into_response()
+    }
+}
+
+const SESSION: &str = "mcp-session-id";
+
+fn takes_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.into_iter().any(|value| value.contains("text/event-stream"))
+}

@@ -1,0 +1,68 @@
+//! HTTP with server-sent events as of 2024-11-05, our side: `GET /sse` opens a session and tells where to post, `POST
+//! /sse/message` takes a message and answers at once, the stream carries the answers.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::Bytes,
+    extract::{Query, State},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::{StreamExt, stream};
+use http::StatusCode;
+use rmcp::model::ClientJsonRpcMessage;
+use serde_json::json;
+
+use super::{Engine, NotTaken, sessions::with_service_info};
+
+/// How often a stream without messages shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Both spellings that clients use.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Address {
+    #[serde(alias = "sessionId")]
+    session_id: String,
+}
+
+/// `GET /sse`.
+pub(super) fn open(engine: &Engine) -> Response {
+    let Some(session) = engine.open() else {
+        return error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many MCP sessions are open");
+    };
+    let endpoint = Event::default().event("endpoint").data(format!("/sse/message?session_id={}", session.id));
+    let messages = stream::unfold(session, |mut session| async move {
+        let message = session.output.recv().await?;
+        let data = serde_json::to_string(&with_service_info(message)).ok()?;
+        Some((Event::default().event("message").data(data), session))
+    });
+    let events = stream::once(std::future::ready(endpoint)).chain(messages).map(Ok::<_, Infallible>);
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+}
+
+/// `POST /sse/message?session_id=..`.
+pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<Address>, body: Bytes) -> Response {
+    let message = match serde_json::from_slice::<ClientJsonRpcMessage>(&body) {
+        Ok(message) => message,
+        Err(what) if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() => {
+            return error(StatusCode::BAD_REQUEST, -32600, &format!("this is no JSON-RPC message: {what}"));
+        }
+        Err(what) => return error(StatusCode::BAD_REQUEST, -32700, &format!("this is no JSON: {what}")),
+    };
+    match engine.enqueue(&address.session_id, message) {
+        Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
+        Err(NotTaken::UnknownSession) => {
+            error(StatusCode::NOT_FOUND, -32001, "there is no such MCP session; open one with GET /sse")
+        }
+        Err(NotTaken::Busy) => error(StatusCode::SERVICE_UNAVAILABLE, -32000, "too many messages of this MCP session wait"),
+    }
+}
+
+/// An error of the transport in JSON-RPC's form.
+pub(super) fn error(status: StatusCode, code: i64, message: &str) -> Response {
+    let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    (status, axum::Json(body)).into_response()
+}

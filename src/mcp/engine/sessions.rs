@@ -1,0 +1,143 @@
+//! Sessions of streamable HTTP: the SDK's, but no more than a limit (the one that was silent longest makes room), and with
+//! `serviceInfo` on every item of content that leaves.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use futures_util::{Stream, StreamExt};
+use rmcp::{
+    model::{ClientJsonRpcMessage, CustomResult, ServerJsonRpcMessage, ServerResult},
+    transport::{
+        common::server_side_http::ServerSseMessage,
+        streamable_http_server::session::{
+            RestoreOutcome, SessionId, SessionManager,
+            local::{LocalSessionManager, LocalSessionManagerError},
+        },
+    },
+};
+use serde_json::Value;
+
+use crate::mcp::response::ServiceInfo;
+
+/// Bounded sessions.
+pub(super) struct Sessions {
+    inner: LocalSessionManager,
+    limit: usize,
+    used: Mutex<HashMap<SessionId, Instant>>,
+}
+
+// === impl Sessions ===
+
+impl Sessions {
+    pub(super) fn new(limit: usize) -> Sessions {
+        Sessions { inner: LocalSessionManager::default(), limit: limit.max(1), used: Mutex::default() }
+    }
+
+    fn touch(&self, id: &SessionId) {
+        self.used().insert(id.clone(), Instant::now());
+    }
+
+    fn used(&self) -> MutexGuard<'_, HashMap<SessionId, Instant>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session to close before another one is opened. Forgets those that have ended by themselves.
+    async fn oldest(&self) -> Option<SessionId> {
+        let open = self.inner.sessions.read().await;
+        let mut used = self.used();
+        used.retain(|id, _| open.contains_key(id));
+        if open.len() < self.limit {
+            return None;
+        }
+        used.iter().min_by_key(|(_, at)| **at).map(|(id, _)| id.clone())
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        if let Some(oldest) = self.oldest().await {
+            tracing::info!("too many MCP sessions; the one that was silent longest is closed");
+            self.close_session(&oldest).await?;
+        }
+        let created = self.inner.create_session().await?;
+        self.touch(&created.0);
+        Ok(created)
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.inner.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.inner.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.used().remove(id);
+        self.inner.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.touch(id);
+        Ok(self.inner.create_stream(id, message).await?.map(|mut event| {
+            event.message = event.message.map(|message| match Arc::try_unwrap(message) {
+                Ok(message) => Arc::new(with_service_info(message)),
+                Err(shared) => Arc::new(with_service_info(shared.as_ref().clone())),
+            });
+            event
+        }))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.touch(id);
+        self.inner.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.resume(id, last_event_id).await
+    }
+
+    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
+        self.inner.restore_session(id).await
+    }
+}
+
+/// The SDK's content has room for `_meta` only: what that says of a tool's origin is written beside the item's own fields,
+/// too, where clients of the older transports look for it.
+pub(super) fn with_service_info(message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
+    let ServerJsonRpcMessage::Response(mut response) = message else { return message };
+    if let ServerResult::CallToolResult(result) = &response.result
+        && let Ok(mut value) = serde_json::to_value(result)
+    {
+        for item in value.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {
+            ServiceInfo::show(item);
+        }
+        response.result = ServerResult::CustomResult(CustomResult::new(value));
+    }
+    ServerJsonRpcMessage::Response(response)
+}

@@ -1,0 +1,44 @@
+//! Who may use the MCP routes. They are stricter than those of the models: tools act on this machine, so a web page needs to
+//! come from this very server or to know the token; other pages of this machine have no business here.
+
+use sha2::{Digest, Sha256};
+
+use crate::config::Secret;
+
+/// The first segments of all MCP routes.
+pub const PATHS: &[&str] = &["/mcp", "/sse"];
+
+/// What a request says of its sender.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Caller<'a> {
+    /// `Origin`, if a page sent it.
+    pub origin: Option<&'a str>,
+    /// `Host`.
+    pub host: Option<&'a str>,
+    /// `Authorization`.
+    pub authorization: Option<&'a str>,
+}
+
+/// Whether a path belongs to the MCP routes.
+pub fn is_surface(path: &str) -> bool {
+    PATHS.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+/// Whether a request may use the MCP routes: no page at all, a page of this server, or somebody who knows the token. Host
+/// names must have been checked before (against DNS rebinding).
+pub fn admits(caller: &Caller<'_>, token: Option<&Secret>) -> bool {
+    if let (Some(token), Some(given)) = (token, caller.authorization)
+        && is_token(given, token)
+    {
+        return true;
+    }
+    let Some(origin) = caller.origin else { return true };
+    let own = |scheme: &str| origin.strip_prefix(scheme).is_some_and(|authority| Some(authority) == caller.host);
+    own("http://") || own("https://")
+}
+
+/// Whether an `Authorization` carries the token; takes the same time wherever they differ.
+pub(super) fn is_token(given: &str, token: &Secret) -> bool {
+    let Some((scheme, given)) = given.split_once(' ') else { return false };
+    scheme.eq_ignore_ascii_case("bearer") && Sha256::digest(given.trim()) == Sha256::digest(token.reveal())
+}

@@ -1,0 +1,112 @@
+//! Tools of many servers under names that cannot be mixed up: `server__tool`, `builtin.server__tool`, `server.tool`; a
+//! spelling of each that OpenAI's clients allow; and the way back from whatever a model wrote to the one tool that it means.
+
+use std::collections::HashMap;
+
+use sha2::{Digest, Sha256};
+
+use super::response::ServiceInfo;
+
+#[cfg(test)]
+mod tests;
+
+/// The longest function name that OpenAI's clients allow, in bytes.
+const LONGEST: usize = 64;
+
+/// What a written name means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning<'t> {
+    /// This tool.
+    Tool(&'t ServiceInfo),
+    /// A command of another system (`tauri:open`): not ours to touch.
+    Foreign,
+    /// A bare name that several servers offer, and nothing says which one.
+    Ambiguous,
+    /// Nothing that is offered.
+    Unknown,
+}
+
+/// Spellings of the full names of these tools in `[A-Za-z0-9_-]{1,64}`, in their order. A spelling does not depend on the
+/// order, and two tools never share one.
+pub fn wire_names(tools: &[ServiceInfo]) -> Vec<String> {
+    let plain: Vec<String> = tools.iter().map(|tool| plain(&tool.full_name())).collect();
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    for name in &plain {
+        *count.entry(name).or_default() += 1;
+    }
+    let unique = |name: &str| name.len() <= LONGEST && count.get(name) == Some(&1);
+    tools.iter().zip(&plain).map(|(tool, plain)| if unique(plain) { plain.clone() } else { hashed(tool, plain) }).collect()
+}
+
+/// The tool that `written` means. `context` are the tools of the last results, the latest first: a bare name that several
+/// servers offer is looked up there.
+pub fn resolve<'t>(written: &str, offered: &'t [(ServiceInfo, String)], context: &[ServiceInfo]) -> Meaning<'t> {
+    if let Some(found) = exact(written, offered).or_else(|| qualified(written, offered)) {
+        return Meaning::Tool(found);
+    }
+    if written.split_once(':').is_some_and(|(prefix, _)| prefix.chars().all(|c| c.is_ascii_alphanumeric())) {
+        return Meaning::Foreign;
+    }
+    match bare(written, offered, context) {
+        Meaning::Unknown => {}
+        known => return known,
+    }
+    let Some(rest) = without_random_prefix(written) else { return Meaning::Unknown };
+    match exact(rest, offered).or_else(|| qualified(rest, offered)) {
+        Some(found) => Meaning::Tool(found),
+        // A prefix is only believed where it leads to one tool.
+        None => bare(rest, offered, &[]),
+    }
+}
+
+// === private ===
+
+fn exact<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<&'t ServiceInfo> {
+    offered.iter().find(|(service, wire)| wire == written || service.full_name() == written).map(|(service, _)| service)
+}
+
+/// `server__tool`, `builtin.server__tool`, `server.tool`: split at the first separator behind the name of a server that is
+/// known, so that a server's name may contain separators.
+fn qualified<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<&'t ServiceInfo> {
+    let written = written.strip_prefix("builtin.").unwrap_or(written);
+    let fits = |service: &ServiceInfo| {
+        let rest = written.strip_prefix(service.server.as_str())?;
+        let tool = rest.strip_prefix("__").or_else(|| rest.strip_prefix('.'))?;
+        (tool == service.tool).then_some(service.server.len())
+    };
+    let found = offered.iter().filter_map(|(service, _)| Some((fits(service)?, service)));
+    found.max_by_key(|(length, _)| *length).map(|(_, service)| service)
+}
+
+fn bare<'t>(written: &str, offered: &'t [(ServiceInfo, String)], context: &[ServiceInfo]) -> Meaning<'t> {
+    let named: Vec<&ServiceInfo> = offered.iter().map(|(service, _)| service).filter(|service| service.tool == written).collect();
+    let latest = context
+        .iter()
+        .find_map(|last| named.iter().find(|service| service.server == last.server && service.backend == last.backend));
+    match (latest, named.as_slice()) {
+        (Some(service), _) => Meaning::Tool(service),
+        (None, [only]) => Meaning::Tool(only),
+        (None, []) => Meaning::Unknown,
+        (None, _) => Meaning::Ambiguous,
+    }
+}
+
+/// Void puts six random characters and `_` before every tool of an MCP server.
+fn without_random_prefix(written: &str) -> Option<&str> {
+    let (prefix, rest) = written.split_once('_')?;
+    let is_random = prefix.len() == 6 && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    (is_random && !rest.is_empty()).then_some(rest)
+}
+
+fn plain(full: &str) -> String {
+    let name: String = full.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect();
+    if name.is_empty() { "_".into() } else { name }
+}
+
+fn hashed(tool: &ServiceInfo, plain: &str) -> String {
+    // Server and tool apart: `a` + `b__c` is not `a__b` + `c`.
+    let of = Sha256::digest(format!("{}\n{}\n{}", tool.backend.as_str(), tool.server, tool.tool));
+    let hash: String = of.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let kept: String = plain.chars().take(LONGEST - 1 - hash.len()).collect();
+    format!("{kept}_{hash}")
+}

@@ -1,0 +1,152 @@
+//! What the model gave + a view -> what the tool gets, which values must stay unseen, and what the model had no business to
+//! give.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{Source, View, merge_parameter, merge_tool};
+use crate::config::Environment;
+
+/// Where values are looked up.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// The variables of the process.
+    pub environment: &'a Environment,
+    /// The folder that file names are relative to.
+    pub folder: &'a Path,
+    /// The headers of the chat request that an operator trusts, names in lower case.
+    pub headers: &'a [(String, String)],
+}
+
+/// The arguments of one call after the policy.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Applied {
+    /// What the tool gets.
+    pub arguments: Map<String, Value>,
+    /// Hidden parameters that the model gave nevertheless: a sign of prompt injection.
+    pub dropped: Vec<String>,
+    /// Texts that must not appear in logs or in what is fed back, longest first.
+    pub secrets: Vec<String>,
+}
+
+/// Shorter texts and numbers occur everywhere: taking them out would destroy results and hide nothing.
+const SHORTEST_TEXT: usize = 4;
+const SHORTEST_NUMBER: usize = 6;
+
+// === impl View ===
+
+impl View {
+    /// Applies the policy. Fails where a value of the operator cannot be had; the message names it, never a value.
+    pub fn apply(&self, given: &Map<String, Value>, values: &Values<'_>) -> Result<Applied, String> {
+        let mut applied = Applied { arguments: given.clone(), ..Applied::default() };
+        let mut merged: Vec<(String, Value)> = Vec::new();
+        for binding in &self.bindings {
+            // Where the name of a hidden parameter is also what a visible one is called at the tool, it is still the
+            // model's spelling that is read here.
+            let given = applied.arguments.shift_remove(&binding.visible);
+            if given.is_some() && binding.hidden {
+                applied.dropped.push(binding.visible.clone());
+            }
+            let given = given.filter(|_| !binding.hidden);
+            let value = match (&binding.fixed, &binding.default) {
+                (Some(fixed), _) => fixed.value(values, &binding.visible, &mut applied.secrets, true)?,
+                (None, Some(default)) => {
+                    let default = default.value(values, &binding.visible, &mut applied.secrets, binding.hidden)?;
+                    merge_parameter(default.as_ref(), given.as_ref())
+                }
+                (None, None) if binding.merged => merge_parameter(None, given.as_ref()),
+                (None, None) => given,
+            };
+            let Some(value) = value else { continue };
+            match merged.iter_mut().find(|(target, _)| *target == binding.target) {
+                Some((_, before)) => *before = overlay(before, value),
+                None => merged.push((binding.target.clone(), value)),
+            }
+        }
+        for (target, internal) in &self.internal {
+            // A name that only the operator fills is not the model's to use.
+            if applied.arguments.shift_remove(target).is_some() {
+                applied.dropped.push(target.clone());
+            }
+            internal.values().for_each(|value| note_secrets(value, &mut applied.secrets));
+            let at = merged.iter().position(|(own, _)| own == target);
+            let signature = at.map(|at| merged.remove(at).1);
+            if let Some(value) = merge_tool(internal, signature.as_ref()) {
+                merged.push((target.clone(), value));
+            }
+        }
+        applied.arguments.extend(merged);
+        applied.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        applied.secrets.dedup();
+        Ok(applied)
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    fn value(&self, values: &Values<'_>, name: &str, secrets: &mut Vec<String>, hidden: bool) -> Result<Option<Value>, String> {
+        let text = match self {
+            Source::Literal(value) => {
+                if hidden {
+                    note_secrets(value, secrets);
+                }
+                return Ok(Some(value.clone()));
+            }
+            Source::Variable(variable) => match values.environment.get(variable) {
+                Some(text) => text.to_owned(),
+                None => {
+                    return Err(format!(
+                        "the parameter `{name}` comes from the environment variable {variable}, which is not set"
+                    ));
+                }
+            },
+            Source::File(file) => match std::fs::read_to_string(values.folder.join(file)) {
+                Ok(text) => text.trim_end_matches(['\r', '\n']).to_owned(),
+                Err(error) => return Err(format!("the parameter `{name}` comes from the file {}: {error}", file.display())),
+            },
+            Source::Header(header) => match values.headers.iter().find(|(own, _)| own == header) {
+                Some((_, text)) => text.clone(),
+                None => {
+                    return Err(format!(
+                        "the parameter `{name}` comes from the header `{header}`, which is missing or not in `trusted_headers`"
+                    ));
+                }
+            },
+        };
+        let value = Value::String(text);
+        note_secrets(&value, secrets);
+        Ok(Some(value))
+    }
+}
+
+// === private ===
+
+/// Two parameters that the model sees and that go to the same one of the tool: the later lies over the earlier.
+fn overlay(before: &Value, after: Value) -> Value {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            Value::Object(before.iter().map(|(key, value)| (key.clone(), value.clone())).chain(after).collect())
+        }
+        (_, after) => after,
+    }
+}
+
+/// Collects the texts of a value, also as JSON writes them inside a string.
+fn note_secrets(value: &Value, secrets: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.len() >= SHORTEST_TEXT => {
+            let written = Value::String(text.clone()).to_string();
+            let inside = written.get(1..written.len() - 1).unwrap_or_default();
+            if inside != text {
+                secrets.push(inside.to_owned());
+            }
+            secrets.push(text.clone());
+        }
+        Value::Number(number) if number.to_string().len() >= SHORTEST_NUMBER => secrets.push(number.to_string()),
+        Value::Array(list) => list.iter().for_each(|value| note_secrets(value, secrets)),
+        Value::Object(object) => object.values().for_each(|value| note_secrets(value, secrets)),
+        _ => {}
+    }
+}

@@ -1,0 +1,453 @@
+//! The servers of the registry and the built-in tools -> one list of tools, and one way to call any of them. Connections
+//! are opened when they are needed, kept, and opened again when they break; a server that is down delays and disturbs
+//! nobody else.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use serde_json::{Map, Value, json};
+
+use super::{
+    address,
+    catalogue::{Catalogue, Offered, Problem},
+    pins,
+    policy::{Values, View},
+    registry::{Permission, Registry, Server},
+    response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
+};
+use crate::{
+    error::Error,
+    event::Effect,
+    store::Store,
+    tools::{self, Builtin},
+};
+
+mod connection;
+mod fault;
+mod legacy;
+mod process;
+mod slot;
+
+use connection::Connection;
+pub(super) use connection::Definition;
+use slot::{Seen, Slot};
+
+/// The largest message that a server may send, in bytes.
+const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+/// How long a list of tools waits for servers that are only being connected to.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The name of the service that the built-in tools belong to.
+pub const BUILT_IN: &str = "sqlite";
+
+/// Everything that can run a tool.
+pub struct Pool {
+    registry: Arc<Registry>,
+    builtin: Option<Builtin>,
+    store: Arc<dyn Store>,
+    client: reqwest::Client,
+    slots: Mutex<HashMap<String, Arc<Slot>>>,
+}
+
+/// How a tool is called.
+#[derive(Debug, Clone, Default)]
+pub struct Call {
+    /// The id of the answer.
+    pub id: Value,
+    /// Headers of the chat request that the operator trusts (`trusted_headers`), names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// A person has agreed to this call: tools that ask may run.
+    pub consent: bool,
+    /// Less time than the server's own limits.
+    pub timeout: Option<Duration>,
+}
+
+/// How a server is doing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// The name in the registry.
+    pub name: String,
+    /// Address or command line as the file writes it.
+    pub address: String,
+    /// Whether it is a child process.
+    pub is_process: bool,
+    /// One of `idle`, `connecting`, `connected`, `failed`, `unusable`, `disabled`.
+    pub state: &'static str,
+    /// What is wrong.
+    pub error: Option<String>,
+    /// How many tools it has, where that is known.
+    pub tools: Option<usize>,
+    /// What is spoken with it: `stdio`, `http` or `sse`.
+    pub dialect: Option<&'static str>,
+    /// The revision of the protocol.
+    pub protocol: Option<String>,
+}
+
+// === impl Pool ===
+
+impl Pool {
+    /// A pool over this registry; nothing is connected yet.
+    pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Result<Pool, Error> {
+        // The process may have a provider already; it is the same one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .dns_resolver(address::resolver())
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(Duration::from_secs(5))
+            .tcp_keepalive(Duration::from_secs(30))
+            .build()
+            .map_err(|error| Error::proxy(format!("no HTTP client: {}", causes(&error))))?;
+        Ok(Pool { registry, builtin, store, client, slots: Mutex::default() })
+    }
+
+    /// The registry.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time.
+    pub async fn tools(&self, servers: Option<&[String]>) -> Catalogue {
+        let snapshot = self.registry.snapshot();
+        let wanted = |name: &str| servers.is_none_or(|servers| servers.iter().any(|own| own == name));
+        let usable: Vec<&Arc<Server>> = snapshot.servers.iter().filter(|server| wanted(&server.name)).collect();
+        let listed = join_all(usable.iter().map(|server| self.tools_of(server))).await;
+        let mut tools: Vec<Offered> = if wanted(BUILT_IN) { self.built_in() } else { Vec::new() };
+        let mut problems: Vec<Problem> = Vec::new();
+        let mut instructions = Vec::new();
+        for (server, listed) in usable.iter().zip(listed) {
+            match listed {
+                Ok(listed) => {
+                    tools.extend(listed.tools);
+                    problems.extend(listed.problems);
+                    instructions.extend(listed.instructions.map(|text| (server.name.clone(), text)));
+                }
+                Err(error) => problems.push(Problem { server: server.name.clone(), message: error.message }),
+            }
+        }
+        for entry in snapshot.unusable.iter().filter(|entry| wanted(&entry.name)) {
+            problems.extend(entry.error.clone().map(|message| Problem { server: entry.name.clone(), message }));
+        }
+        Catalogue::new(tools, problems, instructions)
+    }
+
+    /// Calls a tool by the server's name in the registry and the tool's own name. Dropping the future cancels the call.
+    pub async fn call(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
+        let response = match service.backend {
+            BackendType::BuiltIn => self.call_built_in(service, arguments, call).await,
+            BackendType::External => self.call_external(service, arguments, call).await,
+        };
+        response.from_service(service)
+    }
+
+    /// How every server of the registry is doing; asks nobody.
+    pub fn status(&self) -> Vec<Status> {
+        let snapshot = self.registry.snapshot();
+        let usable = snapshot.servers.iter().map(|server| {
+            let base = Status {
+                name: server.name.clone(),
+                address: server.address.clone(),
+                is_process: server.is_process(),
+                state: "idle",
+                error: None,
+                tools: None,
+                dialect: None,
+                protocol: None,
+            };
+            match self.known_slot(server).map_or(Seen::Idle, |slot| slot.seen()) {
+                Seen::Idle => base,
+                Seen::Connecting => Status { state: "connecting", ..base },
+                Seen::Failed(error) => Status { state: "failed", error: Some(error.message), ..base },
+                Seen::Ready(connection) => Status {
+                    state: "connected",
+                    tools: connection.known_tools().map(|tools| tools.len()),
+                    dialect: Some(connection.dialect),
+                    protocol: connection.protocol(),
+                    ..base
+                },
+            }
+        });
+        let unusable = snapshot.unusable.iter().map(|entry| Status {
+            name: entry.name.clone(),
+            address: entry.address.clone(),
+            is_process: false,
+            state: if entry.error.is_some() { "unusable" } else { "disabled" },
+            error: entry.error.clone(),
+            tools: None,
+            dialect: None,
+            protocol: None,
+        });
+        usable.chain(unusable).collect()
+    }
+
+    /// Accepts the definitions of a server's tools as they are now: of one tool, or of all.
+    pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<(), Error> {
+        let server = self.server(server)?;
+        let connection = self.slot(&server).connection(Duration::MAX / 4).await?;
+        connection.forget();
+        let tools = connection.tools().await?;
+        if let Some(tool) = tool.filter(|tool| !tools.iter().any(|own| own.name == *tool)) {
+            return Err(Error::client(format!("`{}` has no tool `{tool}`", server.name)).with_status(404));
+        }
+        pins::accept(self.store.as_ref(), &server.name, &server.address, &tools, tool).await;
+        Ok(())
+    }
+
+    /// Follows the registry: connections to servers that are gone or reached otherwise are closed. Never ends.
+    pub async fn follow(&self) {
+        let mut changes = self.registry.subscribe();
+        while changes.changed().await.is_ok() {
+            let snapshot = self.registry.snapshot();
+            self.slots().retain(|_, slot| {
+                let stays = snapshot.servers.contains(&slot.server);
+                if !stays {
+                    slot.close();
+                }
+                stays
+            });
+        }
+    }
+
+    /// Closes all connections and waits until they are closed: processes get a few seconds to end by themselves.
+    pub async fn shut_down(&self) {
+        let slots: Vec<Arc<Slot>> = self.slots().drain().map(|(_, slot)| slot).collect();
+        join_all(slots.iter().map(|slot| slot.shut_down())).await;
+    }
+
+    async fn tools_of(&self, server: &Arc<Server>) -> Result<Listed, Error> {
+        let slot = self.slot(server);
+        let connection = slot.connection(PATIENCE).await?;
+        let tools = connection.tools().await.inspect_err(|error| slot.give_up(&connection, error))?;
+        let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, &tools).await;
+        let problems =
+            changed.iter().map(|tool| Problem { server: server.name.clone(), message: changed_message(server, tool) }).collect();
+        let offered =
+            tools.iter().filter(|tool| !changed.contains(&tool.name)).filter_map(|tool| offered(server, tool)).collect();
+        Ok(Listed { tools: offered, problems, instructions: connection.instructions() })
+    }
+
+    async fn call_external(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
+        let refused = |message: String| McpResponse::error_code(call.id.clone(), INVALID_PARAMS, message);
+        let failed = |message: String| McpResponse::error(call.id.clone(), format!("{}: {message}", service.full_name()));
+        let server = match self.server(&service.server) {
+            Ok(server) => server,
+            Err(error) => return refused(error.message),
+        };
+        let quiet = call.timeout.map_or(server.timeout, |timeout| timeout.min(server.timeout));
+        let slot = self.slot(&server);
+        let connection = match slot.connection(quiet.max(PATIENCE)).await {
+            Ok(connection) => connection,
+            Err(error) => return failed(error.message),
+        };
+        let definition = match self.definition(&server, &connection, &service.tool).await {
+            Ok(Some(definition)) => definition,
+            Ok(None) => return refused(format!("the MCP server `{}` has no tool `{}`", server.name, service.tool)),
+            Err(error) => return failed(error.message),
+        };
+        if !pins::changed(self.store.as_ref(), &server.name, &server.address, std::slice::from_ref(&definition)).await.is_empty()
+        {
+            return refused(changed_message(&server, &service.tool));
+        }
+        let Some(offered) = offered(&server, &definition) else {
+            return refused(format!("{} is denied in {}", service.full_name(), self.registry.file().display()));
+        };
+        if offered.permission == Permission::Ask && !call.consent {
+            return refused(format!(
+                "{} runs only if a person agrees; `allow` in {} lets it run without",
+                service.full_name(),
+                self.registry.file().display()
+            ));
+        }
+        let view = View::new(&definition.schema, &server.policy(&definition.name, &definition.schema));
+        let values = Values { environment: self.registry.environment(), folder: self.registry.folder(), headers: &call.headers };
+        let applied = match view.apply(&arguments, &values) {
+            Ok(applied) => applied,
+            Err(message) => return failed(message),
+        };
+        if !applied.dropped.is_empty() {
+            tracing::warn!(tool = service.full_name(), parameters = ?applied.dropped, "the model gave parameters that it cannot see; dropped");
+        }
+        let longest = call.timeout.map_or(server.longest, |timeout| timeout.min(server.longest));
+        let mut response = match connection.call(&definition.name, applied.arguments, (quiet, longest)).await {
+            Ok(mut result) => {
+                result.is_error |= server.errors_in_text && result.hides_error();
+                McpResponse::result(call.id.clone(), result)
+            }
+            Err(error) => {
+                McpResponse::error_code(call.id.clone(), error.code, format!("{}: {}", service.full_name(), error.message))
+            }
+        };
+        response.redact(&applied.secrets);
+        response
+    }
+
+    /// A tool by its own name. A name that is not in the list is looked for once more in a fresh one.
+    async fn definition(
+        &self,
+        server: &Arc<Server>,
+        connection: &Arc<Connection>,
+        name: &str,
+    ) -> Result<Option<Definition>, Error> {
+        for fresh in [false, true] {
+            if fresh {
+                connection.forget();
+            }
+            let tools = connection.tools().await.inspect_err(|error| self.slot(server).give_up(connection, error))?;
+            if let Some(found) = tools.iter().find(|tool| tool.name == name) {
+                return Ok(Some(found.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "SQLite reads files: not on the threads that serve everybody")]
+    async fn call_built_in(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
+        let Some(builtin) = self.builtin.clone().filter(|_| service.server == BUILT_IN) else {
+            return McpResponse::error_code(
+                call.id.clone(),
+                INVALID_PARAMS,
+                "the built-in tools are switched off (`mcp.builtin_tools`)",
+            );
+        };
+        let tool = service.tool.clone();
+        match tokio::task::spawn_blocking(move || builtin.execute_tool(&tool, &arguments)).await {
+            Ok(outcome) => {
+                let text = json!({"type": "text", "text": outcome.to_value().to_string()});
+                let result = ToolResult { content: vec![text], structured: None, is_error: outcome.is_failure() };
+                McpResponse::result(call.id.clone(), result)
+            }
+            Err(error) => McpResponse::error(call.id.clone(), causes(&error)),
+        }
+    }
+
+    fn built_in(&self) -> Vec<Offered> {
+        let definitions = if self.builtin.is_some() { tools::DEFINITIONS } else { &[] };
+        definitions
+            .iter()
+            .map(|tool| Offered {
+                service: ServiceInfo::built_in(BUILT_IN, tool.name),
+                wire_name: String::new(),
+                title: None,
+                description: tool.description.to_owned(),
+                schema: tool.schema.into(),
+                output_schema: None,
+                annotations: Some(json!({"readOnlyHint": true, "openWorldHint": false})),
+                effect: Effect::Reads,
+                permission: Permission::Allow,
+                open_world: false,
+                keeps_null: Vec::new(),
+            })
+            .collect()
+    }
+
+    fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
+        if let Some(server) = self.registry.get(name) {
+            return Ok(server);
+        }
+        let snapshot = self.registry.snapshot();
+        Err(Error::client(match snapshot.unusable.iter().find(|entry| entry.name == name) {
+            Some(entry) => {
+                format!("the MCP server `{name}` cannot be used: {}", entry.error.as_deref().unwrap_or("it is switched off"))
+            }
+            None => {
+                let known: Vec<&str> = snapshot.servers.iter().map(|server| server.name.as_str()).collect();
+                format!("there is no MCP server `{name}`; there are: {}", known.join(", "))
+            }
+        })
+        .with_status(404))
+    }
+
+    fn known_slot(&self, server: &Arc<Server>) -> Option<Arc<Slot>> {
+        self.slots().get(&server.name).filter(|slot| slot.server == *server).cloned()
+    }
+
+    /// The slot of this server; one of the same name that is reached otherwise is closed.
+    fn slot(&self, server: &Arc<Server>) -> Arc<Slot> {
+        let mut slots = self.slots();
+        match slots.get(&server.name) {
+            Some(slot) if slot.server == *server => Arc::clone(slot),
+            other => {
+                if let Some(old) = other {
+                    old.close();
+                }
+                let slot = Arc::new(Slot::new(Arc::clone(server), self.registry.environment().clone(), self.client.clone()));
+                slots.insert(server.name.clone(), Arc::clone(&slot));
+                slot
+            }
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.slots().values().for_each(|slot| slot.close());
+    }
+}
+
+// === private ===
+
+struct Listed {
+    tools: Vec<Offered>,
+    problems: Vec<Problem>,
+    instructions: Option<String>,
+}
+
+/// A tool as it is offered; `None` if it is denied.
+fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
+    let hint = |name: &str| tool.annotations.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
+    // Hints of a server that is not trusted may restrict, never permit.
+    let effect = server.effect(&tool.name).unwrap_or(match (hint("destructiveHint"), hint("readOnlyHint")) {
+        (Some(true), _) => Effect::Destroys,
+        (_, Some(true)) if server.trust => Effect::Reads,
+        _ => Effect::Writes,
+    });
+    let usual = if effect == Effect::Destroys { Permission::Ask } else { Permission::Allow };
+    let permission = server.permission(&tool.name).unwrap_or(usual);
+    if permission == Permission::Deny {
+        return None;
+    }
+    let view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
+    Some(Offered {
+        service: ServiceInfo::external(server.name.clone(), tool.name.clone()),
+        wire_name: String::new(),
+        title: tool.title.clone(),
+        description: tool.description.clone(),
+        schema: view.schema.to_string().into(),
+        output_schema: tool.output_schema.clone(),
+        annotations: tool.annotations.clone(),
+        effect,
+        permission,
+        open_world: server.open_world,
+        keeps_null: view.keeps_null,
+    })
+}
+
+fn changed_message(server: &Server, tool: &str) -> String {
+    format!(
+        "the definition of {}__{tool} has changed since it was first seen; `toolglot mcp accept {}` accepts it",
+        server.name, server.name
+    )
+}
+
+/// An error with everything that caused it, cut to a readable length.
+fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    match text.char_indices().nth(500) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

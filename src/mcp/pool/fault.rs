@@ -1,0 +1,52 @@
+//! Why a connection ended, for the error that people read: the SDK only says that it is closed.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// What is known about the end of a connection. Shared by a transport, which writes it, and the errors of its calls.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fault(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    reason: Option<String>,
+    /// The last lines that a process wrote to standard error.
+    lines: VecDeque<String>,
+}
+
+const LINES: usize = 8;
+const LINE_BYTES: usize = 300;
+
+// === impl Fault ===
+
+impl Fault {
+    /// Notes the reason; the first one counts.
+    pub(super) fn set(&self, reason: impl Into<String>) {
+        self.known().reason.get_or_insert(reason.into());
+    }
+
+    /// Notes a line of standard error.
+    pub(super) fn line(&self, line: &str) {
+        let mut known = self.known();
+        if known.lines.len() == LINES {
+            known.lines.pop_front();
+        }
+        known.lines.push_back(line.chars().take(LINE_BYTES).collect());
+    }
+
+    /// The reason with the last lines of standard error, if there is one.
+    pub(super) fn describe(&self) -> Option<String> {
+        let known = self.known();
+        let reason = known.reason.clone()?;
+        Some(match known.lines.is_empty() {
+            true => reason,
+            false => format!("{reason}; it wrote: {}", known.lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")),
+        })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

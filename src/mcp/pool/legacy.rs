@@ -1,0 +1,131 @@
+//! A URL -> a transport of HTTP with server-sent events as of 2024-11-05: a GET stream whose first event names the address
+//! that messages are posted to; the answers come on the stream. The SDK does not speak it any more; many servers still do.
+
+use std::{borrow::Cow, time::Duration};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use reqwest::{StatusCode, header};
+use rmcp::{
+    RoleClient,
+    model::ServerJsonRpcMessage,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use url::Url;
+
+use super::{MESSAGE_BYTES, fault::Fault};
+use crate::{
+    error::Error,
+    wire::{Frames, Framing},
+};
+
+/// A legacy stream that is open and has told where to post.
+pub(super) struct Legacy {
+    client: reqwest::Client,
+    headers: HeaderMap,
+    stream: Option<reqwest::Response>,
+    events: Frames,
+    post: Url,
+    fault: Fault,
+}
+
+/// How long the server may take to name the address for messages.
+const ENDPOINT: Duration = Duration::from_secs(10);
+/// How long a message may take to be accepted.
+const ACCEPT: Duration = Duration::from_secs(30);
+
+// === impl Legacy ===
+
+impl Legacy {
+    /// Opens the stream and waits for its first event.
+    pub(super) async fn connect(client: reqwest::Client, url: &Url, headers: HeaderMap, fault: Fault) -> Result<Legacy, Error> {
+        let opening = client.get(url.clone()).headers(headers.clone()).header(header::ACCEPT, "text/event-stream");
+        let response = opening.send().await.map_err(|error| Error::new(crate::error::Blame::Tool, super::causes(&error)))?;
+        let failed = |message: String| Error::new(crate::error::Blame::Tool, message);
+        if response.status() != StatusCode::OK {
+            return Err(failed(format!("GET answered {}", response.status())));
+        }
+        let content = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !content.starts_with("text/event-stream") {
+            return Err(failed(format!("GET answered with `{content}`, not with an event stream")));
+        }
+        let events = Frames::new(Framing::Sse, MESSAGE_BYTES);
+        let mut legacy = Legacy { client, headers, stream: Some(response), events, post: url.clone(), fault };
+        let endpoint = tokio::time::timeout(ENDPOINT, legacy.event()).await;
+        let endpoint = endpoint.ok().flatten().ok_or_else(|| failed("the event stream did not name its endpoint".into()))?;
+        let endpoint = String::from_utf8_lossy(&endpoint);
+        let post =
+            url.join(endpoint.trim()).map_err(|error| failed(format!("the endpoint `{endpoint}` is no address: {error}")))?;
+        if post.origin() != url.origin() {
+            // Whoever can write into the stream must not choose whom we talk to.
+            return Err(failed(format!("the endpoint `{post}` is on another server")));
+        }
+        legacy.post = post;
+        Ok(legacy)
+    }
+
+    /// The data of the next event; `None` at the end of the stream.
+    async fn event(&mut self) -> Option<Bytes> {
+        loop {
+            match self.events.next() {
+                Ok(Some(event)) => return Some(event),
+                Ok(None) => {}
+                Err(_) => {
+                    self.fault.set(format!("it sent an event of more than {MESSAGE_BYTES} bytes"));
+                    return None;
+                }
+            }
+            match self.stream.as_mut()?.chunk().await {
+                Ok(Some(bytes)) => self.events.push(&bytes),
+                Ok(None) => {
+                    self.fault.set("the server closed the event stream");
+                    return None;
+                }
+                Err(error) => {
+                    self.fault.set(format!("the event stream broke: {}", super::causes(&error)));
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+impl Transport<RoleClient> for Legacy {
+    type Error = Error;
+
+    fn name() -> Cow<'static, str> {
+        "sse".into()
+    }
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = Result<(), Error>> + Send + 'static {
+        let request = self.client.post(self.post.clone()).headers(self.headers.clone()).timeout(ACCEPT).json(&message);
+        async move {
+            let failed = |message: String| Error::new(crate::error::Blame::Tool, message);
+            let response = request.send().await.map_err(|error| failed(super::causes(&error)))?;
+            match response.status() {
+                status if status.is_success() => Ok(()),
+                status => Err(failed(format!("the message was answered with {status}"))),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let event = self.event().await?;
+            match serde_json::from_slice::<ServerJsonRpcMessage>(&event) {
+                Ok(message) => return Some(message),
+                Err(error) => {
+                    let start: String = String::from_utf8_lossy(&event).chars().take(120).collect();
+                    tracing::debug!(%error, event = start, "an event of an MCP server is no message");
+                    self.fault.line(&format!("(no message) {start}"));
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Error> {
+        self.stream = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! A command -> a transport over its standard input and output, one JSON-RPC message per line. Ours instead of the SDK's,
+//! because of what an operator wants to know: the last words on standard error, the line that was too long, the line that
+//! was no JSON. The child gets a minimal environment and its own process group, which ends with the connection.
+
+use std::{borrow::Cow, io, path::Path, process::Stdio, sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+use rmcp::{
+    RoleClient,
+    model::ServerJsonRpcMessage,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::Mutex,
+};
+
+use super::{MESSAGE_BYTES, fault::Fault};
+use crate::{
+    config::{Environment, Secret},
+    wire::{Frames, Framing},
+};
+
+/// A running child process as a transport.
+pub(super) struct Process {
+    child: Box<dyn ChildWrapper>,
+    input: Arc<Mutex<Option<ChildStdin>>>,
+    output: Option<ChildStdout>,
+    lines: Frames,
+    errors: Option<ChildStderr>,
+    error_lines: Frames,
+    buffer: BytesMut,
+    error_buffer: BytesMut,
+    fault: Fault,
+}
+
+/// What a child may know of our environment: what it needs to find programs, files, languages and the way out.
+const INHERITED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "PATHEXT",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// How long a child may take to end by itself, then after a polite signal.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+// === impl Process ===
+
+impl Process {
+    /// Starts the command.
+    pub(super) fn start(
+        command: &str,
+        arguments: &[String],
+        own: &[(String, Secret)],
+        folder: Option<&Path>,
+        environment: &Environment,
+        fault: Fault,
+    ) -> io::Result<Process> {
+        let mut start = Command::new(command);
+        start.args(arguments).env_clear();
+        start.envs(INHERITED.iter().filter_map(|name| Some((name, environment.get(name)?))));
+        start.envs(own.iter().map(|(name, value)| (name, value.reveal())));
+        if let Some(folder) = folder {
+            start.current_dir(folder);
+        }
+        start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut wrapped = CommandWrap::from(start);
+        wrapped.wrap(KillOnDrop);
+        #[cfg(unix)]
+        wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
+        #[cfg(windows)]
+        wrapped.wrap(process_wrap::tokio::JobObject);
+        let mut child = wrapped.spawn()?;
+        Ok(Process {
+            input: Arc::new(Mutex::new(child.stdin().take())),
+            output: child.stdout().take(),
+            lines: Frames::new(Framing::Lines, MESSAGE_BYTES),
+            errors: child.stderr().take(),
+            error_lines: Frames::new(Framing::Lines, MESSAGE_BYTES),
+            buffer: BytesMut::new(),
+            error_buffer: BytesMut::new(),
+            child,
+            fault,
+        })
+    }
+
+    /// The next line of standard output; `None` at its end. May be dropped at any time without losing a byte.
+    async fn line(&mut self) -> Option<Bytes> {
+        loop {
+            match self.lines.next() {
+                Ok(Some(line)) => return Some(line),
+                Ok(None) => {}
+                Err(_) => {
+                    self.fault.set(format!("it sent a message of more than {MESSAGE_BYTES} bytes"));
+                    return None;
+                }
+            }
+            tokio::select! {
+                read = read(&mut self.output, &mut self.buffer) => match read {
+                    0 => return None,
+                    _ => self.lines.push(&self.buffer.split()),
+                },
+                read = read(&mut self.errors, &mut self.error_buffer), if self.errors.is_some() => match read {
+                    0 => self.errors = None,
+                    _ => self.note_errors(),
+                },
+            }
+        }
+    }
+
+    fn note_errors(&mut self) {
+        self.error_lines.push(&self.error_buffer.split());
+        loop {
+            match self.error_lines.next() {
+                Ok(Some(line)) => self.fault.line(&String::from_utf8_lossy(&line)),
+                Ok(None) => return,
+                Err(_) => self.error_lines = Frames::new(Framing::Lines, MESSAGE_BYTES),
+            }
+        }
+    }
+
+    /// The output has ended: what the process says about it.
+    async fn note_end(&mut self) {
+        // What it wrote just before it died may still be on its way.
+        while self.errors.is_some() {
+            match tokio::time::timeout(Duration::from_millis(200), read(&mut self.errors, &mut self.error_buffer)).await {
+                Ok(0) | Err(_) => break,
+                Ok(_) => self.note_errors(),
+            }
+        }
+        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
+            Ok(Ok(status)) => self.fault.set(format!("the process ended ({status})")),
+            _ => self.fault.set("the process closed its output"),
+        }
+    }
+}
+
+impl Transport<RoleClient> for Process {
+    type Error = io::Error;
+
+    fn name() -> Cow<'static, str> {
+        "stdio".into()
+    }
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let input = Arc::clone(&self.input);
+        async move {
+            let mut line = serde_json::to_vec(&message)?;
+            line.push(b'\n');
+            let mut input = input.lock().await;
+            let input = input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+            input.write_all(&line).await?;
+            input.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let Some(line) = self.line().await else {
+                self.note_end().await;
+                return None;
+            };
+            match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
+                Ok(message) => return Some(message),
+                Err(error) => {
+                    let start: String = String::from_utf8_lossy(&line).chars().take(120).collect();
+                    tracing::debug!(%error, line = start, "a line of an MCP server is no message");
+                    self.fault.line(&format!("(no message) {start}"));
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        // As the specification says: input closed, then a polite signal, then the other one; all of it to the whole group.
+        self.input.lock().await.take();
+        if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_ok() {
+            return Ok(());
+        }
+        #[cfg(unix)]
+        {
+            const TERMINATE: i32 = 15;
+            if self.child.signal(TERMINATE).is_ok() && tokio::time::timeout(PATIENCE, self.child.wait()).await.is_ok() {
+                return Ok(());
+            }
+        }
+        Box::into_pin(self.child.kill()).await
+    }
+}
+
+/// Bytes read; 0 at the end, also where there is nothing to read from or reading fails.
+async fn read(from: &mut Option<impl tokio::io::AsyncRead + Unpin>, into: &mut BytesMut) -> usize {
+    match from {
+        Some(from) => from.read_buf(into).await.unwrap_or(0),
+        None => 0,
+    }
+}

@@ -1,0 +1,187 @@
+//! The one connection to a server, opened when it is first needed, opened again after it broke, and left alone for a while
+//! after it could not be opened.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures_util::future::{BoxFuture, FutureExt, Shared};
+
+use super::{causes, connection::Connection};
+use crate::{
+    config::Environment,
+    error::{Blame, Error},
+    mcp::registry::Server,
+};
+
+/// A server and its connection.
+pub(super) struct Slot {
+    pub(super) server: Arc<Server>,
+    environment: Environment,
+    client: reqwest::Client,
+    state: Mutex<Inner>,
+}
+
+struct Inner {
+    state: State,
+    /// How often in a row it could not be opened.
+    failures: u32,
+}
+
+enum State {
+    Idle,
+    Connecting { since: Instant, pending: Pending },
+    Ready(Arc<Connection>),
+    Failed { error: Error, until: Instant },
+}
+
+/// What is known without touching the network.
+pub(super) enum Seen {
+    Idle,
+    Connecting,
+    Ready(Arc<Connection>),
+    Failed(Error),
+}
+
+type Pending = Shared<BoxFuture<'static, Result<Arc<Connection>, Error>>>;
+
+/// How long connecting may take: a process may first have to be downloaded.
+const CONNECT_PROCESS: Duration = Duration::from_secs(60);
+const CONNECT_REMOTE: Duration = Duration::from_secs(20);
+/// How long a server is left alone after the first failure, and at most. The one after the first is short: most servers
+/// that were down are back soon.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// How long closing may take: a process may first ignore the end of its input, then the polite signal.
+const SHUT_DOWN: Duration = Duration::from_secs(6);
+
+// === impl Slot ===
+
+impl Slot {
+    pub(super) fn new(server: Arc<Server>, environment: Environment, client: reqwest::Client) -> Slot {
+        Slot { server, environment, client, state: Mutex::new(Inner { state: State::Idle, failures: 0 }) }
+    }
+
+    /// The open connection; opens it if there is none. `patience` counts from the moment when connecting began, so that a
+    /// dead server delays its first visitor only.
+    pub(super) async fn connection(&self, patience: Duration) -> Result<Arc<Connection>, Error> {
+        let (since, pending) = {
+            let mut inner = self.inner();
+            match &inner.state {
+                State::Ready(connection) if !connection.is_closed() => return Ok(Arc::clone(connection)),
+                State::Failed { error, until } if *until > Instant::now() => return Err(error.clone()),
+                State::Connecting { since, pending } => (*since, pending.clone()),
+                State::Idle | State::Ready(_) | State::Failed { .. } => {
+                    let started = (Instant::now(), self.connect());
+                    inner.state = State::Connecting { since: started.0, pending: started.1.clone() };
+                    started
+                }
+            }
+        };
+        let opened = tokio::time::timeout_at((since + patience).into(), pending).await;
+        let Ok(opened) = opened else {
+            return Err(Error::new(Blame::Tool, "it is still being connected to"));
+        };
+        self.settle(since, &opened);
+        opened
+    }
+
+    /// What is known now.
+    pub(super) fn seen(&self) -> Seen {
+        let settled = match &self.inner().state {
+            State::Connecting { since, pending } => pending.peek().map(|opened| (*since, opened.clone())),
+            _ => None,
+        };
+        if let Some((since, opened)) = settled {
+            self.settle(since, &opened);
+        }
+        match &self.inner().state {
+            State::Idle => Seen::Idle,
+            State::Connecting { .. } => Seen::Connecting,
+            State::Ready(connection) if connection.is_closed() => Seen::Idle,
+            State::Ready(connection) => Seen::Ready(Arc::clone(connection)),
+            State::Failed { error, .. } => Seen::Failed(error.clone()),
+        }
+    }
+
+    /// Gives the connection up: the server does not answer on it any more.
+    pub(super) fn give_up(&self, connection: &Arc<Connection>, error: &Error) {
+        let mut inner = self.inner();
+        if matches!(&inner.state, State::Ready(own) if Arc::ptr_eq(own, connection)) {
+            connection.stop();
+            inner.fail(error);
+        }
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(&self) {
+        let mut inner = self.inner();
+        if let State::Ready(connection) = &inner.state {
+            connection.stop();
+        }
+        inner.state = State::Idle;
+    }
+
+    /// Closes the connection and waits until it is closed, within reason.
+    pub(super) async fn shut_down(&self) {
+        let open = match self.seen() {
+            Seen::Ready(connection) => Some(connection),
+            _ => None,
+        };
+        self.close();
+        if let Some(connection) = open {
+            connection.closed(SHUT_DOWN).await;
+        }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a connection outlives the request that needed it first")]
+    fn connect(&self) -> Pending {
+        let (server, environment, client) = (Arc::clone(&self.server), self.environment.clone(), self.client.clone());
+        let limit = if server.is_process() { CONNECT_PROCESS } else { CONNECT_REMOTE };
+        let connecting = tokio::spawn(async move {
+            match tokio::time::timeout(limit, Connection::open(&server, &environment, &client)).await {
+                Ok(opened) => opened.map(Arc::new),
+                Err(_) => Err(Error::new(Blame::Tool, format!("no connection within {} s", limit.as_secs()))),
+            }
+        });
+        let joined = async { connecting.await.unwrap_or_else(|error| Err(Error::proxy(causes(&error)))) };
+        joined.boxed().shared()
+    }
+
+    /// Notes how connecting ended, once.
+    fn settle(&self, since: Instant, opened: &Result<Arc<Connection>, Error>) {
+        let mut inner = self.inner();
+        if !matches!(&inner.state, State::Connecting { since: own, .. } if *own == since) {
+            return;
+        }
+        match opened {
+            Ok(connection) => {
+                tracing::info!(
+                    server = self.server.name,
+                    dialect = connection.dialect,
+                    protocol = connection.protocol(),
+                    "connected"
+                );
+                inner.failures = 0;
+                inner.state = State::Ready(Arc::clone(connection));
+            }
+            Err(error) => {
+                tracing::warn!(server = self.server.name, %error, "cannot connect");
+                inner.fail(error);
+            }
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn fail(&mut self, error: &Error) {
+        let pause = (PAUSE * 2_u32.saturating_pow(self.failures.min(16))).min(LONGEST_PAUSE);
+        self.failures += 1;
+        self.state = State::Failed { error: error.clone(), until: Instant::now() + pause };
+    }
+}

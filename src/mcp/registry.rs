@@ -1,0 +1,300 @@
+//! `mcp.json` -> the servers that are there now. Read at the start and whenever it changes on disk; every change of ours is
+//! written at once and atomically, in the file's own dialect, with its comments and unknown keys.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+use super::address;
+use crate::{config::Environment, error::Error};
+
+mod document;
+mod expand;
+mod server;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use document::Document;
+pub(super) use server::{Dialect, Target};
+pub use server::{Permission, Server};
+
+/// The servers that the operator registered.
+pub struct Registry {
+    file: PathBuf,
+    environment: Environment,
+    current: ArcSwap<Snapshot>,
+    /// Held while the file is read, changed and written.
+    writing: Mutex<()>,
+    changed: watch::Sender<u64>,
+}
+
+/// The registry at one moment.
+#[derive(Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// The servers that can be used, in the order of the file.
+    pub servers: Vec<Arc<Server>>,
+    /// Entries that cannot be used, and those that are switched off.
+    pub unusable: Vec<Unusable>,
+}
+
+/// An entry that is there and not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// The name in the registry.
+    pub name: String,
+    /// Address or command line as the file writes it.
+    pub address: String,
+    /// What is wrong with it; `None` if it is switched off.
+    pub error: Option<String>,
+}
+
+/// What a change of the file changed, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diff {
+    /// New servers.
+    pub added: Vec<String>,
+    /// Servers that are gone.
+    pub removed: Vec<String>,
+    /// Servers that are reached or ruled otherwise.
+    pub changed: Vec<String>,
+}
+
+/// How long the file must rest before it is read: editors write in several steps.
+const REST: Duration = Duration::from_millis(100);
+/// How often to look for a folder that is not there yet.
+const MISSING: Duration = Duration::from_secs(2);
+/// A registry without servers.
+const EMPTY: &str = "[]\n";
+
+// === impl Registry ===
+
+impl Registry {
+    /// Reads the file; creates it, empty, if it is missing (its folder only when something is registered). An unreadable
+    /// file is an error, an unusable entry is not.
+    pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
+        let file = file.into();
+        if !file.exists() {
+            write::atomically(&file, "[]\n").map_err(|error| write_error(&file, &error))?;
+        }
+        let registry =
+            Registry { file, environment, current: ArcSwap::default(), writing: Mutex::new(()), changed: watch::Sender::new(0) };
+        registry.reload()?;
+        Ok(registry)
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The folder that names inside the file are relative to.
+    pub fn folder(&self) -> &Path {
+        self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// The environment that variables are expanded with.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The servers now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// The server of this name, if it can be used.
+    pub fn get(&self, name: &str) -> Option<Arc<Server>> {
+        self.current.load().servers.iter().find(|server| server.name == name).cloned()
+    }
+
+    /// Counts up with every change.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Reads the file again. If it cannot be read, everything stays as it was.
+    pub fn reload(&self) -> Result<Diff, Error> {
+        let document = self.read()?;
+        let now = Snapshot::of(&document, &self.environment);
+        let before = self.current.load();
+        let diff = before.diff(&now);
+        if **before != now {
+            self.current.store(Arc::new(now));
+            self.changed.send_modify(|count| *count += 1);
+        }
+        Ok(diff)
+    }
+
+    /// Registers a server by its entry, in the place of one of the same name.
+    pub fn put(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
+        server::check_name(name).map_err(Error::client)?;
+        Server::parse(name, entry, &self.environment).map_err(|error| Error::client(format!("`{name}`: {error}")))?;
+        self.edit(|document| {
+            document.put(name, entry);
+            Ok(())
+        })
+    }
+
+    /// Registers a server by its URL, for callers that may not do more than that: no commands, no variables. A known server
+    /// gets the new URL; if that leads to another host or port, nothing else of the old entry stays (its headers and
+    /// parameters are not for a stranger).
+    pub fn put_url(&self, name: &str, url: &str) -> Result<Diff, Error> {
+        server::check_name(name).map_err(Error::client)?;
+        address::parse(url).map_err(Error::client)?;
+        if url.contains("${") {
+            return Err(Error::client("variables cannot be used here: write them into the file"));
+        }
+        self.edit(|document| {
+            let entries = document.entries();
+            let old = entries.iter().find(|(own, _)| own == name).map(|(_, entry)| entry);
+            let old_url = old.and_then(|old| Some((old.get("url")?.as_str()?, old)));
+            match old_url {
+                Some((before, old)) if address::is_same_origin(before, url) && !old.contains_key("command") => {
+                    document.set(name, "url", &json!(url));
+                }
+                _ => document.put(name, &Map::from_iter([("url".to_owned(), json!(url))])),
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes a server; an error with status 404 if there is none of this name.
+    pub fn remove(&self, name: &str) -> Result<Diff, Error> {
+        self.edit(|document| match document.remove(name) {
+            true => Ok(()),
+            false => Err(Error::client(format!("there is no MCP server `{name}`")).with_status(404)),
+        })
+    }
+
+    /// Takes over the servers of another client's file: the names that were taken, and those that were there already. What
+    /// only an operator of this registry can say (`trust` and everything under `toolglot`) is not taken over.
+    pub fn import(&self, text: &str) -> Result<(Vec<String>, Vec<String>), Error> {
+        let other = Document::parse(text).map_err(|error| Error::client(format!("the file cannot be read: {error}")))?;
+        let (mut taken, mut known) = (Vec::new(), Vec::new());
+        self.edit(|document| {
+            let own: Vec<String> = document.entries().into_iter().map(|(name, _)| name).collect();
+            for (name, mut entry) in other.entries() {
+                if own.contains(&name) || server::check_name(&name).is_err() {
+                    known.push(name);
+                    continue;
+                }
+                entry.shift_remove("trust");
+                entry.shift_remove("toolglot");
+                document.put(&name, &entry);
+                taken.push(name);
+            }
+            Ok(())
+        })?;
+        Ok((taken, known))
+    }
+
+    /// Watches the file and reads it again when it changes. Never ends by itself; an error means that it cannot be watched.
+    pub async fn watch(&self) -> Result<(), Error> {
+        use notify::Watcher;
+        while !self.folder().is_dir() {
+            tokio::time::sleep(MISSING).await;
+        }
+        let cannot = |error: notify::Error| Error::proxy(format!("{} cannot be watched: {error}", self.file.display()));
+        let (tell, mut told) = watch::channel(());
+        let file_name = self.file.file_name().map(ToOwned::to_owned);
+        // The folder is watched, not the file: editors put a new file in its place.
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let ours = |event: notify::Event| event.paths.iter().any(|path| path.file_name() == file_name.as_deref());
+            if event.map_or(true, ours) {
+                tell.send_replace(());
+            }
+        })
+        .map_err(cannot)?;
+        watcher.watch(self.folder(), notify::RecursiveMode::NonRecursive).map_err(cannot)?;
+        while told.changed().await.is_ok() {
+            tokio::time::sleep(REST).await;
+            told.mark_unchanged();
+            match self.reload() {
+                Ok(diff) if diff == Diff::default() => {}
+                Ok(diff) => tracing::info!(added = ?diff.added, removed = ?diff.removed, changed = ?diff.changed, "mcp.json"),
+                Err(error) => tracing::warn!(%error, "the MCP servers stay as they were"),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Document, Error> {
+        let text = match std::fs::read_to_string(&self.file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => EMPTY.to_owned(),
+            read => read.map_err(|error| configuration(format!("cannot read {}: {error}", self.file.display())))?,
+        };
+        Document::parse(&text).map_err(|error| configuration(format!("{}: {error}", self.file.display())))
+    }
+
+    /// Reads the file, changes it and writes it. Nothing is written where the change fails.
+    fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<Diff, Error> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let document = self.read()?;
+        change(&document)?;
+        write::atomically(&self.file, &document.to_text()).map_err(|error| write_error(&self.file, &error))?;
+        self.reload()
+    }
+}
+
+// === impl Snapshot ===
+
+impl Snapshot {
+    fn of(document: &Document, environment: &Environment) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for (name, entry) in document.entries() {
+            if snapshot.names().any(|own| own == name) {
+                tracing::warn!(server = name, "mcp.json has this name twice; the first one counts");
+                continue;
+            }
+            let unknown = server::unknown(&entry);
+            if !unknown.is_empty() {
+                tracing::debug!(server = name, keys = ?unknown, "keys that mean nothing here are kept");
+            }
+            match Server::parse(&name, &entry, environment) {
+                Ok(Some(server)) => snapshot.servers.push(Arc::new(server)),
+                Ok(None) => snapshot.unusable.push(Unusable { name, address: server::address(&entry), error: None }),
+                Err(error) => {
+                    snapshot.unusable.push(Unusable { name, address: server::address(&entry), error: Some(error) });
+                }
+            }
+        }
+        snapshot
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let usable = self.servers.iter().map(|server| server.name.as_str());
+        usable.chain(self.unusable.iter().map(|entry| entry.name.as_str()))
+    }
+
+    fn diff(&self, now: &Snapshot) -> Diff {
+        let find = |snapshot: &Snapshot, name: &str| snapshot.servers.iter().find(|server| server.name == name).cloned();
+        let mut diff = Diff::default();
+        for server in &now.servers {
+            match find(self, &server.name) {
+                None => diff.added.push(server.name.clone()),
+                Some(before) if before != *server => diff.changed.push(server.name.clone()),
+                Some(_) => {}
+            }
+        }
+        let gone = self.servers.iter().filter(|server| find(now, &server.name).is_none());
+        diff.removed = gone.map(|server| server.name.clone()).collect();
+        diff
+    }
+}
+
+// === private ===
+
+fn configuration(message: String) -> Error {
+    Error::proxy(message).with_code("configuration")
+}
+
+fn write_error(file: &Path, error: &std::io::Error) -> Error {
+    Error::proxy(format!("cannot write {}: {error}", file.display()))
+}

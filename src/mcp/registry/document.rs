@@ -1,0 +1,184 @@
+//! The text of a registry file <-> its entries, in every form that clients write: a list of `{name, url}`, or an object
+//! under `mcpServers` or `servers`; comments and trailing commas included. An edit touches the entry that it is about and
+//! leaves everything else as it was written.
+
+use jsonc_parser::{
+    ParseOptions,
+    cst::{CstInputValue, CstNode, CstObject, CstRootNode},
+};
+use serde_json::{Map, Value};
+
+/// A parsed registry file.
+pub(super) struct Document {
+    root: CstRootNode,
+}
+
+/// Where the entries stand.
+enum Entries {
+    /// `[{"name": .., ..}]`
+    List(Vec<CstObject>),
+    /// `{"name": {..}}`
+    Object(CstObject),
+}
+
+/// The keys of the object forms. The first one that is there holds the entries; a new file of this form gets the first.
+const KEYS: &[&str] = &["mcpServers", "servers"];
+
+// === impl Document ===
+
+impl Document {
+    /// Reads a text; an empty one is an empty list. The error says line and column.
+    pub(super) fn parse(text: &str) -> Result<Document, String> {
+        let text = if text.trim().is_empty() { "[]\n" } else { text.trim_start_matches('\u{feff}') };
+        let options = ParseOptions {
+            allow_comments: true,
+            allow_trailing_commas: true,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        let root = CstRootNode::parse(text, &options).map_err(|error| error.to_string())?;
+        let document = Document { root };
+        match document.root.value() {
+            Some(CstNode::Container(_)) if document.root.array_value().is_some() || document.root.object_value().is_some() => {
+                Ok(document)
+            }
+            _ => Err("it must be a list of servers or an object with `mcpServers` or `servers`".into()),
+        }
+    }
+
+    /// Names and entries in the order of the file; entries that are no objects or have no name are left out.
+    pub(super) fn entries(&self) -> Vec<(String, Map<String, Value>)> {
+        let object = |value: Option<Value>| match value {
+            Some(Value::Object(object)) => Some(object),
+            _ => None,
+        };
+        match self.find() {
+            None => Vec::new(),
+            Some(Entries::List(list)) => list
+                .iter()
+                .filter_map(|entry| {
+                    let mut entry = object(entry.to_serde_value())?;
+                    let name = entry.shift_remove("name")?.as_str()?.to_owned();
+                    Some((name, entry))
+                })
+                .collect(),
+            Some(Entries::Object(all)) => all
+                .properties()
+                .iter()
+                .filter_map(|property| Some((property.decoded_name()?, object(property.value()?.to_serde_value())?)))
+                .collect(),
+        }
+    }
+
+    /// Writes an entry, in the place of the one of this name if there is one.
+    pub(super) fn put(&self, name: &str, entry: &Map<String, Value>) {
+        match self.find() {
+            Some(Entries::List(list)) => {
+                let mut named = vec![("name".to_owned(), CstInputValue::String(name.to_owned()))];
+                named.extend(entry.iter().map(|(key, value)| (key.clone(), input(value))));
+                let value = CstInputValue::Object(named);
+                match list.into_iter().find(|own| name_of(own).as_deref() == Some(name)) {
+                    Some(own) => drop(own.replace_with(value)),
+                    None => {
+                        let array = self.root.array_value_or_set();
+                        array.ensure_multiline();
+                        array.append(value);
+                    }
+                }
+            }
+            Some(Entries::Object(all)) => put_property(&all, name, input(&Value::Object(entry.clone()))),
+            None => {
+                let root = self.root.object_value_or_set();
+                let all = root.object_value_or_set(KEYS[0]);
+                put_property(&all, name, input(&Value::Object(entry.clone())));
+            }
+        }
+    }
+
+    /// Writes one value of an entry; `false` if there is no such entry.
+    pub(super) fn set(&self, name: &str, key: &str, value: &Value) -> bool {
+        let Some(entry) = self.entry(name) else { return false };
+        put_property(&entry, key, input(value));
+        true
+    }
+
+    /// Removes an entry; `false` if there is none.
+    pub(super) fn remove(&self, name: &str) -> bool {
+        match self.find() {
+            None => false,
+            Some(Entries::List(list)) => match list.into_iter().find(|own| name_of(own).as_deref() == Some(name)) {
+                Some(own) => {
+                    own.remove();
+                    true
+                }
+                None => false,
+            },
+            Some(Entries::Object(all)) => match all.get(name) {
+                Some(own) => {
+                    own.remove();
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+
+    /// The text.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = self.root.to_string();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text
+    }
+
+    fn entry(&self, name: &str) -> Option<CstObject> {
+        match self.find()? {
+            Entries::List(list) => list.into_iter().find(|own| name_of(own).as_deref() == Some(name)),
+            Entries::Object(all) => all.object_value(name),
+        }
+    }
+
+    fn find(&self) -> Option<Entries> {
+        if let Some(list) = self.root.array_value() {
+            return Some(Entries::List(list.elements().iter().filter_map(CstNode::as_object).collect()));
+        }
+        let root = self.root.object_value()?;
+        let inside = |object: &CstObject| KEYS.iter().find_map(|key| object.object_value(key));
+        // Settings files of editors nest it once more.
+        inside(&root).or_else(|| inside(&root.object_value("mcp")?)).map(Entries::Object)
+    }
+}
+
+// === private ===
+
+fn put_property(object: &CstObject, key: &str, value: CstInputValue) {
+    match object.get(key) {
+        Some(own) => own.set_value(value),
+        None => {
+            object.ensure_multiline();
+            object.append(key, value);
+        }
+    }
+}
+
+fn name_of(entry: &CstObject) -> Option<String> {
+    entry.get("name")?.value()?.as_string_lit()?.decoded_value().ok()
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(list) => CstInputValue::Array(list.iter().map(input).collect()),
+        Value::Object(object) => CstInputValue::Object(object.iter().map(|(key, value)| (key.clone(), input(value))).collect()),
+    }
+}

@@ -1,0 +1,38 @@
+//! `${VAR}` in a text of the registry -> the value of the environment variable. What cannot be had is an error: a literal
+//! `${TOKEN}` must never reach a server.
+
+use crate::config::Environment;
+
+/// Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${env://VAR:-default}` and `${userHome}`. The error names the variable.
+pub(super) fn expand(text: &str, environment: &Environment) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let (inside, after) = after.split_once('}').ok_or_else(|| format!("`${{` is not closed in `{text}`"))?;
+        out.push_str(&value(inside, environment)?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn value(inside: &str, environment: &Environment) -> Result<String, String> {
+    let name = inside.strip_prefix("env://").or_else(|| inside.strip_prefix("env:")).unwrap_or(inside);
+    if name == "userHome" {
+        let home = environment.get("HOME").or_else(|| environment.get("USERPROFILE"));
+        return home.map(str::to_owned).ok_or_else(|| "there is no home directory for `${userHome}`".into());
+    }
+    let (name, default) = match name.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (name, None),
+    };
+    if name.contains(':') || name == "workspaceFolder" {
+        return Err(format!("`${{{inside}}}` is known to an editor only; write the value or `${{VARIABLE}}`"));
+    }
+    match (environment.get(name), default) {
+        (Some(value), _) => Ok(value.to_owned()),
+        (None, Some(default)) => Ok(default.to_owned()),
+        (None, None) => Err(format!("the environment variable `{name}` is not set")),
+    }
+}

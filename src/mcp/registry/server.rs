@@ -1,0 +1,326 @@
+//! One entry of the registry -> a validated [`Server`]: how it is reached, and what its tools may do.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::expand::expand;
+use crate::{
+    config::{Environment, Secret, matches},
+    event::Effect,
+    mcp::policy::Policy,
+};
+
+/// A server of the registry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// The name in the registry.
+    pub name: String,
+    /// How it is reached.
+    pub(in crate::mcp) target: Target,
+    /// Address or command line as the file writes it, variables not expanded.
+    pub address: String,
+    /// Its annotations may widen what its tools are allowed to do.
+    pub trust: bool,
+    /// What it returns may have been written by strangers.
+    pub open_world: bool,
+    /// How long a call may take without progress.
+    pub timeout: Duration,
+    /// How long a call may take with progress.
+    pub longest: Duration,
+    /// A result that is JSON text with an `error` counts as failed.
+    pub errors_in_text: bool,
+    rules: Vec<(String, Permission)>,
+    /// Whether there is an allow list: what it does not name is denied.
+    listed: bool,
+    effects: Vec<(String, Effect)>,
+    policies: Vec<(String, Policy)>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::mcp) enum Target {
+    /// A child process.
+    Process { command: String, arguments: Vec<String>, environment: Vec<(String, Secret)>, folder: Option<PathBuf> },
+    /// An address.
+    Remote { url: Url, dialect: Dialect, headers: Vec<(String, Secret)> },
+}
+
+/// What is spoken at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mcp) enum Dialect {
+    /// Not said: it is found out.
+    Detect,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events of 2024-11-05.
+    Sse,
+}
+
+/// Whether a tool may be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Permission {
+    /// It may.
+    Allow,
+    /// Only where a person agrees.
+    Ask,
+    /// Never; it is not even offered.
+    Deny,
+}
+
+/// What an entry may say, for the note on keys that mean nothing to us.
+const KNOWN: &[&str] = &[
+    "allow",
+    "allowedTools",
+    "args",
+    "ask",
+    "command",
+    "cwd",
+    "deny",
+    "disabled",
+    "effects",
+    "enabled",
+    "env",
+    "environment",
+    "errors_in_text",
+    "excludeTools",
+    "excludedTools",
+    "headers",
+    "httpUrl",
+    "includeTools",
+    "longest_seconds",
+    "open_world",
+    "serverUrl",
+    "timeout_seconds",
+    "toolglot",
+    "tools",
+    "transport",
+    "trust",
+    "type",
+    "url",
+];
+
+const TIMEOUT: f64 = 30.0;
+const LONGEST: f64 = 600.0;
+
+// === impl Server ===
+
+impl Server {
+    /// Reads an entry; `Ok(None)` if it is switched off. The error names the key.
+    pub(super) fn parse(name: &str, entry: &Map<String, Value>, environment: &Environment) -> Result<Option<Server>, String> {
+        check_name(name)?;
+        let entry = Entry { entry, environment };
+        if entry.flag("disabled")?.unwrap_or(false) || !entry.flag("enabled")?.unwrap_or(true) {
+            return Ok(None);
+        }
+        let seconds = |key: &str, usual: f64| match entry.own(key) {
+            None => Ok(Duration::from_secs_f64(usual)),
+            Some(value) => match value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+                Some(duration) if !duration.is_zero() => Ok(duration),
+                _ => Err(format!("`{key}` must be a positive number of seconds")),
+            },
+        };
+        let timeout = seconds("timeout_seconds", TIMEOUT)?;
+        let longest = seconds("longest_seconds", LONGEST.max(timeout.as_secs_f64()))?;
+        // Names of other clients for the same thing restrict as well; none of them permits more.
+        let allowed = ["allow", "allowedTools", "includeTools"];
+        let denied = ["deny", "excludedTools", "excludeTools"];
+        let mut rules = Vec::new();
+        for (keys, permission) in
+            [(&denied[..], Permission::Deny), (&["ask"][..], Permission::Ask), (&allowed[..], Permission::Allow)]
+        {
+            for key in keys {
+                rules.extend(entry.texts(key)?.into_iter().map(|glob| (glob, permission)));
+            }
+        }
+        Ok(Some(Server {
+            name: name.to_owned(),
+            target: entry.target()?,
+            address: entry.address(),
+            trust: entry.flag("trust")?.unwrap_or(false),
+            open_world: entry.flag("open_world")?.unwrap_or(false),
+            timeout: timeout.min(longest),
+            longest,
+            errors_in_text: entry.flag("errors_in_text")?.unwrap_or(false),
+            listed: allowed.iter().any(|key| entry.own(key).is_some()),
+            rules,
+            effects: entry.effects()?,
+            policies: entry.policies()?,
+        }))
+    }
+
+    /// Whether a tool may be called, by the lists of the entry. Deny goes before ask, ask before allow.
+    pub fn permission(&self, tool: &str) -> Option<Permission> {
+        let listed = self.rules.iter().find(|(glob, _)| matches(glob, tool)).map(|(_, permission)| *permission);
+        listed.or(self.listed.then_some(Permission::Deny))
+    }
+
+    /// What the entry says about what a tool does.
+    pub fn effect(&self, tool: &str) -> Option<Effect> {
+        self.effects.iter().find(|(glob, _)| matches(glob, tool)).map(|(_, effect)| *effect)
+    }
+
+    /// What the operator decided about the parameters of a tool; later patterns lie over earlier ones.
+    pub fn policy(&self, tool: &str, schema: &Value) -> Policy {
+        let mut policy = Policy::of_schema(schema);
+        for (_, own) in self.policies.iter().filter(|(glob, _)| matches(glob, tool)) {
+            policy.overlay(own);
+        }
+        policy
+    }
+
+    /// Whether it is a child process.
+    pub fn is_process(&self) -> bool {
+        matches!(self.target, Target::Process { .. })
+    }
+}
+
+// === private ===
+
+/// What a server may be called: qualified names and files of other clients must be able to carry it.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    match name {
+        "builtin" => Err("the name `builtin` is taken".into()),
+        _ if name.trim() != name || name.is_empty() => Err(format!("`{name}` is no name for a server")),
+        _ if name.len() > 64 || name.chars().any(char::is_control) => {
+            Err("a server's name has at most 64 bytes, all printable".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Address or command line of an entry as it is written.
+pub(super) fn address(entry: &Map<String, Value>) -> String {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    if let Some(url) = ["url", "httpUrl", "serverUrl"].iter().find_map(|key| text(key)) {
+        return url.to_owned();
+    }
+    let words = |key: &str| match entry.get(key) {
+        Some(Value::String(word)) => vec![word.as_str()],
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    [words("command"), words("args")].concat().join(" ")
+}
+
+/// Keys of an entry that mean nothing to us: kept in the file, named once in the log.
+pub(super) fn unknown(entry: &Map<String, Value>) -> Vec<&str> {
+    entry.keys().map(String::as_str).filter(|key| !KNOWN.contains(key)).collect()
+}
+
+struct Entry<'a> {
+    entry: &'a Map<String, Value>,
+    environment: &'a Environment,
+}
+
+impl Entry<'_> {
+    /// A key of ours: it stands in the entry or, where other clients read the file too, under `toolglot`.
+    fn own(&self, key: &str) -> Option<&Value> {
+        let own = self.entry.get("toolglot").and_then(|own| own.get(key));
+        own.or_else(|| self.entry.get(key)).filter(|value| !value.is_null())
+    }
+
+    fn flag(&self, key: &str) -> Result<Option<bool>, String> {
+        self.own(key).map(|value| value.as_bool().ok_or(format!("`{key}` must be true or false"))).transpose()
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>, String> {
+        let wrong = || format!("`{key}` must be a list of strings");
+        let Some(value) = self.own(key) else { return Ok(Vec::new()) };
+        let list = value.as_array().ok_or_else(wrong)?;
+        list.iter().map(|value| value.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+    }
+
+    fn address(&self) -> String {
+        address(self.entry)
+    }
+
+    fn expanded(&self, key: &str, text: &str) -> Result<String, String> {
+        expand(text, self.environment).map_err(|error| format!("`{key}`: {error}"))
+    }
+
+    fn target(&self) -> Result<Target, String> {
+        let text = |key: &str| self.entry.get(key).and_then(Value::as_str);
+        let kind = text("type").or_else(|| text("transport")).map(str::to_ascii_lowercase);
+        let dialect = match kind.as_deref() {
+            None | Some("stdio" | "local" | "remote") => Dialect::Detect,
+            Some("http" | "streamable-http" | "streamable_http" | "streamablehttp") => Dialect::Http,
+            Some("sse") => Dialect::Sse,
+            Some(other) => return Err(format!("`type` is `{other}`; there are stdio, http and sse")),
+        };
+        if let Some(url) = text("url").or_else(|| text("serverUrl")) {
+            return self.remote(url, dialect);
+        }
+        if let Some(url) = text("httpUrl") {
+            return self.remote(url, Dialect::Http);
+        }
+        let mut words = match self.entry.get("command") {
+            Some(Value::String(command)) => vec![command.clone()],
+            Some(Value::Array(_)) => self.texts("command")?,
+            Some(_) => return Err("`command` must be a string".into()),
+            None => return Err("there is neither `url` nor `command`".into()),
+        };
+        words.extend(self.texts("args")?);
+        let mut words = words.iter().map(|word| self.expanded("command", word)).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let command = words.next().filter(|command| !command.is_empty()).ok_or("`command` is empty")?;
+        let mut environment = self.pairs("env")?;
+        environment.extend(self.pairs("environment")?);
+        let folder = text("cwd").map(|folder| self.expanded("cwd", folder)).transpose()?.map(PathBuf::from);
+        Ok(Target::Process { command, arguments: words.collect(), environment, folder })
+    }
+
+    fn remote(&self, url: &str, dialect: Dialect) -> Result<Target, String> {
+        let url = crate::mcp::address::parse(&self.expanded("url", url)?)?;
+        Ok(Target::Remote { url, dialect, headers: self.pairs("headers")? })
+    }
+
+    /// An object of strings, or a list of `Name: value`.
+    fn pairs(&self, key: &str) -> Result<Vec<(String, Secret)>, String> {
+        let wrong = || format!("`{key}` must be an object of strings");
+        let pairs: Vec<(String, String)> = match self.entry.get(key) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Object(object)) => object
+                .iter()
+                .map(|(name, value)| match value {
+                    Value::String(text) => Ok((name.clone(), text.clone())),
+                    Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+                    _ => Err(wrong()),
+                })
+                .collect::<Result<_, _>>()?,
+            Some(Value::Array(list)) => list
+                .iter()
+                .map(|line| {
+                    let (name, value) = line.as_str().and_then(|line| line.split_once(':')).ok_or_else(wrong)?;
+                    Ok::<_, String>((name.trim().to_owned(), value.trim().to_owned()))
+                })
+                .collect::<Result<_, _>>()?,
+            Some(_) => return Err(wrong()),
+        };
+        pairs.into_iter().map(|(name, value)| Ok((name, Secret::new(self.expanded(key, &value)?)))).collect()
+    }
+
+    fn effects(&self) -> Result<Vec<(String, Effect)>, String> {
+        let wrong = || "`effects` must be an object of `reads`, `writes` or `destroys` by tool".to_owned();
+        let Some(value) = self.own("effects") else { return Ok(Vec::new()) };
+        let read = |(glob, effect): (&String, &Value)| {
+            let effect = match effect.as_str() {
+                Some("reads") => Effect::Reads,
+                Some("writes") => Effect::Writes,
+                Some("destroys") => Effect::Destroys,
+                _ => return Err(wrong()),
+            };
+            Ok((glob.clone(), effect))
+        };
+        value.as_object().ok_or_else(wrong)?.iter().map(read).collect()
+    }
+
+    fn policies(&self) -> Result<Vec<(String, Policy)>, String> {
+        // Other clients write a list of names under this key.
+        let Some(Value::Object(tools)) = self.own("tools") else { return Ok(Vec::new()) };
+        let read = |(glob, value): (&String, &Value)| {
+            Policy::parse(value).map(|policy| (glob.clone(), policy)).map_err(|error| format!("`tools.{glob}`: {error}"))
+        };
+        tools.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,298 @@
+//! What any tool answers, whatever ran it -> one form, JSON-RPC 2.0, made where the tool is called; nobody downstream guesses
+//! what is an error. Every piece of content carries which tool of which server it came from.
+
+use serde_json::{Map, Value, json};
+
+#[cfg(test)]
+mod tests;
+
+/// JSON-RPC's "internal error": the code of an error that has no better one.
+pub const INTERNAL_ERROR: i64 = -32603;
+/// JSON-RPC's "invalid params": unknown tools and refused calls.
+pub const INVALID_PARAMS: i64 = -32602;
+
+/// Where a piece of content says where it came from, inside its `_meta`.
+const META: &str = "toolglot/serviceInfo";
+/// The same beside the content's own fields.
+const FIELD: &str = "serviceInfo";
+
+/// The answer of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpResponse {
+    /// The id of the call, as the caller gave it.
+    pub id: Value,
+    /// A result (which may say that the tool failed), or an error of the way to it.
+    pub outcome: Result<ToolResult, RpcError>,
+}
+
+/// What a tool gave.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolResult {
+    /// Content items in MCP's form.
+    pub content: Vec<Value>,
+    /// Machine-readable result.
+    pub structured: Option<Value>,
+    /// Whether the tool says that it failed.
+    pub is_error: bool,
+}
+
+/// The tool did not run, or its answer did not arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RpcError {
+    /// JSON-RPC's code.
+    pub code: i64,
+    /// A sentence that a model and a person can act on.
+    pub message: String,
+}
+
+/// Which tool of which service gave a piece of content.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServiceInfo {
+    /// What runs the tool.
+    pub backend: BackendType,
+    /// The server's name in the registry, or the service's name.
+    pub server: String,
+    /// The tool's own name.
+    pub tool: String,
+}
+
+/// What runs a tool. Built-in tools sort before all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BackendType {
+    /// This program.
+    BuiltIn,
+    /// A server of the registry.
+    External,
+}
+
+// === impl McpResponse ===
+
+impl McpResponse {
+    /// A result of one text.
+    pub fn text(id: impl Into<Value>, text: impl Into<String>) -> McpResponse {
+        McpResponse::result(id, ToolResult { content: vec![text_item(text)], ..ToolResult::default() })
+    }
+
+    /// A result that machines read, with a text for everybody else.
+    pub fn structured(id: impl Into<Value>, text: impl Into<String>, structured: Value) -> McpResponse {
+        let result = ToolResult { content: vec![text_item(text)], structured: Some(structured), is_error: false };
+        McpResponse::result(id, result)
+    }
+
+    /// A result without content.
+    pub fn empty(id: impl Into<Value>) -> McpResponse {
+        McpResponse::result(id, ToolResult::default())
+    }
+
+    /// A result.
+    pub fn result(id: impl Into<Value>, result: ToolResult) -> McpResponse {
+        McpResponse { id: id.into(), outcome: Ok(result) }
+    }
+
+    /// An error with the usual code ([`INTERNAL_ERROR`]).
+    pub fn error(id: impl Into<Value>, message: impl Into<String>) -> McpResponse {
+        McpResponse::error_code(id, INTERNAL_ERROR, message)
+    }
+
+    /// An error with a code.
+    pub fn error_code(id: impl Into<Value>, code: i64, message: impl Into<String>) -> McpResponse {
+        McpResponse { id: id.into(), outcome: Err(RpcError { code, message: message.into() }) }
+    }
+
+    /// Writes into every item of content which tool it came from.
+    pub fn from_service(mut self, service: &ServiceInfo) -> McpResponse {
+        if let Ok(result) = &mut self.outcome {
+            for item in &mut result.content {
+                service.mark(item);
+            }
+        }
+        self
+    }
+
+    /// Whether the call failed, in either way.
+    pub fn is_error(&self) -> bool {
+        self.outcome.as_ref().map_or(true, |result| result.is_error)
+    }
+
+    /// What a model reads: the texts of the content joined by newlines, the structured result where there is no text, or
+    /// the error. Content that is no text is named.
+    pub fn to_text(&self) -> String {
+        match &self.outcome {
+            Err(error) => format!("error: {}", error.message),
+            Ok(ToolResult { content, structured: Some(structured), .. }) if content.is_empty() => structured.to_string(),
+            Ok(result) => result.content.iter().map(item_text).collect::<Vec<_>>().join("\n"),
+        }
+    }
+
+    /// JSON-RPC 2.0.
+    pub fn to_value(&self) -> Value {
+        match &self.outcome {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": self.id, "result": result.to_value()}),
+            Err(error) => {
+                json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": error.code, "message": error.message}})
+            }
+        }
+    }
+
+    /// Replaces every occurrence of these texts, also as JSON writes them, in everything that it says.
+    pub(super) fn redact(&mut self, secrets: &[String]) {
+        if secrets.is_empty() {
+            return;
+        }
+        match &mut self.outcome {
+            Err(error) => redact_text(&mut error.message, secrets),
+            Ok(result) => {
+                result.content.iter_mut().for_each(|item| redact_value(item, secrets));
+                if let Some(structured) = &mut result.structured {
+                    redact_value(structured, secrets);
+                }
+            }
+        }
+    }
+}
+
+// === impl ToolResult ===
+
+impl ToolResult {
+    /// MCP's `CallToolResult`; `isError` only where it is true.
+    pub fn to_value(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("content".into(), Value::Array(self.content.clone()));
+        if let Some(structured) = &self.structured {
+            out.insert("structuredContent".into(), structured.clone());
+        }
+        if self.is_error {
+            out.insert("isError".into(), Value::Bool(true));
+        }
+        Value::Object(out)
+    }
+
+    /// Whether the only content is JSON text of an object with a non-null `error`: how some servers hide a failure.
+    pub(super) fn hides_error(&self) -> bool {
+        let [item] = self.content.as_slice() else { return false };
+        let Some(text) = item.get("text").and_then(Value::as_str) else { return false };
+        let parsed: Option<Map<String, Value>> = serde_json::from_str(text).ok();
+        parsed.and_then(|object| object.get("error").cloned()).is_some_and(|error| !error.is_null() && error != json!(false))
+    }
+}
+
+// === impl ServiceInfo ===
+
+impl ServiceInfo {
+    /// A tool of a server of the registry.
+    pub fn external(server: impl Into<String>, tool: impl Into<String>) -> ServiceInfo {
+        ServiceInfo { backend: BackendType::External, server: server.into(), tool: tool.into() }
+    }
+
+    /// A tool of this program.
+    pub fn built_in(service: impl Into<String>, tool: impl Into<String>) -> ServiceInfo {
+        ServiceInfo { backend: BackendType::BuiltIn, server: service.into(), tool: tool.into() }
+    }
+
+    /// `server__tool` or `builtin.server__tool`.
+    pub fn full_name(&self) -> String {
+        match self.backend {
+            BackendType::External => format!("{}__{}", self.server, self.tool),
+            BackendType::BuiltIn => format!("builtin.{}__{}", self.server, self.tool),
+        }
+    }
+
+    /// What the content's own fields say of where it came from; the first item that says anything decides.
+    pub fn of_content(content: &[Value]) -> Option<ServiceInfo> {
+        content.iter().find_map(|item| {
+            let info = item.get(FIELD).or_else(|| item.get("_meta")?.get(META))?;
+            let text = |key: &str| info.get(key).and_then(Value::as_str).map(str::to_owned);
+            let backend =
+                if text("backendType")? == BackendType::External.as_str() { BackendType::External } else { BackendType::BuiltIn };
+            Some(ServiceInfo { backend, server: text("serverName")?, tool: text("toolName")? })
+        })
+    }
+
+    /// Writes what an item's `_meta` says of its origin beside the item's own fields, too.
+    pub(super) fn show(item: &mut Value) {
+        if let Some(info) = item.get("_meta").and_then(|meta| meta.get(META)).cloned()
+            && let Some(item) = item.as_object_mut()
+        {
+            item.insert(FIELD.into(), info);
+        }
+    }
+
+    fn mark(&self, item: &mut Value) {
+        let Some(item) = item.as_object_mut() else { return };
+        let info = json!({"serverName": self.server, "toolName": self.tool, "backendType": self.backend.as_str()});
+        if let Some(meta) = item.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
+            meta.insert(META.into(), info.clone());
+        }
+        item.insert(FIELD.into(), info);
+    }
+}
+
+impl BackendType {
+    /// The spelling inside `serviceInfo`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BackendType::BuiltIn => "BuiltInRust",
+            BackendType::External => "ExternalMCP",
+        }
+    }
+}
+
+// === private ===
+
+fn text_item(text: impl Into<String>) -> Value {
+    json!({"type": "text", "text": text.into()})
+}
+
+fn item_text(item: &Value) -> String {
+    let field = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    match item.get("type").and_then(Value::as_str) {
+        Some("text") => field(item, "text"),
+        Some("resource") => {
+            let resource = item.get("resource").unwrap_or(&Value::Null);
+            match resource.get("text").and_then(Value::as_str) {
+                Some(text) => text.to_owned(),
+                None => format!("[resource {}]", field(resource, "uri")),
+            }
+        }
+        Some("resource_link") => format!("[resource {}: {}]", field(item, "uri"), field(item, "name")),
+        Some(kind @ ("image" | "audio")) => format!("[{kind} of type {}]", field(item, "mimeType")),
+        _ => item.to_string(),
+    }
+}
+
+fn redact_value(value: &mut Value, secrets: &[String]) {
+    match value {
+        Value::String(text) => redact_text(text, secrets),
+        Value::Array(list) => list.iter_mut().for_each(|value| redact_value(value, secrets)),
+        Value::Object(object) => object.values_mut().for_each(|value| redact_value(value, secrets)),
+        Value::Number(number) if secrets.contains(&number.to_string()) => *value = json!("[hidden]"),
+        Value::Number(_) | Value::Bool(_) | Value::Null => {}
+    }
+}
+
+/// Replaces whole tokens: `main` goes, `mainly` and the JSON key `"main":` stay.
+fn redact_text(text: &mut String, secrets: &[String]) {
+    for secret in secrets {
+        let mut out = String::new();
+        let mut copied = 0;
+        for (at, _) in text.match_indices(secret.as_str()) {
+            let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + secret.len()..).unwrap_or_default());
+            let glued = |inside: Option<char>, outside: Option<char>| {
+                inside.is_some_and(char::is_alphanumeric) && outside.is_some_and(char::is_alphanumeric)
+            };
+            let is_token = !glued(secret.chars().next(), before.chars().next_back())
+                && !glued(secret.chars().next_back(), after.chars().next());
+            let is_key = after.trim_start_matches('\\').strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'))
+                && before.ends_with('"');
+            if is_token && !is_key {
+                out.push_str(text.get(copied..at).unwrap_or_default());
+                out.push_str("[hidden]");
+                copied = at + secret.len();
+            }
+        }
+        if copied > 0 {
+            out.push_str(text.get(copied..).unwrap_or_default());
+            *text = out;
+        }
+    }
+}

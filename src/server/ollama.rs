@@ -1,0 +1,282 @@
+//! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
+//! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
+
+use axum::{
+    Extension,
+    body::Body,
+    extract::{Request, State},
+    response::Response,
+};
+use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::{
+    App, Prefix,
+    forward::{self, Endpoint},
+    models, reply,
+};
+use crate::{
+    backend::{self, Backend, Decoder, Dialect, Kind, Model},
+    client::front::{
+        self,
+        ollama::{Generate, Generated},
+    },
+    config::Mode,
+    error::Error,
+    event::Delta,
+    plan, upstream,
+    wire::Frames,
+};
+
+/// The version of Ollama whose API this is; clients ask for 0.6.4 or newer.
+const VERSION: &str = "0.13.0";
+/// Clients read a date; of models elsewhere nobody knows it.
+const LONG_AGO: &str = "2025-01-01T00:00:00Z";
+/// A frame of a text completion is a few words; an error is a page at most.
+const FRAME_BYTES: usize = 1024 * 1024;
+
+pub(super) async fn version() -> Response {
+    reply::json(&json!({"version": VERSION}))
+}
+
+pub(super) async fn tags(State(app): State<App>, Extension(prefix): Extension<Prefix>) -> Response {
+    let found = app.catalog.current().await;
+    let models = models::named(&app, &found).map(|(name, backend, model)| {
+        let mut entry = model.entry.clone().unwrap_or_else(|| unlisted(&app, backend, model));
+        if let Value::Object(entry) = &mut entry {
+            entry.insert("name".into(), json!(name));
+            entry.insert("model".into(), json!(name));
+            if rewrites(&app, prefix, &model.id)
+                && let Some(Value::Array(capabilities)) = entry.get_mut("capabilities")
+            {
+                add_tools(capabilities);
+            }
+        }
+        entry
+    });
+    reply::json(&json!({"models": models.collect::<Vec<_>>()}))
+}
+
+pub(super) async fn show(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
+    shown(&app, prefix, request).await.unwrap_or_else(|error| reply::error(front::Kind::Ollama, &error))
+}
+
+async fn shown(app: &App, prefix: Prefix, request: Request) -> Result<Response, Error> {
+    let (head, body) = request.into_parts();
+    let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
+    let mut question: Map<String, Value> =
+        serde_json::from_slice(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
+    let old = question.shift_remove("name");
+    let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
+    let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
+    let name = app.config.own_name(&called);
+    let backend = super::backend_of(app, &name).await?;
+    if backend.kind != Kind::Ollama {
+        return described(app, &backend, &name).await;
+    }
+    question.insert("model".into(), json!(name));
+    let mut shown = backend::show(&app.turns.client, &backend, &Value::Object(question)).await?;
+    if let Some(shown) = shown.as_object_mut().filter(|_| rewrites(app, prefix, &name)) {
+        // Older ones do not tell: they chat, as far as anybody knows.
+        let capabilities = shown.entry("capabilities").or_insert_with(|| json!(["completion"]));
+        capabilities.as_array_mut().map(add_tools);
+        if let Some(Value::Object(facts)) = shown.get_mut("model_info") {
+            cap_context(facts, app.config.limits.context_tokens);
+        }
+    }
+    Ok(reply::json(&shown))
+}
+
+/// A model of a backend that is no Ollama, in Ollama's words.
+async fn described(app: &App, backend: &Backend, name: &str) -> Result<Response, Error> {
+    let found = app.catalog.current().await;
+    if !found.iter().any(|found| found.models.iter().any(|model| model.id == name)) {
+        return Err(Error::client(format!("model '{name}' not found")).with_status(404).with_code("model_not_found"));
+    }
+    let model = app.catalog.describe(backend, name).await;
+    let family = family(app, &model);
+    let known = model.capabilities.unwrap_or_default();
+    let capabilities = [("completion", true), ("tools", true), ("thinking", known.thinking), ("vision", known.vision)];
+    let capabilities: Vec<&str> = capabilities.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
+    let mut facts = Map::new();
+    facts.insert("general.architecture".into(), json!(family));
+    facts.insert("general.basename".into(), json!(name));
+    if let Some(context) = model.context {
+        facts.insert(format!("{family}.context_length"), json!(context));
+    }
+    Ok(reply::json(&json!({
+        "modelfile": "",
+        "parameters": "",
+        "template": model.template.as_deref().unwrap_or_default(),
+        "details": details(&family),
+        "model_info": facts,
+        "capabilities": capabilities,
+        "modified_at": LONG_AGO,
+    })))
+}
+
+pub(super) async fn generate(State(app): State<App>, request: Request) -> Response {
+    generated(&app, request).await.unwrap_or_else(|error| reply::error(front::Kind::Ollama, &error))
+}
+
+async fn generated(app: &App, request: Request) -> Result<Response, Error> {
+    let (head, body) = request.into_parts();
+    let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
+    let called = forward::model(&body)?;
+    let model = app.config.own_name(&called);
+    let backend = super::backend_of(app, &model).await?;
+    let body = if model == called { body } else { forward::renamed(&body, &model)? };
+    if backend.kind == Kind::Ollama {
+        return forward::forward(app, &backend, Endpoint::Ollama("/api/generate"), &head.headers, body).await;
+    }
+    let Generate { streamed, completion } = front::ollama::read_generate(&body)?;
+    let text = Generated::new(&called, plan::now());
+    let Some(completion) = completion else { return Ok(reply::json(&text.loaded())) };
+    let body = Bytes::from(completion.to_string());
+    let mut answer = forward::send(app, &backend, Endpoint::OpenAi("/completions"), &head.headers, body).await?;
+    if !answer.status.is_success() {
+        let body = answer.collect(FRAME_BYTES).await.unwrap_or_default();
+        return Err(backend::error_from(answer.status.as_u16(), &body));
+    }
+    let completion = Completion::new(answer.body, text);
+    Ok(match streamed {
+        true => reply::bytes(front::Kind::Ollama.content_type(), Body::from_stream(completion.lines())),
+        false => reply::json(&completion.collect().await?),
+    })
+}
+
+/// The answer to a chat without messages, which asks for the model to be loaded.
+pub(super) async fn load(
+    app: &App,
+    backend: &Backend,
+    endpoint: Endpoint,
+    headers: &HeaderMap,
+    model: &str,
+    body: Bytes,
+) -> Result<Response, Error> {
+    match backend.kind {
+        Kind::Ollama => forward::forward(app, backend, endpoint, headers, body).await,
+        _ => Ok(reply::json(&front::ollama::loaded(model, plan::now()))),
+    }
+}
+
+/// A text completion that is being read.
+struct Completion {
+    body: Box<dyn upstream::Body>,
+    frames: Frames,
+    decoder: Decoder,
+    batch: BytesMut,
+    text: Generated,
+    begun: Instant,
+}
+
+// === impl Completion ===
+
+impl Completion {
+    fn new(body: Box<dyn upstream::Body>, text: Generated) -> Completion {
+        let dialect = Dialect::OpenAi;
+        let frames = Frames::new(dialect.framing(), FRAME_BYTES);
+        Completion { body, frames, decoder: Decoder::new(dialect), batch: BytesMut::new(), text, begun: Instant::now() }
+    }
+
+    /// Reads once; `false` at the end.
+    async fn step(&mut self) -> Result<bool, Error> {
+        let Completion { body, frames, decoder, batch, text, .. } = self;
+        batch.clear();
+        let mut take = |delta: Delta<'_>| text.take(&delta);
+        if body.read(batch).await? == 0 {
+            if let Some(frame) = frames.finish() {
+                decoder.frame(&frame, &mut take)?;
+            }
+            decoder.finish(&mut take)?;
+            return Ok(false);
+        }
+        frames.push(batch);
+        while let Some(frame) = frames.next()? {
+            decoder.frame(&frame, &mut take)?;
+        }
+        Ok(!decoder.is_done())
+    }
+
+    async fn collect(mut self) -> Result<Value, Error> {
+        while self.step().await? {}
+        Ok(self.text.to_value(self.begun.elapsed()))
+    }
+
+    /// The lines; a fault is the last one.
+    fn lines(mut self) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+        async_stream::stream! {
+            let mut more = true;
+            while more {
+                let mut out = BytesMut::new();
+                let stepped = self.step().await;
+                self.text.write(&mut out);
+                more = match stepped {
+                    Ok(true) => true,
+                    Ok(false) => {
+                        self.text.end(self.begun.elapsed(), &mut out);
+                        false
+                    }
+                    Err(error) => {
+                        self.text.fault(&error, &mut out);
+                        false
+                    }
+                };
+                if !out.is_empty() {
+                    yield Ok(out.freeze());
+                }
+            }
+        }
+    }
+}
+
+// === private ===
+
+/// Whether calls of this model are found and handed over, for requests under this prefix.
+fn rewrites(app: &App, prefix: Prefix, model: &str) -> bool {
+    plan::mode(&app.config, model, prefix.mode) != Mode::Off
+}
+
+fn add_tools(capabilities: &mut Vec<Value>) {
+    let has = |name: &str| capabilities.iter().any(|capability| capability == name);
+    if has("completion") && !has("tools") {
+        capabilities.push(json!("tools"));
+    }
+}
+
+/// A client that fills the model's context must know the one that is asked for, not the largest that there could be.
+fn cap_context(facts: &mut Map<String, Value>, cap: u64) {
+    for (name, value) in facts.iter_mut() {
+        if name.ends_with(".context_length") && value.as_u64().is_some_and(|context| context > cap) {
+            *value = json!(cap);
+        }
+    }
+}
+
+/// The list's entry for a model of a backend that is no Ollama.
+fn unlisted(app: &App, backend: &Backend, model: &Model) -> Value {
+    let digest = Sha256::digest(format!("{}\n{}", backend.name, model.id));
+    json!({
+        "name": model.id,
+        "model": model.id,
+        "modified_at": LONG_AGO,
+        "size": 0,
+        "digest": digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "details": details(&family(app, model)),
+    })
+}
+
+/// Clients need the fields; what is not known is empty.
+fn details(family: &str) -> Value {
+    json!({"parent_model": "", "format": "", "family": family, "families": [family], "parameter_size": "", "quantization_level": ""})
+}
+
+/// The family as the adapter that reads the model names it.
+fn family(app: &App, model: &Model) -> String {
+    let reader = plan::reader(&app.config, &app.library, &model.id, model);
+    reader.map(|found| found.adapter.name.clone()).unwrap_or_default()
+}

@@ -1,0 +1,96 @@
+//! The store of one user: a file per value, readable by that user only. Several processes may use it at once (the daemon and
+//! the command line), and what is in it outlives them.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::{Key, Store, Stored};
+
+const VALUE_BYTES: usize = 8 * 1024 * 1024;
+
+/// A folder of values. A file is a line with the time of its end (seconds since 1970) and the value.
+#[derive(Debug, Clone)]
+pub struct Files {
+    folder: PathBuf,
+}
+
+// === impl Files ===
+
+impl Files {
+    /// A store in this folder, which is created when something is first kept. Removes what has expired.
+    pub fn new(folder: impl Into<PathBuf>) -> Files {
+        let folder = folder.into();
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            // Reading removes what has expired; what cannot be read is not ours.
+            let _ = read(&entry.path());
+        }
+        Files { folder }
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        let name = Sha256::digest(format!("{}\n{:?}\n{}", key.tenant, key.kind, key.id));
+        self.folder.join(name.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    }
+
+    fn write(&self, key: &Key, value: &[u8], ttl: Duration) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.folder)?;
+        let ends = SystemTime::now().checked_add(ttl).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let ends = ends.map_or(u64::MAX, |at| at.as_secs().saturating_add(1));
+        let path = self.path(key);
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&beside)?;
+        io::Write::write_all(&mut file, format!("{ends}\n").as_bytes())?;
+        io::Write::write_all(&mut file, value)?;
+        fs::rename(&beside, &path)
+    }
+}
+
+impl Store for Files {
+    fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
+        Box::pin(std::future::ready(read(&self.path(key))))
+    }
+
+    fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool> {
+        let kept = value.len() <= VALUE_BYTES && self.write(&key, &value, ttl).is_ok();
+        Box::pin(std::future::ready(kept))
+    }
+
+    fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
+        let path = self.path(key);
+        // Whoever succeeds in renaming it has it.
+        let taken = path.with_extension(format!("{}.taken", std::process::id()));
+        let value = fs::rename(&path, &taken).ok().and_then(|()| read(&taken));
+        let _ = fs::remove_file(&taken);
+        Box::pin(std::future::ready(value))
+    }
+}
+
+/// The value of a file that has not expired; an expired one is removed.
+fn read(path: &Path) -> Option<Bytes> {
+    let bytes = Bytes::from(fs::read(path).ok()?);
+    let end = memchr::memchr(b'\n', &bytes)?;
+    let ends: u64 = std::str::from_utf8(bytes.get(..end)?).ok()?.parse().ok()?;
+    if ends <= SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs() {
+        // Somebody else may have been faster.
+        let _ = fs::remove_file(path);
+        return None;
+    }
+    Some(bytes.slice(end + 1..))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Calls that leave as shell commands -> what `toolglot call <id>` finds, and what a later turn of the conversation needs to
+//! read the command as the call again.
+//!
+//! The command runs in another process: for it a call lies in files of this user alone, until it is taken or has expired. For
+//! the history it stays in the store of the turns.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Shared;
+use crate::{
+    client::shape::shell::{Spooled, history},
+    plan::Plan,
+    store::{Key, Kind},
+};
+
+/// A block may wait so long in a chat before the user runs it.
+const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Keeps the calls; to be done before the commands leave.
+pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
+    for Spooled { id, name, arguments } in calls {
+        let mut call = json!({"name": name, "arguments": arguments});
+        if let (Some(call), Some(file)) = (call.as_object_mut(), &plan.configuration) {
+            call.insert("config".into(), json!(file));
+        }
+        let call = call.to_string();
+        if !shared.spool.put(Key::local(Kind::SpooledCall, id.clone()), call.clone().into(), TTL).await {
+            tracing::error!(tool = name, id, "the call cannot be kept: `toolglot call` will not find it");
+        }
+        shared.store.put(key(plan, id), call.into(), TTL).await;
+    }
+}
+
+/// Reads the commands in the history as the calls that they stand for.
+pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) {
+    let mut known = history::Known::new();
+    for id in history::mentioned(&plan.chat) {
+        let Some(kept) = shared.store.get(&key(plan, id.clone())).await else { continue };
+        let Ok(call) = serde_json::from_slice::<serde_json::Value>(&kept) else { continue };
+        let text = |field: &str| call.get(field).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+        known.insert(id.clone(), Spooled { id, name: text("name"), arguments: text("arguments") });
+    }
+    history::translate(&mut plan.chat, &known);
+}
+
+fn key(plan: &Plan, id: String) -> Key {
+    Key { tenant: plan.caller.tenant.clone(), kind: Kind::SpooledCall, id }
+}
