@@ -54,6 +54,8 @@ pub struct Source {
     registry: Option<PathBuf>,
 }
 
+/// How long to wait for servers to start: a person does, and it may have to be downloaded.
+pub(super) const PATIENCE: Duration = Duration::from_secs(25);
 /// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
@@ -167,7 +169,7 @@ async fn waiting(store: &dyn Store, id: &str) -> Option<(String, String)> {
 /// The tools that the name can mean: of one server, where it names one; no other is started for it.
 async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     let only_ours = [BUILT_IN.to_owned()];
-    let ours = pool.tools(Some(&only_ours)).await;
+    let ours = pool.tools(Some(&only_ours), PATIENCE).await;
     if ours.tools.iter().any(|tool| tool.service.tool == name) || ours.resolve(name, &[]).is_some() {
         return ours;
     }
@@ -179,8 +181,8 @@ async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     let named: Vec<String> =
         snapshot.servers.iter().map(|server| server.name.clone()).filter(|server| names_it(server)).collect();
     match named.is_empty() {
-        true => pool.tools(None).await,
-        false => pool.tools(Some(&named)).await,
+        true => pool.tools(None, PATIENCE).await,
+        false => pool.tools(Some(&named), PATIENCE).await,
     }
 }
 

@@ -38,8 +38,8 @@ use slot::{Seen, Slot};
 
 /// The largest message that a server may send, in bytes.
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// How long a list of tools waits for servers that are only being connected to.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request that only wants to know the tools waits for servers that are still being connected to.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// The name of the service that the built-in tools belong to.
 pub const BUILT_IN: &str = "sqlite";
 
@@ -108,12 +108,14 @@ impl Pool {
         &self.registry
     }
 
-    /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time.
-    pub async fn tools(&self, servers: Option<&[String]>) -> Catalogue {
+    /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time. A
+    /// server that is not connected within `patience`, counted from the moment when connecting began, is a problem of the
+    /// catalogue ([`PATIENCE`] where a model waits for it).
+    pub async fn tools(&self, servers: Option<&[String]>, patience: Duration) -> Catalogue {
         let snapshot = self.registry.snapshot();
         let wanted = |name: &str| servers.is_none_or(|servers| servers.iter().any(|own| own == name));
         let usable: Vec<&Arc<Server>> = snapshot.servers.iter().filter(|server| wanted(&server.name)).collect();
-        let listed = join_all(usable.iter().map(|server| self.tools_of(server))).await;
+        let listed = join_all(usable.iter().map(|server| self.tools_of(server, patience))).await;
         let mut tools: Vec<Offered> = if wanted(BUILT_IN) { self.built_in() } else { Vec::new() };
         let mut problems: Vec<Problem> = Vec::new();
         let mut instructions = Vec::new();
@@ -216,9 +218,9 @@ impl Pool {
         join_all(slots.iter().map(|slot| slot.shut_down())).await;
     }
 
-    async fn tools_of(&self, server: &Arc<Server>) -> Result<Listed, Error> {
+    async fn tools_of(&self, server: &Arc<Server>, patience: Duration) -> Result<Listed, Error> {
         let slot = self.slot(server);
-        let connection = slot.connection(PATIENCE).await?;
+        let connection = slot.connection(patience).await?;
         let tools = connection.tools().await.inspect_err(|error| slot.give_up(&connection, error))?;
         let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, &tools).await;
         let problems =
