@@ -414,7 +414,8 @@ fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
     if permission == Permission::Deny {
         return None;
     }
-    let view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
+    let mut view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
+    without_header_marks(&mut view.schema);
     Some(Offered {
         service: ServiceInfo::external(server.name.clone(), tool.name.clone()),
         wire_name: String::new(),
@@ -428,6 +429,18 @@ fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
         open_world: server.open_world,
         keeps_null: view.keeps_null,
     })
+}
+
+/// Takes out `x-mcp-header`: which arguments travel in headers, too, is between us and the server.
+fn without_header_marks(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.shift_remove("x-mcp-header");
+            object.values_mut().for_each(without_header_marks);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_header_marks),
+        _ => {}
+    }
 }
 
 fn changed_message(server: &Server, tool: &str) -> String {
