@@ -1,5 +1,7 @@
 //! Embeds `adapters/*.toml` and `fixtures/**/*.txt` into the binary: a file that is added there is in the next build.
 
+#![allow(clippy::disallowed_methods, reason = "cargo speaks to build scripts through the environment")]
+
 use std::{
     env,
     fmt::Write as _,

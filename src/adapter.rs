@@ -13,9 +13,11 @@ pub mod render;
 pub mod scanner;
 mod syntax;
 mod triggers;
+mod write;
 
 pub use library::{Found, Library};
 pub use scanner::Scanner;
+pub use write::Written;
 
 /// Everything that is known of how a model family writes. Made from a TOML file by [`Adapter::parse`].
 #[derive(Debug, Clone)]
@@ -32,14 +34,20 @@ pub struct Adapter {
     pub preserve: Vec<String>,
     /// Control tokens that are never content; dropped wherever they appear.
     pub drop: Vec<String>,
+    /// The letters in which it can write the names of tools.
+    pub names: Names,
     /// Where the model thinks, if it does.
     pub reasoning: Option<Reasoning>,
+    /// How its messages are headed, if they are.
+    pub recipient: Option<Arc<Recipient>>,
     /// Markers around the answer itself, if the model sets it off from its thinking.
     pub answer: Option<Wrapper>,
     /// How it is asked for calls where its backend has no native tools for it.
     pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones behind.
     pub calls: Vec<Call>,
+    /// How many of them are the family's own.
+    own_calls: usize,
     triggers: Arc<triggers::Triggers>,
 }
 
@@ -55,6 +63,19 @@ pub enum Proof {
     Recorded,
     /// By a running model.
     Live,
+}
+
+/// The letters of the names that a family can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Names {
+    /// Whatever its backend takes.
+    #[default]
+    Any,
+    /// Letters, digits and underscores.
+    Word,
+    /// The same, and no digit at the beginning.
+    Identifier,
 }
 
 /// The region of the model's text in which it thinks.
@@ -88,6 +109,48 @@ pub struct Wrapper {
     /// Markers that close it; they count only if it was opened.
     #[serde(deserialize_with = "file::strings")]
     pub close: Vec<String>,
+}
+
+/// Messages with headers: whom a message is for decides what it is. `commentary to=f<|message|>{...}` is a call of `f`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipient {
+    /// Markers that begin a header. The text of an answer may begin inside of one.
+    #[serde(deserialize_with = "file::strings")]
+    pub start: Vec<String>,
+    /// The marker that ends a header.
+    pub message: String,
+    /// Markers that end a message.
+    #[serde(default, deserialize_with = "file::strings")]
+    pub end: Vec<String>,
+    /// What stands before the recipient in a header; an empty one: the header is the recipient.
+    #[serde(deserialize_with = "file::strings")]
+    pub to: Vec<String>,
+    /// What stands before the channel in a header.
+    #[serde(default)]
+    pub channel: Option<String>,
+    /// Prefixes of a recipient that are not part of the tool's name.
+    #[serde(default, deserialize_with = "file::strings")]
+    pub prefix: Vec<String>,
+    /// Channels and recipients whose messages are reasoning.
+    #[serde(default, deserialize_with = "file::strings")]
+    pub reasoning: Vec<String>,
+    /// Channels, recipients and senders whose messages are the answer. Any other recipient is a tool.
+    #[serde(deserialize_with = "file::strings")]
+    pub content: Vec<String>,
+    /// Words for the kind of body, which may hang on the recipient.
+    #[serde(default, deserialize_with = "file::strings")]
+    pub constraint: Vec<String>,
+    /// The body of a message to a tool is a call in one of the other forms. Such a form counts in a message to somebody
+    /// else only where that message begins with it.
+    #[serde(default)]
+    pub forms: bool,
+    /// The markers are plain text: a header counts only where a line begins, and only if the recipient is known.
+    #[serde(default)]
+    pub plain: bool,
+    /// What a call inside reasoning means.
+    #[serde(default)]
+    pub tool_call_inside: Inside,
 }
 
 /// What a call inside reasoning means.
@@ -144,6 +207,8 @@ pub enum Syntax {
     Lax(Lax),
     /// Child elements named after the parameters, or JSON, inside an element named after the tool.
     Element,
+    /// A message whose header names the tool; its body is the arguments.
+    Recipient(Arc<Recipient>),
     /// Elements named after parameters, nested, with a prefix before every tag.
     Nested(Nested),
 }

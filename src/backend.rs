@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
-    adapter::render::Prompt,
+    adapter::Adapter,
     config::{self, Secret},
     error::Error,
     event::{Note, Tools},
@@ -22,6 +22,7 @@ mod history;
 mod models;
 mod names;
 mod pace;
+mod probe;
 mod replay;
 mod request;
 
@@ -29,9 +30,10 @@ pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from};
-pub use models::{Capabilities, Model, describe, detect, loaded, models, profile};
+pub use models::{Capabilities, Model, describe, loaded, models};
 pub use names::spell;
 pub use pace::Pace;
+pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
 
@@ -101,8 +103,8 @@ pub struct Backend {
 pub struct Round<'a> {
     /// Where it goes.
     pub backend: &'a Backend,
-    /// How the model's family is asked for calls where the tools are written into the prompt.
-    pub prompt: &'a Prompt,
+    /// The model's family: how it is asked for calls where the tools are written into the prompt.
+    pub adapter: &'a Adapter,
     /// The conversation; `model` is the name that the backend knows.
     pub chat: &'a ChatRequest,
     /// The tools that are offered.
@@ -204,10 +206,11 @@ impl Backend {
 impl From<&config::Backend> for Backend {
     fn from(configured: &config::Backend) -> Backend {
         let kind = match configured.kind {
-            config::Kind::Ollama => Kind::Ollama,
-            config::Kind::Openai => Kind::OpenAi,
-            config::Kind::Google => Kind::Google,
-            config::Kind::Replay => Kind::Replay,
+            Some(config::Kind::Ollama) => Kind::Ollama,
+            Some(config::Kind::Google) => Kind::Google,
+            Some(config::Kind::Replay) => Kind::Replay,
+            // What is not known is looked at before it is used ([`detect`]).
+            Some(config::Kind::Openai) | None => Kind::OpenAi,
         };
         Backend {
             api_key: configured.key.clone(),

@@ -15,6 +15,7 @@ use crate::{config, error::Error};
 pub mod adapters;
 pub mod call;
 pub mod check;
+mod doctor;
 pub mod fix;
 pub mod mcp;
 pub mod normalize;
@@ -38,6 +39,8 @@ enum Command {
     Normalize(normalize::Normalize),
     /// Repair the arguments of a tool call
     Fix(fix::Fix),
+    /// Look at backends, models and clients, and say what is wrong
+    Doctor(doctor::Doctor),
     /// List the adapters, or tell which one a model gets
     Adapters(adapters::Adapters),
     /// Validate adapter files
@@ -67,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Record(record) => record.run(&environment),
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Doctor(doctor) => doctor.run(&environment, &mut output),
         Command::Adapters(adapters) => adapters.run(&mut output),
         Command::Check(check) => check.run(&mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),

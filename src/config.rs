@@ -10,12 +10,14 @@ use std::{
 
 use crate::error::Error;
 
+mod alias;
 mod environment;
 mod mcp;
 mod raw;
 #[cfg(test)]
 mod tests;
 
+pub use alias::Alias;
 pub use environment::{Environment, data_directory};
 pub use mcp::{Mcp, RegistryHttp};
 
@@ -39,6 +41,8 @@ pub struct Config {
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
     pub routes: Vec<Route>,
+    /// Further names of models; the first that matches wins.
+    pub aliases: Vec<Alias>,
     /// Sizes.
     pub limits: Limits,
     /// MCP servers, built-in tools and our own MCP server.
@@ -81,8 +85,8 @@ pub enum Overlay {
 pub struct Backend {
     /// The name that routes and messages use.
     pub name: String,
-    /// The language it speaks.
-    pub kind: Kind,
+    /// The language it speaks; `None`: that is found out by asking.
+    pub kind: Option<Kind>,
     /// The base URL without a slash at its end; `""` for kind `replay`.
     pub url: String,
     /// The key that we send, read from the variable that the configuration names.
@@ -160,7 +164,7 @@ pub struct Overrides {
     pub file: Option<PathBuf>,
     /// `--listen`.
     pub listen: Option<String>,
-    /// `--backend KIND=URL`, added to those of the file; one of the same name takes its place.
+    /// `--backend URL` or `--backend KIND=URL`, added to those of the file; one of the same name takes its place.
     pub backends: Vec<String>,
 }
 
@@ -211,6 +215,7 @@ impl Config {
             retry: raw.retry.unwrap_or(1),
             backends,
             routes: raw.routes,
+            aliases: raw.aliases,
             limits: raw.limits.into(),
             mcp: raw.mcp.check(&base, environment)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
@@ -234,6 +239,9 @@ impl Config {
             if self.backends.iter().take(at).any(|other| other.name == backend.name) {
                 return Err(Error::proxy(format!("two backends are named `{}`: give each a `name` of its own", backend.name)));
             }
+        }
+        for alias in &self.aliases {
+            alias.check()?;
         }
         for route in &self.routes {
             let Some(wanted) = &route.backend else { continue };
@@ -295,27 +303,34 @@ impl std::str::FromStr for Listen {
 impl Backend {
     /// The recorded conversations inside this program.
     pub fn replay() -> Backend {
-        Backend::open("replay", Kind::Replay, "")
+        Backend::open("replay", Some(Kind::Replay), "")
     }
 
-    /// A backend without a key, named after what it is.
-    pub fn open(name: impl Into<String>, kind: Kind, url: impl Into<String>) -> Backend {
+    /// A backend without a key.
+    pub fn open(name: impl Into<String>, kind: Option<Kind>, url: impl Into<String>) -> Backend {
         Backend { name: name.into(), kind, url: url.into(), key: None, forward_authorization: false, requests_per_minute: None }
     }
 
     fn from_flag(flag: &str) -> Result<Backend, Error> {
-        let wrong =
-            || Error::proxy(format!("`--backend {flag}`: write it as ollama=http://host:11434 or openai=http://host:port/v1"));
+        let wrong = || {
+            Error::proxy(format!(
+                "`--backend {flag}`: write it as http://host:port, ollama=http://host:11434, openai=http://host:port/v1 or google=URL"
+            ))
+        };
         if flag == "replay" {
             return Ok(Backend::replay());
         }
-        let (kind, url) = flag.split_once('=').ok_or_else(wrong)?;
-        let parsed = match kind {
+        if let Some(url) = base_url(flag) {
+            return Ok(Backend::open(place(&url), None, url));
+        }
+        let (name, url) = flag.split_once('=').ok_or_else(wrong)?;
+        let kind = match name {
             "ollama" => Kind::Ollama,
             "openai" => Kind::Openai,
+            "google" => Kind::Google,
             _ => return Err(wrong()),
         };
-        Ok(Backend::open(kind, parsed, base_url(url).ok_or_else(wrong)?))
+        Ok(Backend::open(name, Some(kind), base_url(url).ok_or_else(wrong)?))
     }
 }
 
@@ -348,6 +363,12 @@ impl Default for Limits {
 }
 
 // === private ===
+
+/// Host and port of a URL: what a backend is called that has no other name.
+fn place(url: &str) -> String {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    host.split('/').next().unwrap_or(host).to_owned()
+}
 
 /// The URL without a slash at its end, if it is one of http or https with a host.
 fn base_url(text: &str) -> Option<String> {

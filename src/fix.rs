@@ -11,6 +11,8 @@ pub mod name;
 mod schema;
 mod stage;
 mod stages;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

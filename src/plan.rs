@@ -10,7 +10,7 @@ use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    adapter::{Adapter, Library, scanner},
+    adapter::{Adapter, Found, Library, scanner},
     backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
     client::{Incoming, front::Head, shape},
     config::{Config, Mode},
@@ -120,15 +120,9 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     let Request { incoming, backend, mut learned, model, caller, passed } = request;
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
-    let adapter = match route.and_then(|route| route.adapter.as_deref()) {
-        None => adapter_of(library, &chat.model, model),
-        Some(name) => library.get(name).cloned().ok_or_else(|| {
-            Error::proxy(format!("the route for `{}` names the adapter `{name}`, which does not exist", chat.model))
-                .with_code("configuration")
-        })?,
-    };
+    let adapter = reader(config, library, &chat.model, model)?.adapter;
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
-    backend::spell(&backend, &mut tools);
+    backend::spell(&backend, adapter.names, &mut tools);
     Ok(Plan {
         head: Head {
             envelope: Envelope {
@@ -164,16 +158,25 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     })
 }
 
-/// The adapter that the model's name selects; where nobody knows the name, that of what the model was made from.
-fn adapter_of(library: &Library, name: &str, model: &Model) -> Arc<Adapter> {
+/// The adapter of a model, and why: the one of its route, else the one that its name or template selects; where nobody knows
+/// the name, that of what the model was made from. Fails where the configuration names an adapter that does not exist.
+pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> Result<Found, Error> {
+    if let Some(wanted) = config.route(name).and_then(|route| route.adapter.as_deref()) {
+        let adapter = library.get(wanted).cloned().ok_or_else(|| {
+            Error::proxy(format!("the route for `{name}` names the adapter `{wanted}`, which does not exist"))
+                .with_code("configuration")
+        })?;
+        return Ok(Found { adapter, why: "its route in the configuration names it".into() });
+    }
     let template = model.template.as_deref();
-    let found = library.find(name, template).adapter;
-    match &model.base {
-        Some(base) if library.iter().last().is_some_and(|generic| Arc::ptr_eq(generic, &found)) => {
-            library.find(base, template).adapter
+    let found = library.find(name, template);
+    Ok(match &model.base {
+        Some(base) if library.iter().last().is_some_and(|generic| Arc::ptr_eq(generic, &found.adapter)) => {
+            let by_base = library.find(base, template);
+            Found { why: format!("it was made from `{base}`: {}", by_base.why), ..by_base }
         }
         _ => found,
-    }
+    })
 }
 
 // === impl Learned ===

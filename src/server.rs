@@ -1,6 +1,13 @@
 //! Sockets -> requests -> answers: the routes, the checks before them, and a shutdown that lets running answers end.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{
     Extension, Router,
@@ -36,6 +43,7 @@ mod listen;
 mod models;
 mod record;
 mod reply;
+pub mod survey;
 
 /// How a server is started.
 #[derive(Debug, Clone)]
@@ -61,6 +69,16 @@ pub struct State {
     turns: turn::Shared,
     recorder: Option<record::Recorder>,
     mcp: Engine,
+    seen: Seen,
+}
+
+/// How often clients have asked, for whoever wonders why nothing happens.
+#[derive(Debug, Default)]
+struct Seen {
+    /// For the list of models.
+    lists: AtomicU64,
+    /// For an answer.
+    chats: AtomicU64,
 }
 
 /// What all requests share, as handlers get it.
@@ -137,6 +155,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         library,
         turns: turn::Shared { client, store: Arc::new(Memory::default()), schemas: Arc::default() },
         recorder: settings.record.map(record::Recorder::new).transpose()?,
+        seen: Seen::default(),
         config: settings.config,
     }))
 }
@@ -244,6 +263,7 @@ async fn health(axum::extract::State(app): axum::extract::State<App>) -> Respons
     reply::json(&json!({
         "status": "ok",
         "toolglot": env!("CARGO_PKG_VERSION"),
+        "requests": {"models": app.seen.lists.load(Ordering::Relaxed), "chats": app.seen.chats.load(Ordering::Relaxed)},
         "backends": found.iter().map(|found| json!({"name": found.backend.name, "models": found.models.len(), "error": found.error})).collect::<Vec<_>>(),
     }))
 }

@@ -25,6 +25,8 @@ pub enum Kind {
     TurnResults,
     /// Accepted hashes of tool definitions.
     ToolPin,
+    /// What a backend wants back with a call, by the call's id.
+    CallExtra,
     /// Which process holds a legacy-SSE session.
     Session,
 }

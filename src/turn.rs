@@ -25,9 +25,11 @@ use crate::{
 
 pub mod answer;
 mod context;
+mod extras;
 mod gate;
 mod reask;
 mod rounds;
+mod send;
 pub mod tap;
 
 use rounds::Rounds;

@@ -212,7 +212,9 @@ fn is_loopback(url: &reqwest::Url) -> bool {
 }
 
 fn transport(error: &reqwest::Error, origin: &str) -> Error {
-    if error.is_connect() {
+    if error.is_connect() && error.is_timeout() {
+        Error::backend(format!("the backend at {origin} does not answer")).with_status(504).with_code("backend_unreachable")
+    } else if error.is_connect() {
         Error::backend(format!("cannot reach the backend at {origin}: {}", causes(error))).with_code("backend_unreachable")
     } else if error.is_timeout() {
         Error::backend(format!("the backend at {origin} did not answer in time")).with_status(504).with_code("backend_timeout")

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Proof, Reasoning, Syntax, Tagged, Trim, Wrapper, triggers::Triggers};
+use super::{
+    Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
+    triggers::Triggers,
+};
 use crate::error::Error;
 
 const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
@@ -22,8 +25,11 @@ struct File {
     preserve: Vec<String>,
     #[serde(default)]
     drop: Vec<String>,
+    #[serde(default)]
+    names: Names,
     reasoning: Option<Reasoning>,
     answer: Option<Wrapper>,
+    recipient: Option<Recipient>,
     #[serde(default)]
     prompt: super::render::Prompt,
     #[serde(default)]
@@ -101,7 +107,16 @@ impl Adapter {
         for (at, call) in file.call.into_iter().enumerate() {
             calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
         }
+        let own_calls = calls.len();
+        let recipient = file.recipient.map(Arc::new);
+        calls.extend(recipient.iter().map(Call::headed));
         calls.extend_from_slice(generic);
+        if let Some(recipient) = &recipient
+            && (recipient.message.is_empty()
+                || recipient.start.iter().chain(&recipient.end).any(|marker| marker.trim().is_empty()))
+        {
+            return Err(fail("[recipient]: an empty marker would match everywhere".into()));
+        }
         let reasoning = file.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
         let answer = file.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
         for marker in file.drop.iter().chain(reasoning).chain(answer) {
@@ -109,7 +124,8 @@ impl Adapter {
                 return Err(fail("an empty marker would match everywhere; remove it".into()));
             }
         }
-        let triggers = Triggers::new(&file.drop, file.reasoning.as_ref(), file.answer.as_ref(), &calls).map_err(fail)?;
+        let triggers = Triggers::new(&file.drop, file.reasoning.as_ref(), file.answer.as_ref(), recipient.as_deref(), &calls)
+            .map_err(fail)?;
         Ok(Adapter {
             name: name.to_owned(),
             models: file.models,
@@ -117,12 +133,34 @@ impl Adapter {
             proof: file.proof,
             preserve: file.preserve,
             drop: file.drop,
+            names: file.names,
             reasoning: file.reasoning,
             answer: file.answer,
+            recipient,
             prompt: file.prompt,
             calls,
+            own_calls,
             triggers: Arc::new(triggers),
         })
+    }
+}
+
+// === impl Call ===
+
+impl Call {
+    /// The form of messages that are headed by their recipient. It has no marker of its own: the scanner finds the header.
+    fn headed(recipient: &Arc<Recipient>) -> Call {
+        Call {
+            section: Vec::new(),
+            section_close: Vec::new(),
+            open: Vec::new(),
+            stripped: Vec::new(),
+            fence: Vec::new(),
+            close: recipient.end.clone(),
+            element: false,
+            start_only: false,
+            syntax: Syntax::Recipient(Arc::clone(recipient)),
+        }
     }
 }
 

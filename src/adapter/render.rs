@@ -1,5 +1,5 @@
 //! A request for a model without native tools: the tools become an instruction, past calls the text that the model is
-//! asked to write, results the text that answers it. A pure function of the request: turn N's messages stay a prefix of
+//! asked to write (bare JSON, or in raw mode the family's own form), results the text that answers it. A pure function of the request: turn N's messages stay a prefix of
 //! turn N+1's, so that the backend's cache holds. Past calls are shown in the call form and never as prose, because a
 //! model imitates its own transcript.
 
@@ -9,6 +9,7 @@ use minijinja::{Environment, Value as Data, context, value::Serde};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::{Adapter, write::Written};
 use crate::{
     error::Error,
     event::{ToolChoice, Tools},
@@ -24,8 +25,8 @@ mod tests;
 pub struct Prompt {
     /// Which set of default templates stands behind those that are not given.
     pub style: Style,
-    /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `required`
-    /// (a call must be made), `named` (this tool must be called), `parallel`, `example`.
+    /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `own_form` (it is
+    /// the family's own), `required` (a call must be made), `named` (this tool must be called), `parallel`, `example`.
     pub tools: Option<String>,
     /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`.
     pub call: Option<String>,
@@ -77,6 +78,8 @@ pub enum ResultRole {
 /// The templates of one rendering, compiled once.
 struct Templates<'p> {
     environment: Environment<'p>,
+    /// The family in whose own form calls are written.
+    family: Option<&'p Adapter>,
 }
 
 /// A writer that refuses to grow without end.
@@ -87,10 +90,16 @@ const CALL: &str = r#"{"name": {{ name | tojson }}, "arguments": {{ arguments_js
 const RESULT: &str = "Result of the tool call {{ name }}:\n{{ content }}";
 
 const TOOLS: &str = r#"You can use the tools listed below.
+{%- if own_form %}
+To use a tool, end your answer with a call in exactly this form:
+{{ call_form }}
+Then stop; the next message brings the result.
+{%- else %}
 To use a tool, your whole answer is one JSON object in this form:
 {{ call_form }}
 Write nothing before or after it, and no code fence around it. "arguments" holds the parameters of the tool. Then stop; the next message brings the result.
-{%- if parallel %} Several calls that do not depend on each other may be written one per line.{% else %} Use one tool at a time.{% endif %}
+{%- endif %}
+{%- if parallel %} Several calls that do not depend on each other may be written one {% if own_form %}behind the other{% else %}per line{% endif %}.{% else %} Use one tool at a time.{% endif %}
 {%- if named %}
 In this answer you must use the tool {{ named }}.
 {%- elif required %}
@@ -136,13 +145,15 @@ impl Default for Prompt {
 impl Prompt {
     /// Whether the templates can be compiled. The error names the template and the line.
     pub fn check(&self) -> Result<(), Error> {
-        Templates::new(self).map(|_| ())
+        Templates::new(self, None).map(|_| ())
     }
 }
 
-/// The request for a model without native tools. Fails only if a template of the adapter fails.
-pub fn render(prompt: &Prompt, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
-    let templates = Templates::new(prompt)?;
+/// The request for a model without native tools; with `own_form`, calls are written as the family writes them. Fails only
+/// if a template of the adapter fails.
+pub fn render(adapter: &Adapter, own_form: bool, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
+    let prompt = &adapter.prompt;
+    let templates = Templates::new(prompt, own_form.then_some(adapter))?;
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     for message in &request.messages {
         match message.role.as_str() {
@@ -210,7 +221,7 @@ pub fn alternate(messages: &mut Vec<Message>) {
 // === impl Templates ===
 
 impl<'p> Templates<'p> {
-    fn new(prompt: &'p Prompt) -> Result<Templates<'p>, Error> {
+    fn new(prompt: &'p Prompt, family: Option<&'p Adapter>) -> Result<Templates<'p>, Error> {
         let Style::Json = prompt.style;
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
@@ -226,7 +237,7 @@ impl<'p> Templates<'p> {
             }
             environment.add_template(name, source).map_err(|error| failed(name, &error))?;
         }
-        Ok(Templates { environment })
+        Ok(Templates { environment, family })
     }
 
     fn render(&self, name: &str, data: Data) -> Result<String, Error> {
@@ -248,23 +259,45 @@ impl<'p> Templates<'p> {
             ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
             _ => None,
         };
-        let call_form = self.call("TOOL_NAME", r#"{"PARAMETER": "VALUE"}"#, "")?;
+        let form = ToolCall {
+            name: "TOOL_NAME".into(),
+            arguments: r#"{"PARAMETER": "VALUE"}"#.into(),
+            ..ToolCall::default()
+        };
+        let own = self.in_own_form(std::slice::from_ref(&form));
+        let own_form = own.is_some();
+        let call_form = own.map_or_else(|| self.call(&form), Ok)?;
         let required = tools.choice == ToolChoice::Required;
         let example = &prompt.example;
-        self.render("tools", context! { tools => Serde(list), call_form, required, named, parallel, example })
+        self.render("tools", context! { tools => Serde(list), call_form, own_form, required, named, parallel, example })
     }
 
-    fn call(&self, name: &str, arguments: &str, id: &str) -> Result<String, Error> {
+    fn call(&self, ToolCall { id, name, arguments, .. }: &ToolCall) -> Result<String, Error> {
         let object: Value = serde_json::from_str(arguments).unwrap_or_default();
         self.render("call", context! { name, arguments => Serde(object), arguments_json => arguments, id })
+    }
+
+    /// Calls as the family itself writes them, where that is wanted and can be done.
+    fn in_own_form(&self, calls: &[ToolCall]) -> Option<String> {
+        let family = self.family?;
+        let written = |call: &ToolCall| {
+            let id = (!call.id.is_empty()).then(|| call.id.clone());
+            Some(Written { name: call.name.clone(), id, arguments: serde_json::from_str(&call.arguments).ok()? })
+        };
+        family.write(&calls.iter().map(written).collect::<Option<Vec<Written>>>()?)
     }
 
     /// An assistant's turn: its text, then its calls as it should have written them.
     fn assistant(&self, message: &Message) -> Result<(bool, Message), Error> {
         let mut lines = vec![message.content.to_text()];
         lines.retain(|text| !text.is_empty());
-        for ToolCall { id, name, arguments, .. } in &message.tool_calls {
-            lines.push(self.call(name, arguments, id)?);
+        match self.in_own_form(&message.tool_calls) {
+            Some(calls) => lines.push(calls),
+            None => {
+                for call in &message.tool_calls {
+                    lines.push(self.call(call)?);
+                }
+            }
         }
         let mut turn = message.clone();
         turn.content = Content::Text(lines.join("\n"));

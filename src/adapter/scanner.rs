@@ -25,6 +25,7 @@ use crate::{
 
 mod candidate;
 mod framing;
+mod header;
 
 use candidate::Candidate;
 
@@ -88,6 +89,10 @@ pub struct Scanner {
     believed: Option<String>,
     /// The backend's own reasoning field.
     field: String,
+    /// The text may begin inside of a header.
+    primed: bool,
+    /// This message is for somebody who is no tool: a call counts only where the message begins.
+    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +109,7 @@ impl Scanner {
     /// A scanner for one answer.
     pub fn new(adapter: Arc<Adapter>, tools: Arc<Tools>, schemas: Arc<Schemas>, options: Options) -> Scanner {
         let open = options.reasoning_open && options.framing && adapter.reasoning.is_some();
+        let primed = options.framing && adapter.recipient.is_some() && !open;
         Scanner {
             adapter,
             tools,
@@ -127,6 +133,8 @@ impl Scanner {
             draft: None,
             believed: open.then(String::new),
             field: String::new(),
+            primed,
+            quiet: false,
         }
     }
 
@@ -181,7 +189,12 @@ impl Scanner {
 
     fn step_text(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        let wanted = self.tools.wanted();
+        if self.primed {
+            match self.step_primed(end, out) {
+                Some(progress) => return progress,
+                None => self.primed = false,
+            }
+        }
         if let Some(form) = self.behind {
             match self.swallow_closers(form, end) {
                 Some(progress) => return progress,
@@ -189,7 +202,7 @@ impl Scanner {
             }
         }
         let first = self.pos + super::syntax::blank(&self.buf[self.pos..]);
-        if self.fresh && wanted && !self.tried {
+        if self.fresh && self.wanted() && !self.tried {
             if first == self.buf.len() {
                 self.pos = first;
                 return false;
@@ -211,6 +224,7 @@ impl Scanner {
         };
         let (at, mark) = (found.at, found.mark);
         self.advance(at, out);
+        let wanted = self.wanted();
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;
         }
@@ -233,6 +247,12 @@ impl Scanner {
                 }
                 Inline::Never => self.inline = 0,
             }
+        }
+        if self.options.framing
+            && mark.header
+            && let Some(progress) = self.step_header(at, found.len, end, out)
+        {
+            return progress;
         }
         if self.options.framing
             && let Some(progress) = self.step_framing(found, end, out)
@@ -325,8 +345,14 @@ impl Scanner {
     /// Takes `at..to` out of the text: framing, not content.
     fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
         self.advance(at, out);
-        self.emit(at, out);
-        (self.from, self.pos) = (to, to);
+        if self.tentative.is_empty() {
+            self.emit(at, out);
+            (self.from, self.pos) = (to, to);
+        } else {
+            // What stands before it may still be a call: it waits, without the framing behind it.
+            self.buf.replace_range(at..to, "");
+            self.pos = at;
+        }
     }
 
     /// Where an inline code span ends that is open at `at`.
@@ -351,8 +377,14 @@ impl Scanner {
         }
     }
 
+    /// Whether calls are looked for here.
+    fn wanted(&self) -> bool {
+        self.tools.wanted() && (!self.quiet || self.fresh)
+    }
+
     fn inside(&self) -> Inside {
-        self.adapter.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside).unwrap_or_default()
+        let reasoning = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
+        reasoning.or(self.adapter.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
 
     /// Nothing came but reasoning: calls that were drafted in it count now; else, if the region was only believed to be

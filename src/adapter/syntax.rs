@@ -17,6 +17,7 @@ pub(super) mod named;
 pub(super) mod nested;
 pub(super) mod place;
 pub(super) mod python;
+pub(super) mod recipient;
 pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
@@ -68,6 +69,7 @@ pub(super) enum Reader {
     Element(element::ElementReader),
     Python(python::PythonReader),
     Lax(lax::LaxReader),
+    Recipient(recipient::RecipientReader),
     Tagged(tagged::TaggedReader),
     Nested(nested::NestedReader),
 }
@@ -82,6 +84,7 @@ impl Reader {
             Syntax::Element => Reader::Element(element::ElementReader::default()),
             Syntax::Python => Reader::Python(python::PythonReader::default()),
             Syntax::Lax(_) => Reader::Lax(lax::LaxReader::default()),
+            Syntax::Recipient(_) => Reader::Recipient(recipient::RecipientReader::default()),
             Syntax::Tagged(_) => Reader::Tagged(tagged::TaggedReader::default()),
             Syntax::Nested(_) => Reader::Nested(nested::NestedReader::default()),
         }
@@ -95,6 +98,7 @@ impl Reader {
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
             (Reader::Python(reader), Syntax::Python) => reader.read(text, context),
             (Reader::Lax(reader), Syntax::Lax(lax)) => reader.read(text, lax, context),
+            (Reader::Recipient(reader), Syntax::Recipient(recipient)) => reader.read(text, recipient, context),
             (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
             (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
@@ -110,6 +114,7 @@ impl Reader {
             (Reader::Named(reader), _) => reader.name(),
             (Reader::Python(reader), _) => reader.name(),
             (Reader::Lax(reader), _) => reader.name(),
+            (Reader::Recipient(reader), _) => reader.name(),
             (Reader::Tagged(reader), _) => reader.name(),
             (Reader::Nested(reader), _) => reader.name(),
             (Reader::Element(reader), _) => reader.name(),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+mod cuts;
+
 use super::{Library, Scanner, scanner::Options};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
@@ -23,6 +25,7 @@ const MODELS: &[(&str, &[&str])] = &[
         ],
     ),
     ("command-r", &["command-r:35b-08-2024-q4_K_M", "CohereForAI/c4ai-command-r-plus-08-2024", "aya:8b"]),
+    ("deepseek-dsml", &["deepseek-ai/DeepSeek-V3.2-Speciale", "deepseek-v4-pro:cloud", "deepseek-ai/DeepSeek-V4.1"]),
     (
         "deepseek-v3",
         &[
@@ -38,6 +41,91 @@ const MODELS: &[(&str, &[&str])] = &[
             "deepcogito/cogito-v2-preview-llama-70B",
         ],
     ),
+    ("deepseek-dsml", &["deepseek-ai/DeepSeek-V3.2", "deepseek-v4-flash:cloud", "deepseek-v4.1"]),
+    ("dots", &["rednote-hilab/dots.llm1.inst"]),
+    ("dots", &["rednote-hilab/dots.llm1.inst"]),
+    ("functiongemma", &["functiongemma:270m-it-fp16", "google/functiongemma-270m-it"]),
+    ("gemma4", &["gemma4:e4b", "google/gemma-4-31B-it", "unsloth/gemma-4-26B-A4B-it-GGUF:Q4_K_M"]),
+    ("gigachat3.5", &["ai-sage/GigaChat3.5-Ultra"]),
+    ("gigachat3.5", &["ai-sage/GigaChat3.5-Lightning"]),
+    (
+        "glm",
+        &[
+            "glm-4.5-air",
+            "zai-org/GLM-4.6-FP8",
+            "glm-4.7-flash:q8_0",
+            "glm-5.1:cloud",
+            "inclusionAI/Ling-3.0-mini",
+            "poolside/Laguna-S-2.1",
+        ],
+    ),
+    (
+        "glm",
+        &[
+            "zai-org/GLM-4.5-Air",
+            "glm-4.6:latest",
+            "glm-4.7-flash:q4_K_M",
+            "zai-org/GLM-5",
+            "inclusionAI/Ring-2.5-1T",
+            "inclusionAI/Ling-3.0-flash",
+            "poolside/Laguna-S-2.1",
+            "iflytek/Spark2.5",
+            "IQuest-Q1-32B",
+        ],
+    ),
+    ("hunyuan3", &["tencent/Hy3", "tencent/Hy4-preview"]),
+    ("hunyuan3", &["tencent/Hy3-preview", "tencent/Hunyuan-V4"]),
+    ("k2-horizon", &["LLM360/K2-Think"]),
+    ("k2-horizon", &["LLM360/K2-Think-V2", "LLM360/K2-Horizon"]),
+    ("kimi-k3", &["moonshotai/Kimi-K3", "kimi-k3:cloud"]),
+    ("kimi-k3", &["moonshotai/Kimi-K3", "kimi-k3:cloud"]),
+    ("lfm2", &["LiquidAI/LFM2-8B-A1B-GGUF", "lfm2.5-thinking:1.2b"]),
+    ("llama4", &["llama4:maverick", "meta-llama/Llama-4-Scout-17B-16E-Instruct"]),
+    ("mimo", &["XiaomiMiMo/MiMo-V2-Flash", "XiaomiMiMo/MiMo-VL-7B-SFT"]),
+    ("mimo", &["XiaomiMiMo/MiMo-V2-Flash", "mimo-v2-pro"]),
+    ("minicpm3", &["openbmb/MiniCPM3-4B"]),
+    ("minicpm5", &["openbmb/MiniCPM5-1B-GGUF"]),
+    ("minicpm5", &["openbmb/MiniCPM5-8B"]),
+    ("minimax-m1", &["MiniMaxAI/MiniMax-M1-40k", "MiniMax-Text-01"]),
+    ("minimax-m2", &["minimax-m2.5:cloud", "MiniMaxAI/MiniMax-M2.1"]),
+    ("minimax-m2", &["minimax-m2:cloud", "MiniMaxAI/MiniMax-M2.5"]),
+    ("minimax-m3", &["MiniMaxAI/MiniMax-M3"]),
+    ("minimax-m3", &["MiniMaxAI/MiniMax-M3"]),
+    ("olmo3", &["olmo-3:32b-think", "allenai/Olmo-3.1-32B-Instruct"]),
+    (
+        "qwen3-coder",
+        &[
+            "qwen3-coder:480b-cloud",
+            "unsloth/Qwen3-Coder-30B-A3B-Instruct-1M-GGUF",
+            "qwen3.5:27b",
+            "Qwen/Qwen3.6-35B-A3B",
+            "nemotron-3-nano:30b",
+            "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16",
+            "stepfun-ai/Step-3.5-Flash",
+            "openbmb/MiniCPM-V-4.5",
+        ],
+    ),
+    (
+        "qwen3-coder",
+        &[
+            "qwen3-coder:480b-cloud",
+            "Qwen/Qwen3-Coder-Next",
+            "qwen3.5:27b-q8_0",
+            "unsloth/Qwen3.6-35B-A3B-GGUF:Q4_K_M",
+            "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B",
+            "stepfun-ai/Step-3.5-Flash-FP8",
+            "ibm-granite/granite-4.2-h-small",
+            "openbmb/MiniCPM-V-4_5",
+            "Nanbeige/Nanbeige4.1-3B",
+        ],
+    ),
+    ("sarashina", &["sbintuitions/sarashina2.2-3b-instruct-v0.1"]),
+    ("seed-oss", &["ByteDance-Seed/Seed-OSS-36B-Instruct"]),
+    ("seed-oss", &["ByteDance-Seed/Seed-OSS-36B-Base"]),
+    ("smollm3", &["HuggingFaceTB/SmolLM3-3B"]),
+    ("step3", &["stepfun-ai/step3"]),
+    ("step3", &["stepfun-ai/step3-fp8"]),
+    ("toolace", &["Team-ACE/ToolACE-2-Llama-3.1-8B", "watt-ai/watt-tool-8B"]),
     ("ernie4.5", &["baidu/ERNIE-4.5-21B-A3B-Thinking", "ernie-x1-turbo-32k"]),
     ("exaone", &["LGAI-EXAONE/EXAONE-4.0-1.2B", "exaone3.5:7.8b", "exaone-deep:32b"]),
     ("functionary-v3.1", &["meetkai/functionary-small-v3.1", "functionary-medium-v3.1.Q4_0.gguf"]),
@@ -82,7 +170,7 @@ const MODELS: &[(&str, &[&str])] = &[
             "speakleash/Bielik-4.5B-v3.0-Instruct",
         ],
     ),
-    ("hunyuan-a13b", &["tencent/Hunyuan-A13B-Instruct-GPTQ-Int4", "MiniMaxAI/MiniMax-M1-40k", "MiniMax-Text-01"]),
+    ("hunyuan-a13b", &["tencent/Hunyuan-A13B-Instruct-GPTQ-Int4", "hunyuan-a13b"]),
     ("inkling", &["thinkingmachines/Inkling"]),
     ("internlm", &["internlm/internlm3-8b-instruct", "internlm2:7b", "internlm/Intern-S1-mini"]),
     ("jamba", &["ai21labs/AI21-Jamba-Large-1.7", "jamba-1.6-mini"]),
@@ -355,4 +443,52 @@ fn a_long_candidate_is_decided_alike_however_it_is_cut() {
     // It stands in front: held however long it gets.
     let long = format!("{{\"name\": \"lamp\", \"arguments\": {{\"note\": \"{}\"}}}}", "x".repeat(20_000));
     assert_eq!(read("llama3", false, &long).calls.len(), 1);
+}
+
+#[test]
+fn the_published_schema_knows_every_adapter_file() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters");
+    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(root.join("schema.json")).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut faults = Vec::new();
+    for entry in std::fs::read_dir(&root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let file: serde_json::Value = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            faults.extend(validator.iter_errors(&file).map(|error| format!("{}: {error}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    // And it refuses what the program refuses.
+    for wrong in [
+        "model = [\"x\"]\nproof = \"doc\"",
+        "proof = \"rumour\"",
+        "proof = \"doc\"\n[[call]]\nopen = \"<a>\"",
+        "proof = \"doc\"\nmodels = [\"\"]",
+    ] {
+        let file: serde_json::Value = toml::from_str(wrong).unwrap();
+        assert!(!validator.is_valid(&file), "{wrong}");
+    }
+}
+
+#[test]
+fn the_published_schema_has_the_keys_of_the_program() {
+    let schema: serde_json::Value = serde_json::from_str(include_str!("../../adapters/schema.json")).unwrap();
+    let cases = [
+        ("/properties", "unknown = 1"),
+        ("/properties/reasoning/properties", "proof = \"doc\"\n[reasoning]\nunknown = 1"),
+        ("/properties/answer/properties", "proof = \"doc\"\n[answer]\nunknown = 1"),
+        ("/properties/prompt/properties", "proof = \"doc\"\n[prompt]\nunknown = 1"),
+        ("/$defs/call/properties", "proof = \"doc\"\n[[call]]\nunknown = 1"),
+    ];
+    for (pointer, file) in cases {
+        // The error that an unknown key gets lists those that are known.
+        let message = super::Adapter::parse("x", file, &[]).unwrap_err().message;
+        let (_, list) = message.split_once("expected").unwrap();
+        let mut known: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        let mut published: Vec<&str> = schema.pointer(pointer).unwrap().as_object().unwrap().keys().map(String::as_str).collect();
+        known.sort_unstable();
+        published.sort_unstable();
+        assert_eq!(published, known, "{pointer}");
+    }
 }

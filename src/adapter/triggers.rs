@@ -3,7 +3,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Call, Reasoning, Syntax, Wrapper};
+use super::{Call, Reasoning, Recipient, Syntax, Wrapper};
 
 /// What a marker may mean.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +20,10 @@ pub(super) struct Mark {
     pub(super) answer_open: bool,
     /// Closes it.
     pub(super) answer_close: bool,
+    /// The header of a message may begin.
+    pub(super) header: bool,
+    /// Ends a message that has a header.
+    pub(super) message_end: bool,
     /// `` ` `` or `~~~`: code may begin.
     pub(super) code: bool,
     /// `{` or `[`: a body without a marker may begin.
@@ -54,7 +58,14 @@ pub(super) struct Triggers {
 impl Mark {
     /// Whether it means something when no calls are looked for.
     pub(super) fn framing(&self) -> bool {
-        self.drop || self.reasoning_open || self.reasoning_close || self.answer_open || self.answer_close || self.code
+        self.drop
+            || self.reasoning_open
+            || self.reasoning_close
+            || self.answer_open
+            || self.answer_close
+            || self.header
+            || self.message_end
+            || self.code
     }
 }
 
@@ -65,6 +76,7 @@ impl Triggers {
         drop: &[String],
         reasoning: Option<&Reasoning>,
         answer: Option<&Wrapper>,
+        recipient: Option<&Recipient>,
         calls: &[Call],
     ) -> Result<Triggers, String> {
         let mut texts: Vec<String> = Vec::new();
@@ -92,6 +104,10 @@ impl Triggers {
         if let Some(answer) = answer {
             answer.open.iter().for_each(|text| add(text, &mut |mark| mark.answer_open = true));
             answer.close.iter().for_each(|text| add(text, &mut |mark| mark.answer_close = true));
+        }
+        if let Some(recipient) = recipient {
+            recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.header = true));
+            recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.message_end = true));
         }
         for (index, call) in calls.iter().enumerate() {
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {

@@ -37,6 +37,7 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
+    ("unexpected empty grammar stack", Refusal::Parser),
 ];
 
 /// Texts by which backends say that the conversation is too long, in lower case.

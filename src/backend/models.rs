@@ -1,5 +1,5 @@
 //! What a backend is and has, by asking it: its models, the facts of one model (does it take tools, how long is its
-//! context, which chat template), and who answers at a URL.
+//! context, which chat template).
 
 use http::Method;
 use serde_json::{Value, json};
@@ -99,37 +99,6 @@ pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Opti
     }))
 }
 
-/// Who serves this backend of kind `openai`: the list of models tells.
-pub async fn profile(client: &Client, backend: &Backend) -> Result<Profile, Error> {
-    let list = get(client, backend, &backend.url, "/models").await?;
-    let owner = list.get("data").and_then(|models| models.get(0)?.get("owned_by")?.as_str()).unwrap_or_default();
-    Ok(match owner {
-        "llamacpp" => Profile::LlamaCpp,
-        "vllm" => Profile::Vllm,
-        "sglang" => Profile::Sglang,
-        _ if get(client, backend, backend.origin(), "/api/v0/models").await.is_ok() => Profile::LmStudio,
-        _ => Profile::Generic,
-    })
-}
-
-/// What answers at a URL, as a backend of this name; `None` if nothing does, or nothing that is known.
-pub async fn detect(client: &Client, name: &str, url: &str) -> Option<Backend> {
-    let base = url.trim_end_matches('/');
-    let origin = base.strip_suffix("/v1").unwrap_or(base);
-    let ollama = Backend::open(name, Kind::Ollama, origin);
-    if get(client, &ollama, origin, "/api/version").await.is_ok_and(|answer| answer.get("version").is_some()) {
-        return Some(ollama);
-    }
-    for base in [format!("{origin}/v1"), base.to_owned()] {
-        let mut openai = Backend::open(name, Kind::OpenAi, &base);
-        if let Ok(profile) = profile(client, &openai).await {
-            openai.profile = profile;
-            return Some(openai);
-        }
-    }
-    None
-}
-
 // === impl Model ===
 
 impl Model {
@@ -144,7 +113,7 @@ async fn listed(client: &Client, backend: &Backend, id: &str) -> Result<Model, E
     Ok(models.into_iter().find(|model| model.id == id).unwrap_or_else(|| Model::named(id)))
 }
 
-async fn get(client: &Client, backend: &Backend, base: &str, path: &str) -> Result<Value, Error> {
+pub(super) async fn get(client: &Client, backend: &Backend, base: &str, path: &str) -> Result<Value, Error> {
     send(client, backend, Method::GET, format!("{base}{path}"), None).await
 }
 

@@ -1,10 +1,10 @@
-//! Tool names in the letters that a backend can spell. The tools' `wire_name`s go out; what comes back is resolved by
+//! Tool names in the letters that a backend and a model can spell. The tools' `wire_name`s go out; what comes back is resolved by
 //! them, so that the client only ever sees its own names.
 
 use sha2::{Digest, Sha256};
 
 use super::{Backend, Kind, Profile};
-use crate::event::Tools;
+use crate::{adapter::Names, event::Tools};
 
 #[cfg(test)]
 mod tests;
@@ -14,12 +14,12 @@ const LONGEST: usize = 64;
 /// What tells two names apart that would be spelled alike.
 const SUFFIX: usize = 7;
 
-/// Gives each tool a wire name that the backend takes: its own name where that is one. Depends on the names alone, so
+/// Gives each tool a wire name that the backend takes and the model's family can write: its own name where that is one. Depends on the names alone, so
 /// that it is the same in every request.
-pub fn spell(backend: &Backend, tools: &mut Tools) {
+pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
     let mut taken: Vec<String> = Vec::with_capacity(tools.len());
     for tool in tools.iter_mut() {
-        let plain = spelled(backend, &tool.name);
+        let plain = limited(names, spelled(backend, &tool.name));
         let alike = taken.contains(&plain);
         tool.wire_name = if alike || plain.len() > LONGEST { with_suffix(&plain, &tool.name) } else { plain };
         taken.push(tool.wire_name.clone());
@@ -37,6 +37,17 @@ fn spelled(backend: &Backend, name: &str) -> String {
             if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { plain } else { format!("_{plain}") }
         }
         (Kind::Ollama | Kind::Replay, _) => name.to_owned(),
+    }
+}
+
+/// The name in the letters of the model's family.
+fn limited(names: Names, name: String) -> String {
+    let word = || -> String { name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect() };
+    match names {
+        Names::Any => name,
+        Names::Word => word(),
+        Names::Identifier if name.starts_with(|c: char| c.is_ascii_digit()) => format!("_{}", word()),
+        Names::Identifier => word(),
     }
 }
 

@@ -57,11 +57,13 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
         }
     }
     if round.mode != ToolMode::Native {
-        chat = render::render(round.prompt, &chat, round.tools)?;
-        constrain::required(round, &mut chat);
+        chat = render::render(round.adapter, round.mode == ToolMode::Raw, &chat, round.tools)?;
+        if round.mode == ToolMode::Prompt {
+            constrain::required(round, &mut chat);
+        }
     }
     history::show_images(&mut chat.messages, round.vision);
-    let fold = round.fold_system || (round.backend.kind == Kind::Google && round.prompt.system == System::Fold);
+    let fold = round.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
     if fold {
         render::fold_system(&mut chat.messages);
     }

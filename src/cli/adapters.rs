@@ -88,7 +88,7 @@ fn one(model: &str, found: &Found) -> String {
 }
 
 /// What begins a call of this form.
-fn entries(call: &Call) -> String {
+pub(super) fn entries(call: &Call) -> String {
     let quoted = |marker: &String| format!("{marker:?}");
     let mut entries: Vec<String> =
         call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).map(quoted).collect();
@@ -105,7 +105,7 @@ fn entries(call: &Call) -> String {
 }
 
 /// The word for a level of proof, and what it means.
-fn proof(proof: Proof) -> (&'static str, &'static str) {
+pub(super) fn proof(proof: Proof) -> (&'static str, &'static str) {
     match proof {
         Proof::Doc => ("doc", "written from the vendor's documentation, never seen at work"),
         Proof::Suite => ("suite", "passes the cases of servers that run the family"),

@@ -26,8 +26,11 @@ pub struct Check {
     directory: Option<PathBuf>,
 }
 
-/// Something that is wrong, and with what.
+/// The file's name, and what is wrong with it.
 type Fault = (String, String);
+
+/// Name and arguments of a call.
+type Called = (String, Value);
 
 const GENERIC: &str = "generic";
 
@@ -162,7 +165,7 @@ fn round_trips(adapter: &Arc<Adapter>) -> Vec<String> {
         return vec![error.message];
     }
     let mut faults = Vec::new();
-    for (what, prose, calls) in samples(adapter) {
+    for Sample { what, prose, calls } in samples(adapter) {
         match round_trip(adapter, prose, &calls) {
             Err(error) => faults.push(error.message),
             Ok(back) if back == calls => {}
@@ -187,8 +190,14 @@ fn tools() -> Tools {
     Tools::new([note, Tool::new("ping", "Answers.", r#"{"type":"object","properties":{}}"#)], ToolChoice::Auto)
 }
 
-/// (what it is, prose before it, calls).
-fn samples(adapter: &Adapter) -> Vec<(&'static str, &'static str, Vec<(String, Value)>)> {
+/// Calls that a prompt must be able to show.
+struct Sample {
+    what: &'static str,
+    prose: &'static str,
+    calls: Vec<Called>,
+}
+
+fn samples(adapter: &Adapter) -> Vec<Sample> {
     let note = |arguments: Value| ("write_note".to_owned(), arguments);
     let markers: Vec<&str> = adapter
         .calls
@@ -200,24 +209,25 @@ fn samples(adapter: &Adapter) -> Vec<(&'static str, &'static str, Vec<(String, V
         .collect();
     let nested = json!({"title": "t", "count": -3, "draft": false, "tags": ["a", "b c"], "options": {"depth": {"list": [1, null, {"x": ""}]}}});
     let odd = json!({"title": "Größe „7“ 🙂", "body": "line one\nline \"two\"\t{\"a\": [1]} \\ end"});
+    let sample = |what, prose, calls| Sample { what, prose, calls };
     vec![
-        ("a call without arguments", "", vec![("ping".to_owned(), json!({}))]),
-        ("a plain call", "", vec![note(json!({"title": "Shopping"}))]),
-        ("a call behind prose", "I will write that down.", vec![note(json!({"title": "Shopping"}))]),
-        ("a nested call", "", vec![note(nested)]),
-        ("a call with odd characters", "", vec![note(odd)]),
-        ("a call with markers inside of a string", "", vec![note(json!({"title": "markers", "body": markers.join(" ")}))]),
-        ("a pair of calls", "", vec![note(json!({"title": "one"})), note(json!({"title": "two", "count": 2}))]),
+        sample("a call without arguments", "", vec![("ping".to_owned(), json!({}))]),
+        sample("a plain call", "", vec![note(json!({"title": "Shopping"}))]),
+        sample("a call behind prose", "I will write that down.", vec![note(json!({"title": "Shopping"}))]),
+        sample("a nested call", "", vec![note(nested)]),
+        sample("a call with odd characters", "", vec![note(odd)]),
+        sample("a call with markers inside of a string", "", vec![note(json!({"title": "markers", "body": markers.join(" ")}))]),
+        sample("a pair of calls", "", vec![note(json!({"title": "one"})), note(json!({"title": "two", "count": 2}))]),
     ]
 }
 
-fn round_trip(adapter: &Arc<Adapter>, prose: &str, calls: &[(String, Value)]) -> Result<Vec<(String, Value)>, Error> {
+fn round_trip(adapter: &Arc<Adapter>, prose: &str, calls: &[Called]) -> Result<Vec<Called>, Error> {
     let wire = calls.iter().enumerate().map(|(at, (name, arguments))| {
         json!({"id": format!("call_{at}"), "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
     });
     let assistant = json!({"role": "assistant", "content": prose, "tool_calls": wire.collect::<Vec<_>>()});
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
-    let rendered = render::render(&adapter.prompt, &ChatRequest::from_value(request)?, &tools())?;
+    let rendered = render::render(adapter, false, &ChatRequest::from_value(request)?, &tools())?;
     let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
     let mut answer = Answer::new(Setup {
         adapter: Arc::clone(adapter),
@@ -237,7 +247,7 @@ fn said(message: &Message) -> String {
     message.content.to_text()
 }
 
-fn show(calls: &[(String, Value)]) -> String {
+fn show(calls: &[Called]) -> String {
     let list: Vec<String> = calls.iter().map(|(name, arguments)| format!("{name} {arguments}")).collect();
     if list.is_empty() { "no call".to_owned() } else { list.join(", ") }
 }

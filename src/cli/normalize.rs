@@ -141,7 +141,7 @@ fn normalize(library: &Library, row: &Row) -> Result<(Value, Vec<Checked>), Erro
         // Rows of a suite may leave the end away; what was read stands.
         let _ = decoder.finish(&mut |delta| answer.delta(delta, &mut collected));
     } else {
-        let text = row.text.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let text = row.text.as_slice();
         for piece in row.chunks.as_deref().unwrap_or(text) {
             answer.delta(Delta::Text(Channel::Content, piece), &mut collected);
         }

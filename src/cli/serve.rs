@@ -8,18 +8,25 @@ use crate::{
     server,
 };
 
-/// `toolglot serve`.
+/// Where the configuration comes from.
 #[derive(Debug, clap::Args)]
-pub(super) struct Serve {
+pub(super) struct Given {
     /// The configuration file [default: proxy.toml in the working directory, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen; a loopback address means both families [default: 127.0.0.1:8000]
+    /// Where the proxy listens; a loopback address means both families [default: 127.0.0.1:8000]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// A backend beside those of the file: ollama=http://host:11434 or openai=http://host:port/v1
-    #[arg(long, value_name = "KIND=URL")]
+    /// A backend beside those of the file: http://host:port, or with its kind: ollama=http://host:11434, openai=http://host:port/v1
+    #[arg(long, value_name = "[KIND=]URL")]
     backend: Vec<String>,
+}
+
+/// `toolglot serve`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    given: Given,
     /// Offer the recorded models too, to try it without a model
     #[arg(long)]
     demo: bool,
@@ -35,6 +42,16 @@ pub(super) struct Record {
     serve: Serve,
 }
 
+// === impl Given ===
+
+impl Given {
+    /// The configuration with the command line over it.
+    pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
+        let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), backends: self.backend.clone() };
+        Config::load(&overrides, environment)
+    }
+}
+
 // === impl Serve ===
 
 impl Serve {
@@ -43,8 +60,7 @@ impl Serve {
     }
 
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
-        let overrides = Overrides { file: self.config, listen: self.listen, backends: self.backend };
-        let config = Config::load(&overrides, environment)?;
+        let config = self.given.load(environment)?;
         start_log(environment)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

@@ -185,10 +185,15 @@ impl Calls {
     /// The whole call; its id is the model's own, else derived from the answer's id and the position.
     fn end(&mut self, index: u32, extra: Option<&str>, answer: &str) -> ToolCall {
         let mut call = std::mem::take(&mut self.open);
-        call.id.get_or_insert_with(|| call_id(&[answer.as_bytes(), &index.to_le_bytes()]));
+        call.id.get_or_insert_with(|| id_of(answer, index));
         call.extra = extra.map(str::to_owned);
         call
     }
+}
+
+/// The id of a call that has none of its own: from the answer's id and its position there.
+pub fn id_of(answer: &str, index: u32) -> String {
+    call_id(&[answer.as_bytes(), &index.to_le_bytes()])
 }
 
 /// A note in one line, as a user reads it.

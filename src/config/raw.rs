@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Backend, Environment, Kind, Limits, Mode, Route, Secret, base_url};
+use super::{Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, base_url, place};
 use crate::error::Error;
 
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +19,8 @@ pub(super) struct Raw {
     backend: Vec<RawBackend>,
     #[serde(rename = "route")]
     pub(super) routes: Vec<Route>,
+    #[serde(rename = "alias")]
+    pub(super) aliases: Vec<Alias>,
     pub(super) limits: RawLimits,
     pub(super) mcp: super::mcp::RawMcp,
 }
@@ -27,7 +29,7 @@ pub(super) struct Raw {
 #[serde(deny_unknown_fields)]
 struct RawBackend {
     name: Option<String>,
-    kind: Kind,
+    kind: Option<Kind>,
     url: Option<String>,
     api_key_env: Option<String>,
     #[serde(default)]
@@ -82,19 +84,24 @@ impl Raw {
 
 impl RawBackend {
     fn check(&self, environment: &Environment) -> Result<Backend, Error> {
-        let kind = match self.kind {
-            Kind::Ollama => "ollama",
-            Kind::Openai => "openai",
-            Kind::Google => "google",
-            Kind::Replay => "replay",
+        let usual = match (self.kind, &self.url) {
+            (Some(Kind::Ollama), _) => "ollama".to_owned(),
+            (Some(Kind::Openai), _) => "openai".to_owned(),
+            (Some(Kind::Google), _) => "google".to_owned(),
+            (Some(Kind::Replay), _) => "replay".to_owned(),
+            (None, Some(url)) => place(url),
+            (None, None) => String::new(),
         };
-        let name = self.name.clone().unwrap_or_else(|| kind.to_owned());
+        let name = self.name.clone().unwrap_or(usual);
         let url = match (&self.url, self.kind) {
-            (None, Kind::Replay) => String::new(),
-            (None, Kind::Ollama) => "http://127.0.0.1:11434".to_owned(),
-            (None, Kind::Google) => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
-            (None, Kind::Openai) => return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)"))),
-            (Some(_), Kind::Replay) => return Err(Error::proxy(format!("backend `{name}` of kind replay has no `url`"))),
+            (None, Some(Kind::Replay)) => String::new(),
+            (None, Some(Kind::Ollama)) => "http://127.0.0.1:11434".to_owned(),
+            (None, Some(Kind::Google)) => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
+            (None, Some(Kind::Openai)) => {
+                return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)")));
+            }
+            (None, None) => return Err(Error::proxy(format!("backend `{name}` needs a `url` or a `kind`"))),
+            (Some(_), Some(Kind::Replay)) => return Err(Error::proxy(format!("backend `{name}` of kind replay has no `url`"))),
             (Some(url), _) => base_url(url).ok_or_else(|| {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,

@@ -98,8 +98,9 @@ fn the_command_line_goes_over_the_file() {
     let urls: Vec<&str> = config.backends.iter().map(|backend| backend.url.as_str()).collect();
     assert_eq!(urls, ["http://big:11434", "http://other:1/v1"]);
 
-    let wrong = Overrides { backends: vec!["http://big:11434".into()], ..Overrides::default() };
-    assert!(Config::parse("", None, &wrong, &Environment::default()).unwrap_err().message.contains("ollama=http://host:11434"));
+    // A bare address is found out by asking.
+    let bare = Overrides { backends: vec!["http://big:11434".into()], ..Overrides::default() };
+    assert_eq!(Config::parse("", None, &bare, &Environment::default()).unwrap().backends[0].kind, None);
 }
 
 #[test]

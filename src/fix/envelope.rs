@@ -238,6 +238,11 @@ fn inside<'s>(node: &Node<'s>) -> Option<Node<'s>> {
     }
 }
 
+/// Whether the members are copies of their schemas with the values in them.
+pub(super) fn is_echo(root: &Node<'_>, schema: &Schema) -> bool {
+    echoed(root, schema).is_some()
+}
+
 /// E7: `{"city": {"type": "string", "value": "Oslo"}}`.
 fn echoed<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     let Value::Object(members) = &root.value else { return None };
@@ -252,7 +257,7 @@ fn echoed<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
             Some(Member { node: value.node.clone(), ..member.clone() })
         })
         .collect();
-    values.map(|values| object(values, root.start, root.end))
+    values.filter(|values| !values.is_empty()).map(|values| object(values, root.start, root.end))
 }
 
 /// N7: a list whose items fit the parameters in their order.

@@ -1,6 +1,9 @@
 //! Tool names: what the model wrote -> the offered tool that it means. Only spellings that cannot mean another tool are
 //! folded; nothing is guessed by similarity, because the nearest name often does something else.
 
+#[cfg(test)]
+mod tests;
+
 use crate::event::{Tool, Tools};
 
 /// Which tool a written name means.
@@ -49,6 +52,12 @@ fn spellings(written: &str) -> Vec<&str> {
     }
     name = name.trim_end_matches([':', ',', ';', '(']).trim();
     let mut list = vec![name];
+    // A namespace that is the tool's own name, or the first part of it.
+    if let Some((space, rest)) = name.split_once('.')
+        && rest.split('.').next() == Some(space)
+    {
+        list.push(rest);
+    }
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
         name = rest;
         list.push(name);
@@ -108,10 +117,13 @@ fn fold(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// A name behind a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers.
+/// A name behind a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them
+/// must be a digit: `delete_card` is not `card` with a random prefix.
 fn random_prefix(name: &str) -> Option<&str> {
     let (prefix, bare) = name.split_once('_')?;
-    let random = prefix.len() == 6 && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let random = prefix.len() == 6
+        && prefix.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && prefix.bytes().any(|byte| byte.is_ascii_digit());
     (random && !bare.is_empty()).then_some(bare)
 }
 

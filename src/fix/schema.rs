@@ -180,7 +180,8 @@ impl Schema {
         }
         match value {
             Value::Object(members) => members.iter().all(|(key, value)| {
-                let spelled = rule.names.contains_key(key) || rule.find(key).is_none() || rule.matches_pattern(key);
+                let other = || rule.find(key).is_some() || key.contains('.');
+                let spelled = rule.names.contains_key(key) || !other() || rule.matches_pattern(key);
                 spelled && self.is_spelled(value, self.member_shape(rule, key))
             }),
             Value::Array(items) => items.iter().enumerate().all(|(at, item)| {

@@ -1,6 +1,9 @@
 //! The fixer as a stage: calls as the model wrote them -> calls whose arguments are verified, or refusals. A call leaves
 //! whole or not at all; everything else passes through unchanged.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -106,7 +109,11 @@ impl Fixer {
                 let schema = self.schemas.get(tool.checked_schema());
                 (tool.name.as_str(), fix(&open.arguments, Some(&schema), &tool.keeps_null, end))
             }
-            name::Resolved::Unknown { .. } => (open.name.as_str(), fix(&open.arguments, None, &[], end)),
+            // Nothing is known of its parameters, but arguments are an object.
+            name::Resolved::Unknown { .. } => {
+                let schema = self.schemas.get(&Arc::from("{}"));
+                (open.name.as_str(), fix(&open.arguments, Some(&schema), &[], end))
+            }
         };
         self.log(&open, name, &report);
         match (&report.why, report.arguments.as_deref()) {

@@ -209,9 +209,14 @@ impl<'s> Text<'s> {
     }
 
     /// The next unescaped delimiter of a string at or after `i`: where it stands and where it ends.
-    pub(crate) fn delimiter(&self, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
+    pub(crate) fn delimiter(&self, i: usize, quote: Quote) -> Option<(usize, usize)> {
+        self.delimiter_before(self.bytes.len(), i, quote)
+    }
+
+    fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
+        let bytes = &self.bytes[..stop.min(self.bytes.len())];
         loop {
-            let rest = self.bytes.get(i..)?;
+            let rest = bytes.get(i..)?;
             let found = i + match quote {
                 Quote::Double => memchr::memchr2(b'"', b'\\', rest)?,
                 Quote::Single => memchr::memchr2(b'\'', b'\\', rest)?,
@@ -229,7 +234,7 @@ impl<'s> Text<'s> {
                 Quote::Double | Quote::Single => 1,
                 Quote::Twice(byte) => usize::from(self.at(found + 1) == Some(byte)) * 2,
                 Quote::Thrice(byte) => {
-                    let run = self.bytes[found..].iter().take_while(|next| **next == byte).count();
+                    let run = bytes[found..].iter().take_while(|next| **next == byte).count();
                     if run >= 3 {
                         return Some((found + run - 3, found + run));
                     }
@@ -263,8 +268,8 @@ impl<'s> Text<'s> {
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
             let start = i + length;
-            let (end, after) = self.delimiter(start, quote)?;
-            if end - start > KEY_REACH || self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
+            let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
+            if self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
                 return None;
             }
             return Some(KeyAhead { name: &self.source[start..end], quoted: true });

@@ -71,7 +71,7 @@ fn an_alias_is_read_as_what_it_was_made_from() {
     let library = Library::embedded().unwrap();
     let adapter = |name: &str, base: Option<&str>| {
         let model = Model { base: base.map(str::to_owned), ..Model::named(name) };
-        adapter_of(&library, name, &model).name.clone()
+        reader(&config(""), &library, name, &model).unwrap().adapter.name.clone()
     };
     assert_eq!(adapter("gemma3:4b", Some("Something-Else")), "gemma3", "the name comes first");
     assert_eq!(adapter("my-coder", Some("Gemma-3-4B-it-Q4_K_M.gguf")), "gemma3");

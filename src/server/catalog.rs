@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct Catalog {
     client: Client,
     /// The backends of the configuration, or else the usual places of this machine.
-    asked: Vec<Arc<Backend>>,
+    asked: Vec<Place>,
     configured: bool,
     /// The recorded models.
     replay: Arc<Backend>,
@@ -30,6 +30,13 @@ pub(super) struct Catalog {
     known: Mutex<Known>,
     /// One look at a time; whoever waits for it uses its result.
     looking: tokio::sync::Mutex<()>,
+}
+
+/// A backend as it is looked for.
+struct Place {
+    backend: Arc<Backend>,
+    /// The language that it speaks is not known before it has answered.
+    unknown: bool,
 }
 
 #[derive(Default)]
@@ -75,14 +82,15 @@ impl Catalog {
                 Backend::open("llama.cpp", Kind::OpenAi, "http://127.0.0.1:8080/v1"),
             ]
         };
-        let asked: Vec<Backend> = match configured {
-            true => settings.config.backends.iter().map(Backend::from).collect(),
-            false => usual().into(),
+        let place = |backend, unknown| Place { backend: Arc::new(backend), unknown };
+        let asked: Vec<Place> = match configured {
+            true => settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect(),
+            false => usual().into_iter().map(|backend| place(backend, false)).collect(),
         };
         Catalog {
             client,
-            demo: settings.demo && asked.iter().all(|backend| backend.kind != Kind::Replay),
-            asked: asked.into_iter().map(Arc::new).collect(),
+            demo: settings.demo && asked.iter().all(|place| place.backend.kind != Kind::Replay),
+            asked,
             configured,
             replay: Arc::new(Backend::from(&config::Backend::replay())),
             known: Mutex::default(),
@@ -150,8 +158,8 @@ impl Catalog {
     }
 
     /// The usual places of this machine, where they are looked at.
-    pub(super) fn places(&self) -> &[Arc<Backend>] {
-        if self.configured { &[] } else { &self.asked }
+    pub(super) fn places(&self) -> impl Iterator<Item = &Backend> {
+        self.asked.iter().filter(|_| !self.configured).map(|place| &*place.backend)
     }
 
     async fn no_older_than(&self, age: Duration) -> Arc<[Found]> {
@@ -171,13 +179,15 @@ impl Catalog {
         let before = self.known();
         // What was discovered stays; as long as nothing was, all the usual places are asked.
         let discovered = !self.configured && before.iter().any(|found| found.backend.kind != Kind::Replay);
-        let asked = self.asked.iter().map(|backend| (backend, before.iter().find(|found| found.backend.name == backend.name)));
+        let known = |place: &Place| before.iter().find(|found| found.backend.name == place.backend.name);
+        let asked = self.asked.iter().map(|place| (place, known(place)));
         let asked = asked.filter(|(_, known)| !discovered || known.is_some());
-        let looks = asked.map(|(backend, known)| async move {
-            let (answer, backend) = match timeout(PATIENCE, self.ask(backend, known)).await {
+        let looks = asked.map(|(place, known)| async move {
+            let backend = &place.backend;
+            let answer = match timeout(PATIENCE, self.ask(place, known)).await {
                 Ok(Ok((models, backend))) => return Some(Found { backend, models, error: None }),
-                Ok(Err(error)) => (error.message, backend),
-                Err(_) => (format!("no list of models within {} s", PATIENCE.as_secs()), backend),
+                Ok(Err(error)) => error.message,
+                Err(_) => format!("no list of models within {} s", PATIENCE.as_secs()),
             };
             tracing::debug!(backend = backend.name, answer, "no list of models");
             match known {
@@ -197,12 +207,22 @@ impl Catalog {
         found
     }
 
-    /// The models of a backend, and at the first time who serves it.
-    async fn ask(&self, backend: &Arc<Backend>, known: Option<&Found>) -> Result<(Vec<Model>, Arc<Backend>), Error> {
-        let models = backend::models(&self.client, backend).await?;
+    /// The models of a backend, and at the first time what it is and who serves it.
+    async fn ask(&self, place: &Place, known: Option<&Found>) -> Result<(Vec<Model>, Arc<Backend>), Error> {
+        let backend = &place.backend;
         if let Some(known) = known.filter(|known| known.error.is_none()) {
-            return Ok((models, known.backend.clone()));
+            return Ok((backend::models(&self.client, &known.backend).await?, known.backend.clone()));
         }
+        if place.unknown {
+            let found = backend::detect(&self.client, backend).await.ok_or_else(|| {
+                Error::backend(format!(
+                    "nothing that is known answers at {}; if something runs there, give its `kind`",
+                    backend.url
+                ))
+            })?;
+            return Ok((backend::models(&self.client, &found).await?, Arc::new(found)));
+        }
+        let models = backend::models(&self.client, backend).await?;
         if backend.kind != Kind::OpenAi || backend.profile != Profile::Generic {
             return Ok((models, backend.clone()));
         }
@@ -217,9 +237,12 @@ impl Catalog {
 }
 
 fn offering(found: &[Found], model: &str) -> Option<Arc<Backend>> {
-    // Ollama lists `name:latest` and takes `name`.
-    let is = |listed: &Model| listed.id == model || listed.id.strip_suffix(":latest") == Some(model);
-    found.iter().find(|found| found.models.iter().any(is)).map(|found| found.backend.clone())
+    found.iter().find(|found| found.models.iter().any(|listed| is(listed, model))).map(|found| found.backend.clone())
+}
+
+/// Whether this is the model of that name: Ollama lists `name:latest` and takes `name`.
+pub(super) fn is(listed: &Model, name: &str) -> bool {
+    listed.id == name || listed.id.strip_suffix(":latest") == Some(name)
 }
 
 /// A single backend gets every name: it may know models that it does not list, and it says best what is wrong.

@@ -1,5 +1,7 @@
 //! `POST /v1/chat/completions`: a request in any client's form -> one turn, streamed or collected.
 
+use std::sync::atomic::Ordering;
+
 use axum::{
     Extension,
     body::Body,
@@ -33,11 +35,14 @@ pub(super) async fn completions(State(app): State<App>, Extension(prefix): Exten
 }
 
 async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response, Error> {
+    app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
     let asked = asked_mode(&head.headers)?.or(prefix.mode);
     let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
-    let model = forward::model(&body)?;
+    let called = forward::model(&body)?;
+    let model = app.config.own_name(&called);
     let backend = super::backend_of(app, &model).await?;
+    let body = if model == called { body } else { forward::renamed(&body, &model)? };
     if plan::mode(&app.config, &model, asked) == Mode::Off {
         return forward::forward(app, &backend, "/chat/completions", &head.headers, body).await;
     }
@@ -48,7 +53,8 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     }
     drop(body);
     let streamed = chat.stream;
-    let plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    let mut plan = plan(app, prefix, &head.headers, chat, backend).await?;
+    plan.head.envelope.model = called;
     tracing::info!(
         model = plan.chat.model,
         backend = plan.backend.name,
@@ -71,7 +77,7 @@ async fn answer(app: &App, prefix: Prefix, request: Request) -> Result<Response,
     Ok(response)
 }
 
-async fn plan(
+pub(super) async fn plan(
     app: &App,
     prefix: Prefix,
     headers: &HeaderMap,

@@ -9,6 +9,7 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::Value;
 
 use super::{App, reply};
 use crate::{
@@ -43,8 +44,10 @@ async fn pass(app: &App, path: &str, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let answered = async {
         let body = read(&head.headers, body, app.config.limits.body_bytes).await?;
-        let model = model(&body)?;
+        let asked = model(&body)?;
+        let model = app.config.own_name(&asked);
         let backend = super::backend_of(app, &model).await?;
+        let body = if model == asked { body } else { renamed(&body, &model)? };
         forward(app, &backend, path, &head.headers, body).await
     };
     answered.await.unwrap_or_else(|error| reply::error(&error))
@@ -119,6 +122,16 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Resul
         Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Err(error) => Err(Error::client(format!("the request body broke off: {error}"))),
     }
+}
+
+/// The body with the model's own name, where the client wrote another one of its names.
+pub(super) fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
+    let mut body: Value =
+        serde_json::from_slice(body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
+    if let Some(object) = body.as_object_mut() {
+        object.insert("model".into(), model.into());
+    }
+    Ok(body.to_string().into())
 }
 
 /// The model that a body names; nothing else of it is looked at.

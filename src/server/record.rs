@@ -12,6 +12,7 @@ use crate::{
     backend::Dialect,
     error::Error,
     event::{Event, ToolChoice, Tools},
+    fix::Checked,
     fixture::{Fixture, Read, Round, Wire},
     openai::ChatRequest,
     plan::Plan,
@@ -95,6 +96,8 @@ impl Tap for Recording {
     }
 
     fn event(&mut self, _: &Event<'_>) {}
+
+    fn checked(&mut self, _: &Checked) {}
 
     fn client(&mut self, _: &[u8]) {}
 

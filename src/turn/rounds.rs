@@ -7,7 +7,10 @@ use bytes::{Bytes, BytesMut};
 use super::{
     Shared,
     answer::{Answer, Policy, Setup},
-    context, reask,
+    context,
+    extras::{self, Extras},
+    reask,
+    send::send,
     tap::Tap,
 };
 use crate::{
@@ -39,6 +42,8 @@ pub(super) struct Rounds<O> {
     gap: bool,
     /// What the answers before have cost.
     spent: Usage,
+    /// What the backend wants back with its calls.
+    extras: Extras,
 }
 
 /// The answer that is being read.
@@ -61,6 +66,9 @@ struct Behind<'a, O> {
     said: &'a mut String,
     gap: &'a mut bool,
     spent: Usage,
+    extras: &'a mut Extras,
+    /// The answer's id.
+    id: &'a str,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -89,6 +97,7 @@ impl<O: Sink> Rounds<O> {
             said: String::new(),
             gap: false,
             spent: Usage::default(),
+            extras: Extras::default(),
         }
     }
 
@@ -100,7 +109,9 @@ impl<O: Sink> Rounds<O> {
         };
         reading.batch.clear();
         let read = reading.body.read(&mut reading.batch).await;
-        match self.take(read) {
+        let taken = self.take(read);
+        self.extras.keep(&self.shared, &self.plan).await;
+        match taken {
             Ok(more) => Ok(more),
             Err(error) if self.learn(&error).await => {
                 self.reading = None;
@@ -122,6 +133,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Sends the conversation; what the backend refuses is said in another way, once each.
     async fn ask(&mut self) -> Result<Reading, Error> {
+        extras::put_back(&self.shared, &mut self.plan).await;
         loop {
             if self.plan.learned.no_thinking {
                 for field in ["think", "reasoning_effort"] {
@@ -132,7 +144,7 @@ impl<O: Sink> Rounds<O> {
             let context = context::context(&self.shared, plan).await?;
             let mut prepared = backend::request(&backend::Round {
                 backend: &plan.backend,
-                prompt: &plan.adapter.prompt,
+                adapter: &plan.adapter,
                 chat: &plan.chat,
                 tools: &plan.tools,
                 mode: plan.learned.tools,
@@ -145,7 +157,7 @@ impl<O: Sink> Rounds<O> {
                 request.headers.insert(http::header::VIA, via.clone());
             }
             plan.backend.turn().await?;
-            let mut response = self.shared.client.send(prepared.outgoing).await?;
+            let mut response = send(&self.shared.client, &prepared.outgoing).await?;
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
@@ -205,6 +217,9 @@ impl<O: Sink> Rounds<O> {
         let outcome = answer.finish(&mut self.behind());
         for checked in &outcome.checked {
             report(checked);
+            if let Some(tap) = &mut self.tap {
+                tap.checked(checked);
+            }
         }
         let Some(reask) = outcome.reask else {
             if let Some(tap) = &mut self.tap {
@@ -238,10 +253,11 @@ impl<O: Sink> Rounds<O> {
         });
     }
 
-    /// Whether the error teaches how to ask in another way, and the client has seen nothing yet.
+    /// Learns from the error how to ask in another way: in this turn if the client has seen nothing of it yet (then `true`),
+    /// else from the next one on.
     async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
-        if self.spoken || !self.plan.learned.learn(refusal) {
+        if !self.plan.learned.learn(refusal) {
             return false;
         }
         tracing::info!(
@@ -254,12 +270,12 @@ impl<O: Sink> Rounds<O> {
         if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
         }
-        true
+        !self.spoken
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { tap, shape, out, spoken, said, gap, spent, .. } = self;
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent }
+        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, .. } = self;
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, id: &plan.head.envelope.id }
     }
 }
 
@@ -327,6 +343,7 @@ impl<O: Sink> Sink for Behind<'_, O> {
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
+        self.extras.event(&event, self.id);
         match event {
             Event::Text(text) => {
                 if std::mem::take(self.gap) {

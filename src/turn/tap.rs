@@ -3,6 +3,7 @@
 use crate::{
     backend::Dialect,
     event::{Event, Tools},
+    fix::Checked,
     openai::ChatRequest,
 };
 
@@ -14,6 +15,8 @@ pub trait Tap: Send {
     fn upstream(&mut self, bytes: &[u8]);
     /// An event on its way to the client's shape.
     fn event(&mut self, event: &Event<'_>);
+    /// A call, and what was changed in it.
+    fn checked(&mut self, checked: &Checked);
     /// Bytes for the client, as they are sent.
     fn client(&mut self, bytes: &[u8]);
     /// The turn came to its end.

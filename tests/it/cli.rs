@@ -100,11 +100,11 @@ impl Drop for Running {
     }
 }
 
-fn run(directory: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
     toolglot(directory, arguments).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

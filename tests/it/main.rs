@@ -8,10 +8,13 @@
 )]
 
 mod cli;
+mod doctor;
 mod fake;
 mod fixtures;
 mod floors;
+mod negative;
 mod properties;
 mod proxy;
+mod samples;
 #[path = "../support/void.rs"]
 mod void;

@@ -67,10 +67,10 @@ const PIECES: &[&str] = &[
 ];
 
 #[derive(Default, PartialEq, Debug)]
-struct Seen {
-    text: String,
+pub(crate) struct Seen {
+    pub(crate) text: String,
     reasoning: String,
-    calls: Vec<(String, String)>,
+    pub(crate) calls: Vec<(String, String)>,
     refused: usize,
     finish: Option<FinishReason>,
     open: Option<(String, String)>,
@@ -101,10 +101,10 @@ impl Sink for Seen {
     }
 }
 
-fn tools() -> Arc<Tools> {
+fn tools() -> Tools {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}"#;
     let time = r#"{"type":"object","properties":{}}"#;
-    Arc::new(Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto))
+    Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto)
 }
 
 fn run<'t>(
@@ -113,10 +113,21 @@ fn run<'t>(
     pieces: impl IntoIterator<Item = &'t str>,
     reason: FinishReason,
 ) -> Seen {
+    run_with(adapter, options, pieces, reason, tools())
+}
+
+/// What is seen of a text in these pieces.
+pub(crate) fn run_with<'t>(
+    adapter: &Arc<Adapter>,
+    options: &scanner::Options,
+    pieces: impl IntoIterator<Item = &'t str>,
+    reason: FinishReason,
+    tools: Tools,
+) -> Seen {
     let mut answer = Answer::new(Setup {
         adapter: Arc::clone(adapter),
-        tools: tools(),
-        schemas: Arc::new(Schemas::default()),
+        tools: Arc::new(tools),
+        schemas: schemas(),
         scanner: options.clone(),
         policy: Policy { keep_text_after_call: true, ..Policy::default() },
     });
@@ -185,6 +196,12 @@ proptest! {
             prop_assert_eq!(&whole.text, &text, "adapter {}", adapter.name);
         }
     }
+}
+
+/// Compiled once: the schemas are the same in every run.
+fn schemas() -> Arc<Schemas> {
+    static SCHEMAS: std::sync::OnceLock<Arc<Schemas>> = std::sync::OnceLock::new();
+    Arc::clone(SCHEMAS.get_or_init(Arc::default))
 }
 
 fn adapters_once() -> &'static [Arc<Adapter>] {

@@ -10,9 +10,17 @@ fn request(messages: Value) -> ChatRequest {
     ChatRequest::from_value(json!({"model": "m", "messages": messages})).expect("a request")
 }
 
+/// A family that is asked in this way, and writes calls in tags.
+fn asked_by(prompt: &Prompt) -> Adapter {
+    let file = "proof = \"doc\"\n[[call]]\nopen = \"<call>\"\nclose = \"</call>\"\nsyntax = \"json\"\n";
+    let mut adapter = Adapter::parse("test", file, &[]).expect("an adapter");
+    adapter.prompt = prompt.clone();
+    adapter
+}
+
 /// Role and content of each message.
 fn rendered(prompt: &Prompt, messages: Value) -> Vec<(String, Value)> {
-    let out = render(prompt, &request(messages), &tools()).expect("the templates are fine");
+    let out = render(&asked_by(prompt), false, &request(messages), &tools()).expect("the templates are fine");
     assert!(out.tools.is_empty() && out.tool_choice.is_none());
     assert!(out.messages.iter().all(|message| message.tool_calls.is_empty() && message.tool_call_id.is_none()));
     out.messages.into_iter().map(|message| (message.role, message.content.to_value())).collect()
@@ -137,7 +145,7 @@ fn the_choice_is_put_into_words() {
         chat.rest.insert("parallel_tool_calls".into(), json!(parallel));
         let mut tools = tools();
         tools.choice = choice;
-        let out = render(&Prompt::default(), &chat, &tools).expect("renders");
+        let out = render(&asked_by(&Prompt::default()), false, &chat, &tools).expect("renders");
         assert!(!out.rest.contains_key("parallel_tool_calls"));
         out.messages[0].content.to_text()
     };
@@ -171,10 +179,28 @@ fn hostile_templates_end() {
         "{% include 'other' %}",
     ] {
         let hostile = Prompt { tools: Some(template.to_owned()), ..Prompt::default() };
-        let error = render(&hostile, &request(json!([{"role": "user", "content": "hi"}])), &tools()).expect_err(template);
+        let error = render(&asked_by(&hostile), false, &request(json!([{"role": "user", "content": "hi"}])), &tools()).expect_err(template);
         assert!(error.message.contains("[prompt] tools"), "{error}");
     }
     assert!(Prompt { call: Some("{{ name".into()), ..Prompt::default() }.check().is_err());
     assert!(Prompt { call: Some("x".repeat(100_000)), ..Prompt::default() }.check().is_err());
     assert!(toml::from_str::<Prompt>("colour = 1").is_err());
+}
+
+#[test]
+fn raw_mode_speaks_as_the_family_does() {
+    let messages = json!([
+        {"role": "user", "content": "hi"},
+        call(json!("I look."), &[("read_file", r#"{"path":"a"}"#), ("now", "{}")]),
+        {"role": "tool", "tool_call_id": "c0", "content": "text of a"},
+        {"role": "tool", "tool_call_id": "c1", "content": "noon"},
+    ]);
+    let out = render(&asked_by(&Prompt::default()), true, &request(messages), &tools()).expect("renders");
+    let texts: Vec<String> = out.messages.iter().map(|message| message.content.to_text()).collect();
+    assert!(texts[0].contains(r#"<call>{"name":"TOOL_NAME","arguments":{"PARAMETER":"VALUE"}}</call>"#), "{}", texts[0]);
+    assert!(!texts[0].contains("JSON object"), "{}", texts[0]);
+    assert_eq!(
+        texts[2],
+        "I look.\n<call>{\"name\":\"read_file\",\"arguments\":{\"path\":\"a\"}}</call><call>{\"name\":\"now\",\"arguments\":{}}</call>"
+    );
 }

@@ -112,6 +112,11 @@ impl Scanner {
         self.begin(at, (1, false), entries, None)
     }
 
+    /// Tries a call whose header begins at `at`, with a marker of this length.
+    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize, marked: bool) {
+        self.begin(at, (marker, true), vec![Entry { form, body: at, marked }], None);
+    }
+
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));
@@ -163,7 +168,12 @@ impl Scanner {
             }
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
-                if (marked || calls.iter().all(|call| self.counts(call))) && self.closes_fence(&candidate, to, end) {
+                // Markers around nothing are framing.
+                let count = match marked {
+                    true => !calls.is_empty() || self.options.framing,
+                    false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
+                };
+                if count && self.closes_fence(&candidate, to, end) {
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
                 }
@@ -229,7 +239,7 @@ impl Scanner {
     /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Between calls there are only whitespace and separators, between tentative ones their own text.
-        let between_calls = self.fresh && self.calls > 0;
+        let between_calls = self.fresh && self.calls > 0 && self.region != Region::Reasoning;
         if self.tentative.is_empty() && !between_calls {
             let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);

@@ -71,9 +71,11 @@ impl Scanner {
         if next == self.buf.len() {
             return end.then_some(true);
         }
+        if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
+            return None;
+        }
         match self.adapter.triggers.next(&self.buf, next, end) {
             Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
-            Err(held) if held == next && !end => None,
             _ => Some(false),
         }
     }
@@ -94,6 +96,9 @@ impl Scanner {
             self.pos = at;
             self.emit(self.buf[..at].trim_end().len().max(self.from), out);
             return false;
+        }
+        if found.mark.header || found.mark.message_end {
+            return self.leave_reasoning(found, out);
         }
         self.pos = behind;
         if found.mark.reasoning_close {
@@ -139,7 +144,7 @@ impl Scanner {
         }
         if length >= 3 && self.at_line_start(at) {
             let info = &self.buf[at + length..];
-            match info.find('\n') {
+            match info.bytes().take(INFO_BYTES).position(|byte| byte == b'\n') {
                 None if !end && info.len() < INFO_BYTES => return false,
                 Some(newline) if !info[..newline].contains('`') => {
                     let content = at + length + newline + 1;
@@ -167,28 +172,31 @@ impl Scanner {
 
     /// Inside a code fence: nothing counts but its end.
     pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let close = String::from_utf8(vec![tick; length]).unwrap_or_default();
         let mut offset = self.pos;
-        while let Some(newline) = self.buf[offset..].find('\n').map(|at| offset + at) {
-            let line = &self.buf[offset..newline];
-            if self.line_begins(offset) && line.trim_start().starts_with(&close) && line.trim().bytes().all(|byte| byte == tick) {
-                self.advance(newline, out);
-                self.region = Region::Text;
-                return true;
+        loop {
+            let newline = self.buf[offset..].find('\n').map(|at| offset + at);
+            let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
+            let closes = match self.line_begins(offset) {
+                true => closes_fence(line, tick, length, &self.adapter.drop, end || newline.is_some()),
+                false => Start::No,
+            };
+            match (closes, newline) {
+                (Start::Yes(behind), _) => {
+                    self.advance(offset + behind, out);
+                    self.region = Region::Text;
+                    return true;
+                }
+                (Start::Maybe, _) => {
+                    self.advance(offset, out);
+                    return false;
+                }
+                (Start::No, Some(newline)) => offset = newline + 1,
+                (Start::No, None) => {
+                    self.advance(self.buf.len(), out);
+                    return false;
+                }
             }
-            offset = newline + 1;
         }
-        let last = &self.buf[offset..];
-        let may_close = last.trim_start().bytes().all(|byte| byte == tick) && self.line_begins(offset);
-        if may_close && !end {
-            self.advance(offset, out);
-            return false;
-        }
-        if may_close && last.trim().len() >= length {
-            self.region = Region::Text;
-        }
-        self.advance(self.buf.len(), out);
-        false
     }
 
     fn line_begins(&self, at: usize) -> bool {
@@ -196,6 +204,23 @@ impl Scanner {
             true => self.buf[self.from..at].ends_with('\n'),
             false => self.line_blank,
         }
+    }
+}
+
+/// Whether a line closes a fence: up to behind its ticks, which only whitespace or a control token may follow.
+fn closes_fence(line: &str, tick: u8, length: usize, control: &[String], whole: bool) -> Start {
+    let body = line.trim_start();
+    let ticks = body.bytes().take_while(|&byte| byte == tick).count();
+    let rest = body[ticks..].trim_start();
+    let behind = line.len() - body.len() + ticks;
+    match rest.is_empty() {
+        true if !whole => Start::Maybe,
+        _ if ticks < length => Start::No,
+        true => Start::Yes(behind),
+        false => match starts_with_any(rest, control, whole) {
+            Start::Yes(_) => Start::Yes(behind),
+            other => other,
+        },
     }
 }
 

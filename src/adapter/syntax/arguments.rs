@@ -362,8 +362,10 @@ impl Arguments {
                     return match self.mark(text, at + length, form, end).1 {
                         Mark::Call => Place::End(at),
                         Mark::Outer if own => Place::End(at),
+                        // With a closing tag inside there are two readings.
                         Mark::End | Mark::Outer if has_close(&text[start..at], &key, form, &self.leads) => Place::Content,
-                        Mark::End | Mark::Outer => Place::Cut,
+                        Mark::Outer => Place::End(at),
+                        Mark::End => Place::Cut,
                         Mark::Maybe => Place::Maybe,
                         _ => Place::Content,
                     };
@@ -428,10 +430,10 @@ impl Arguments {
     fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.waiting.pop_front() else { return };
         if !self.members.is_empty() {
-            self.members.push_str(", ");
+            self.members.push(',');
         }
         let value = types.value(&key, &form.value(text, self.between), hint);
-        self.members.push_str(&format!("{}: {value}", serde_json::Value::from(key)));
+        self.members.push_str(&format!("{}:{value}", serde_json::Value::from(key)));
     }
 
     fn object(&self) -> String {
@@ -448,7 +450,7 @@ impl Arguments {
 
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
-        let comma = if self.members.is_empty() { "" } else { ", " };
+        let comma = if self.members.is_empty() { "" } else { "," };
         Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members) }
     }
 }

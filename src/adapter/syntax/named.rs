@@ -32,6 +32,8 @@ struct Head {
     id: Option<String>,
     /// Where the arguments begin.
     body: usize,
+    /// They stand in a code fence.
+    fenced: bool,
 }
 
 #[derive(Debug, Default)]
@@ -119,10 +121,10 @@ impl NamedReader {
                 }
                 Body::Ended(end) => {
                     // A fence around the arguments is framing.
-                    let fence = match closing_fence(&text[*end..], context) {
-                        Seen::Yes(length) => length,
-                        Seen::Maybe => return Step::More,
-                        Seen::No => 0,
+                    let fence = match head.fenced.then(|| closing_fence(&text[*end..], context.end)) {
+                        Some(Seen::Yes(length)) => length,
+                        Some(Seen::Maybe) => return Step::More,
+                        Some(Seen::No) | None => 0,
                     };
                     match behind(text, *end + fence, context.close, context.end) {
                         Behind::More => return Step::More,
@@ -166,12 +168,10 @@ fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
 }
 
 /// The closing fence behind arguments that stood in one.
-fn closing_fence(rest: &str, context: Context<'_>) -> Seen<usize> {
+fn closing_fence(rest: &str, over: bool) -> Seen<usize> {
     let at = blank(rest);
-    match starts_with_any(&rest[at..], &[FENCE.to_owned()], context.end) {
+    match starts_with_any(&rest[at..], &[FENCE.to_owned()], over) {
         Start::Yes(length) => Seen::Yes(at + length),
-        // A single call closes at once where nothing could follow it.
-        Start::Maybe if context.close.is_empty() => Seen::No,
         Start::Maybe => Seen::Maybe,
         Start::No => Seen::No,
     }
@@ -227,7 +227,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
             Start::Yes(length) => at += gap + length,
             Start::Maybe => return Seen::Maybe,
             Start::No => {
-                head.body = at;
+                (head.body, head.fenced) = (at, text[..at].contains(FENCE));
                 return Seen::Yes(head);
             }
         }

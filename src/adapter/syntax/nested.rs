@@ -3,8 +3,9 @@
 //! by the schema. Read with a stack, tag by tag; inside of a parameter that is text by its schema tags are content.
 
 use super::{
-    Context, Parsed, Step,
+    Context, Parsed, Start, Step,
     arguments::Seen,
+    blank, starts_with_any,
     tagged::{decoded, field},
     typing::{Hint, Type, Types},
 };
@@ -60,9 +61,17 @@ struct Tag<'t> {
 impl NestedReader {
     pub(crate) fn read(&mut self, text: &str, nested: &Nested, context: Context<'_>) -> Step {
         if self.name.is_none() {
-            match field(text, 0, &nested.name[1], &[], false) {
+            let [open, close] = &nested.name;
+            let blank = blank(text);
+            let at = match starts_with_any(&text[blank..], open, context.end) {
+                Start::Yes(length) => blank + length,
+                Start::No if open.iter().any(String::is_empty) => blank,
+                Start::Maybe => return Step::More,
+                Start::No => return Step::Reject,
+            };
+            match field(text, at, close, &[], false) {
                 Seen::Maybe if !context.end => return Step::More,
-                Seen::Yes(head) if !head.text.is_empty() => {
+                Seen::Yes(head) if head.is_name(context.tools) => {
                     self.types = match resolve(context.tools, &head.text) {
                         Resolved::Known { tool, .. } => Types::new(Some(tool)),
                         Resolved::Unknown { .. } => Types::new(None),
@@ -198,7 +207,7 @@ impl NestedReader {
         let members = self.open.first().map(|call| members(&call.children)).unwrap_or_default();
         match self.open.len() == 1 && !members.is_empty() && marked {
             true => format!("{{{members}"),
-            false => format!("{{{members}{}\"", if members.is_empty() { "" } else { ", " }),
+            false => format!("{{{members}{}\"", if members.is_empty() { "" } else { "," }),
         }
     }
 }
@@ -235,7 +244,7 @@ impl Element {
         let items = self.children.iter().all(|(name, _)| name == ITEM);
         if array && (items || !object) {
             let values: Vec<&str> = self.children.iter().map(|(_, value)| value.as_str()).collect();
-            return format!("[{}]", values.join(", "));
+            return format!("[{}]", values.join(","));
         }
         let mut children = self.children.clone();
         if !self.text.trim().is_empty() {
@@ -277,10 +286,10 @@ fn members(children: &[(String, String)]) -> String {
         }
     }
     let member = |(name, values): &(&str, Vec<&str>)| {
-        let value = if let [one] = values.as_slice() { (*one).to_owned() } else { format!("[{}]", values.join(", ")) };
-        format!("{}: {value}", serde_json::Value::from(*name))
+        let value = if let [one] = values.as_slice() { (*one).to_owned() } else { format!("[{}]", values.join(",")) };
+        format!("{}:{value}", serde_json::Value::from(*name))
     };
-    out.iter().map(member).collect::<Vec<_>>().join(", ")
+    out.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
 /// The type of the element at this path; `None` for the call itself.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
+    event::Tools,
     fix::name::{Resolved, resolve},
 };
 
@@ -103,11 +104,6 @@ fn parsed(name: String, arguments: String) -> Parsed {
 // === impl Markers ===
 
 impl Markers<'_> {
-    /// Whether nothing need stand before the name.
-    fn bare(&self) -> bool {
-        self.tagged.name[0].iter().all(String::is_empty)
-    }
-
     fn offered(&self, name: &str) -> bool {
         matches!(resolve(self.context.tools, name), Resolved::Known { .. })
     }
@@ -123,14 +119,17 @@ impl Markers<'_> {
             }
         }
         let [open, close] = &self.tagged.name;
-        match starts_with_any(&text[at..], open, end) {
-            Start::Yes(length) => at += length,
+        let bare = match starts_with_any(&text[at..], open, end) {
+            Start::Yes(length) => {
+                at += length;
+                false
+            }
             Start::Maybe => return Seen::Maybe,
-            Start::No if open.is_empty() || open.iter().any(String::is_empty) => {}
+            Start::No if open.is_empty() || open.iter().any(String::is_empty) => true,
             Start::No => return Seen::No,
-        }
+        };
         let call = self.context.call;
-        let hanging: &[String] = if self.bare() { &self.tagged.argument[1] } else { &[] };
+        let hanging: &[String] = if bare { &self.tagged.argument[1] } else { &[] };
         let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];
         let field = match field(text, at, close, &stops, true) {
             Seen::Yes(field) => field,
@@ -145,14 +144,12 @@ impl Markers<'_> {
                 None => Seen::No,
             };
         }
-        let name = field.text;
-        let plain = |c: char| field.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
-        if name.is_empty() || !(name.chars().all(plain) || self.offered(&name)) {
+        if !field.is_name(self.context.tools) {
             return Seen::No;
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
         let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
-        Seen::Yes(Head { name, key: None, body: field.next, closed, lone: self.bare() && !ended })
+        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, lone: bare && !ended })
     }
 
     /// A name with a key right behind it.
@@ -281,6 +278,16 @@ impl Form for Markers<'_> {
     }
 }
 
+// === impl Field ===
+
+impl Field<'_> {
+    /// Whether it may be the name of a tool.
+    pub(super) fn is_name(&self, tools: &Tools) -> bool {
+        let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
+        !self.text.is_empty() && (self.text.chars().all(plain) || matches!(resolve(tools, &self.text), Resolved::Known { .. }))
+    }
+}
+
 /// The name or key at `at` of a text, up to the end of its tag. It may stand in quotes, and attributes behind it. `stops`
 /// are markers that end it as well, and so does a brace if `brace`.
 pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
@@ -377,3 +384,6 @@ fn unescaped(text: &str) -> String {
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

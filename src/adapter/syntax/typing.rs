@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     event::Tool,
     fix::{End, Verdict, fix},
+    json::extent::Extent,
 };
 
 /// How deep schemas are followed.
@@ -80,7 +81,11 @@ impl<'a> Type<'a> {
         if hint == Hint::Text || (hint == Hint::None && self.schema.is_some_and(plain)) {
             return string();
         }
-        let Some((written, value)) = literal(text) else { return string() };
+        let Some((written, value)) = literal(text) else {
+            // `007` where no string may stand: the fixer knows what that is.
+            let number = self.schema.is_some() && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+            return if number && !self.allows(&Value::from(text)) { text.to_owned() } else { string() };
+        };
         let Some(schema) = self.schema else {
             return if value.is_string() && hint == Hint::None { string() } else { written };
         };
@@ -201,11 +206,15 @@ fn is(name: &str, value: &Value) -> Option<bool> {
 }
 
 fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    answers.fold(Some(false), |sum, answer| match (sum, answer) {
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (Some(false), Some(false)) => Some(false),
-        _ => None,
-    })
+    let mut sum = Some(false);
+    for answer in answers {
+        match answer {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => sum = None,
+        }
+    }
+    sum
 }
 
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
@@ -243,8 +252,12 @@ fn literal(text: &str) -> Option<(String, Value)> {
     if let Ok(value) = serde_json::from_str(word) {
         return Some((word.to_owned(), value));
     }
-    let report = fix(text, None, &[], End::Closed);
-    let json = report.arguments.filter(|_| text.starts_with(['{', '[']) && report.verdict <= Verdict::Lossless)?;
+    let whole = text.starts_with(['{', '[']) && Extent::default().feed(text.as_bytes()) == Some(text.len());
+    let report = whole.then(|| fix(text, None, &[], End::Closed)).filter(|report| report.verdict <= Verdict::Lossless)?;
+    let json = report.arguments?;
     let value = serde_json::from_str(&json).ok()?;
     Some((json, value))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,8 @@
 use super::*;
-use crate::upstream::{Timeouts, tests::fake::Fake};
+use crate::{
+    backend::detect,
+    upstream::{Timeouts, tests::fake::Fake},
+};
 
 fn client() -> Client {
     Client::new(Timeouts::default()).expect("a client")
@@ -55,7 +58,7 @@ async fn whoever_answers_is_recognised_and_described() {
     for (answers, kind, profile, first, base, capabilities, context, template) in cases {
         let fake = Fake::with_json(answers);
         for url in [fake.url.clone(), format!("{}/v1", fake.url)] {
-            let found = detect(&client(), "found", &url).await.expect("somebody is there");
+            let found = detect(&client(), &Backend::open("found", Kind::OpenAi, &url)).await.expect("somebody is there");
             assert_eq!((found.kind, found.profile), (kind, profile));
             let suffix = if kind == Kind::Ollama { "" } else { "/v1" };
             assert_eq!(found.url, format!("{}{suffix}", fake.url));
@@ -66,13 +69,6 @@ async fn whoever_answers_is_recognised_and_described() {
             assert_eq!((model.id.as_str(), model.template.is_some()), (first, template));
         }
     }
-}
-
-#[tokio::test]
-async fn nobody_or_something_else_is_not_a_backend() {
-    assert!(detect(&client(), "found", "http://127.0.0.1:1").await.is_none());
-    let web = Fake::with_json(&[("GET /", 200, "<html>hello</html>")]);
-    assert!(detect(&client(), "found", &web.url).await.is_none());
 }
 
 #[tokio::test]

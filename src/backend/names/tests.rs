@@ -2,11 +2,15 @@ use super::*;
 use crate::event::{Tool, ToolChoice};
 
 fn spelled_by(kind: Kind, profile: Profile, names: &[&str]) -> Vec<String> {
+    spelled_in(Names::Any, kind, profile, names)
+}
+
+fn spelled_in(letters: Names, kind: Kind, profile: Profile, names: &[&str]) -> Vec<String> {
     let backend = Backend { profile, ..Backend::open("test", kind, "http://x") };
     let mut tools = Tools::new(names.iter().map(|name| Tool::new(*name, "", "{}")), ToolChoice::Auto);
-    spell(&backend, &mut tools);
+    spell(&backend, letters, &mut tools);
     let once: Vec<String> = tools.iter().map(|tool| tool.wire_name.clone()).collect();
-    spell(&backend, &mut tools);
+    spell(&backend, letters, &mut tools);
     assert_eq!(tools.iter().map(|tool| tool.wire_name.clone()).collect::<Vec<_>>(), once, "the same every time");
     for tool in tools.iter() {
         assert_eq!(tools.by_wire_name(&tool.wire_name).map(|found| &found.name), Some(&tool.name), "the way back");
@@ -35,4 +39,13 @@ fn names_that_would_be_alike_stay_apart() {
     let longer = format!("{long}y");
     let spelled = spelled_by(Kind::Google, Profile::Generic, &[&long, &longer]);
     assert!(spelled.iter().all(|name| name.len() <= LONGEST) && spelled[0] != spelled[1], "{spelled:?}");
+}
+
+#[test]
+fn names_fit_the_family_of_the_model() {
+    let names = ["read-file", "files.read", "7zip", "plain_name"];
+    let spelled = |letters, kind| spelled_in(letters, kind, Profile::Generic, &names);
+    assert_eq!(spelled(Names::Word, Kind::Ollama), ["read_file", "files_read", "7zip", "plain_name"]);
+    assert_eq!(spelled(Names::Identifier, Kind::Ollama), ["read_file", "files_read", "_7zip", "plain_name"]);
+    assert_eq!(spelled(Names::Identifier, Kind::OpenAi), ["read_file", "files_read", "_7zip", "plain_name"]);
 }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    adapter::render::Prompt,
+    adapter::{Adapter, render::Prompt},
     backend::{Backend, Profile},
     event::Tools,
 };
@@ -39,9 +39,11 @@ fn case(kind: Kind) -> Case {
 impl Case {
     fn prepare(&self, chat: Value) -> Result<Prepared, Error> {
         let chat = ChatRequest::from_value(chat).expect("a request");
+        let mut adapter = Adapter::parse("test", "proof = \"doc\"", &[]).expect("an adapter");
+        adapter.prompt = self.prompt.clone();
         request(&Round {
             backend: &self.backend,
-            prompt: &self.prompt,
+            adapter: &adapter,
             chat: &chat,
             tools: &self.tools,
             mode: self.mode,

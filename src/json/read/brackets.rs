@@ -1,6 +1,6 @@
 //! The reader's grammar of closing brackets, right and wrong ones, and of what may stand behind the root.
 
-use super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED};
+use super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED, UNCLOSED};
 use super::search::Search;
 use super::state::{Bracket, Frame, NONE, State, Want, cost};
 use super::{Ending, Key};
@@ -58,6 +58,23 @@ impl Search<'_, '_> {
             return Some(state);
         }
         self.close(state, at, at + 1)
+    }
+
+    /// Whether an object with members is open directly inside of an array: a brace here opens the next item.
+    pub(super) fn unclosed_before_item(&self, state: &State) -> bool {
+        self.frames.get(state.frame as usize).is_some_and(|frame| {
+            frame.bracket == Bracket::Object
+                && (frame.seen != 0 || frame.keys != NONE)
+                && self.frames.get(frame.parent as usize).is_some_and(|around| around.bracket == Bracket::Array)
+        })
+    }
+
+    pub(super) fn close_before_item(&mut self, mut state: State, at: usize) -> Option<State> {
+        self.repair(&mut state, UNCLOSED, at, at);
+        state.cost += cost::ODDITY;
+        let mut state = self.close(state, at, at)?;
+        state.want = Want::Item;
+        Some(state)
     }
 
     /// Whether the members of a root object go on behind its closing bracket.

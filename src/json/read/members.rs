@@ -39,6 +39,7 @@ impl Search<'_, '_> {
                 state.at = end as u32;
                 return Some(state);
             }
+            b'{' if self.unclosed_before_item(&state) => return self.close_before_item(state, at),
             b'{' if !state.comma => {
                 self.repair(&mut state, DOUBLE_OPENER, at, at + 1);
                 state.cost += cost::REOPENED;
@@ -248,6 +249,9 @@ impl Search<'_, '_> {
                 return Some(state);
             }
             _ => {}
+        }
+        if byte == b'{' && self.unclosed_before_item(&state) {
+            return self.close_before_item(state, at);
         }
         if frame.bracket == Bracket::Object {
             if let Some(key) = self.text.key(at) {

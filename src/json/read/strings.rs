@@ -330,6 +330,9 @@ impl Search<'_, '_> {
                 _ => None,
             };
         }
+        if clean && byte == b'{' && self.inside_array(frame) {
+            return follow(0, Pass::Free);
+        }
         if let Some(key) = self.text.key(at) {
             return match self.fresh(frame, key.name) {
                 Some(Key::Known(_)) => follow(0, Pass::Known),
@@ -353,6 +356,10 @@ impl Search<'_, '_> {
         (clean && word > at).then_some(Follow { cost: cost::ODDITY, pass: Pass::Free })
     }
 
+    fn inside_array(&self, frame: &Frame) -> bool {
+        self.frames.get(frame.parent as usize).is_some_and(|around| around.bracket == Bracket::Array)
+    }
+
     /// The next member or item without a comma.
     fn follow_no_comma(&self, at: usize, apart: bool, frame: &Frame, clean: bool) -> Option<Follow> {
         if frame.bracket != Bracket::Object {
@@ -367,6 +374,9 @@ impl Search<'_, '_> {
                 };
             }
             return (apart && self.text.word(at) > at).then_some(Follow { cost: 4, pass: Pass::Free });
+        }
+        if clean && self.text.at(at) == Some(b'{') && self.inside_array(frame) {
+            return follow(0, Pass::Free);
         }
         if let Some(key) = self.text.key(at) {
             return match (self.fresh(frame, key.name)?, key.quoted) {

@@ -173,8 +173,8 @@ impl Search<'_, '_> {
             return false;
         }
         match byte {
-            b',' | b'}' | b']' | b')' | b':' | b';' | b'<' | b'"' | b'\'' | b'`' | b'/' => false,
-            b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => object && next != end,
+            b',' | b'}' | b']' | b')' | b':' | b';' | b'<' | b'"' | b'\'' | b'`' | b'/' | b'{' | b'[' => false,
+            b'0'..=b'9' | b'-' | b'+' | b'.' => object && next != end,
             _ => self.text.quote(next).is_none() && self.text.comma(next).is_none() && self.text.key(next).is_none(),
         }
     }
@@ -235,7 +235,7 @@ impl Search<'_, '_> {
                         after = Some(i + 1);
                         break;
                     }
-                    if self.text.key(i).is_some() && self.text.bytes[i - 1].is_ascii_whitespace() {
+                    if self.text.bytes[i - 1].is_ascii_whitespace() && self.text.key(i).is_some() {
                         break;
                     }
                 }

@@ -1,0 +1,101 @@
+//! Messages with headers: `<|channel|>analysis<|message|>...` is reasoning, `... to=f<|message|>{...}` a call of `f`, anything
+//! else the answer. The markers come from the adapter's `[recipient]` table.
+
+use std::sync::Arc;
+
+use super::{Region, Scanner};
+use crate::{
+    adapter::{
+        Syntax,
+        syntax::recipient::{Header, Kind, Seen, begins_inside, header, raw_parameter},
+        triggers::Found,
+    },
+    event::Sink,
+    fix::name::{Resolved, resolve},
+};
+
+impl Scanner {
+    /// The text begins, perhaps inside of a header that the prompt has opened. `None`: it does not.
+    pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        let recipient = adapter.recipient.as_ref()?;
+        let at = self.pos + super::super::syntax::blank(&self.buf[self.pos..]);
+        let known = |name: &str| matches!(resolve(&self.tools, name), Resolved::Known { .. });
+        match begins_inside(&self.buf[at..], recipient, &self.tools, end) {
+            Seen::Maybe => return Some(false),
+            Seen::No => return None,
+            Seen::Yes(()) => {}
+        }
+        match header(&self.buf[at..], recipient, true, end) {
+            Seen::Yes(Header { kind: Kind::Call(name), .. }) if recipient.plain && !known(&name) => None,
+            Seen::Yes(_) => {
+                let progress = self.step_header(at, 0, end, out);
+                self.primed &= progress == Some(false);
+                progress
+            }
+            Seen::Maybe => Some(false),
+            Seen::No => None,
+        }
+    }
+
+    /// A header that may begin at `at`, with a marker of this length (0: the text begins inside of it). `None`: it does not.
+    pub(super) fn step_header(&mut self, at: usize, marker: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        let recipient = adapter.recipient.as_ref()?;
+        if recipient.plain && !self.at_line_start(at) {
+            return None;
+        }
+        let Header { length, kind } = match header(&self.buf[at..], recipient, marker == 0, end) {
+            Seen::Yes(header) => header,
+            Seen::Maybe => return Some(false),
+            Seen::No => return None,
+        };
+        let body = at + length;
+        let mut quiet = recipient.forms;
+        if let Kind::Call(name) = &kind {
+            let tool = match resolve(&self.tools, name) {
+                Resolved::Known { tool, .. } => Some(tool),
+                Resolved::Unknown { .. } if recipient.plain => return None,
+                Resolved::Unknown { .. } => None,
+            };
+            let first = self.buf[body..].trim_start().chars().next();
+            if first.is_none() && !end {
+                return Some(false);
+            }
+            quiet = false;
+            let arguments =
+                matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
+            if recipient.plain && (!arguments || first.is_none()) {
+                return None;
+            }
+            let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
+            if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
+                self.begin_headed(at, marker, form, !recipient.plain || marker > 0);
+                return Some(true);
+            }
+        }
+        if marker == 0 {
+            // The blanks before it are the header's.
+            self.from = at;
+        }
+        self.accept_tentative(out);
+        self.remove(at, body, out);
+        (self.behind, self.inline, self.line_blank, self.quiet) = (None, 0, true, quiet);
+        match kind {
+            Kind::Reasoning => (self.region, self.swallow_blank, self.draft) = (Region::Reasoning, true, None),
+            Kind::Content | Kind::Call(_) => (self.region, self.fresh, self.tried) = (Region::Text, !self.said, false),
+        }
+        Some(true)
+    }
+
+    /// Reasoning that had a header ends at its end marker, or where the next header begins.
+    pub(super) fn leave_reasoning(&mut self, found: Found<'_>, out: &mut dyn Sink) -> bool {
+        let to = self.buf[..found.at].trim_end().len().max(self.from);
+        self.emit(to, out);
+        let behind = found.at + if found.mark.message_end { found.len } else { 0 };
+        (self.from, self.pos, self.region) = (behind, behind, Region::Text);
+        (self.draft, self.believed, self.swallow_blank) = (None, None, true);
+        (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
+        true
+    }
+}

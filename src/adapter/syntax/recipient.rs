@@ -1,0 +1,290 @@
+//! A header that names the recipient, then the body: `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}`,
+//! `>>>f\n{...}`. The recipient may stand before or behind the channel, and what kind of body follows may hang on its name.
+
+use super::{
+    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, floor, starts_with_any,
+    value::{Behind, Got, TornReader, ValueReader, behind, sound},
+};
+use crate::{
+    adapter::{Recipient, syntax::place::Document},
+    event::{Tool, Tools},
+    fix::name::{Resolved, resolve},
+};
+
+/// A longer header is none.
+const HEADER_BYTES: usize = 512;
+
+/// A header that was read.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Header {
+    /// Up to where its message begins.
+    pub(crate) length: usize,
+    pub(crate) kind: Kind,
+}
+
+/// What a message is.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Kind {
+    Reasoning,
+    Content,
+    /// A call of this tool, as the model wrote its name.
+    Call(String),
+}
+
+/// What a step says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Seen<T> {
+    Yes(T),
+    Maybe,
+    No,
+}
+
+/// Reads one call; the body begins at the header.
+#[derive(Debug, Default)]
+pub(crate) struct RecipientReader {
+    /// The name, and where the arguments begin.
+    head: Option<(String, usize)>,
+    body: Body,
+}
+
+#[derive(Debug, Default)]
+enum Body {
+    /// Not begun.
+    #[default]
+    Before,
+    /// An object.
+    Value(ValueReader),
+    /// Its brackets are balanced here.
+    Ended(usize),
+    Torn(TornReader),
+    /// Text that is the one parameter of the tool, searched for its end from here.
+    Raw {
+        key: String,
+        seen: usize,
+    },
+}
+
+/// The header that `text` begins with. `inside`: the text begins behind its first marker.
+pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
+    let limit = floor(text, text.len().min(HEADER_BYTES + data.message.len()));
+    let head = match text[..limit].find(&data.message) {
+        Some(at) => &text[..at],
+        None if limit < text.len() => return Seen::No,
+        None if !end && (!data.plain || name_end(text, data) == text.len()) => return Seen::Maybe,
+        // The answer ended inside of it.
+        None if end && !data.plain && known_words(text, data) => text,
+        None => return Seen::No,
+    };
+    let length = (head.len() + data.message.len()).min(text.len());
+    if find_any(head, 0, &data.end).is_some() {
+        return Seen::No;
+    }
+    let last = data
+        .start
+        .iter()
+        .filter(|marker| Some(*marker) != data.channel.as_ref())
+        .filter_map(|marker| head.rfind(marker.as_str()))
+        .max();
+    if data.plain && last.is_some_and(|at| at > 0) {
+        return Seen::No;
+    }
+    let head = &head[last.unwrap_or(0)..];
+    let channel = data
+        .channel
+        .as_ref()
+        .and_then(|marker| head.rsplit_once(marker.as_str()))
+        .map(|(_, tail)| word(tail))
+        .unwrap_or_default();
+    let name = match recipient(head, data, inside && last.is_none()) {
+        Some(name) => name,
+        None if data.plain || inside => return Seen::No,
+        None => "",
+    };
+    let is = |list: &[String], word: &str| list.iter().any(|known| known == word);
+    let kind = match name {
+        name if is(&data.reasoning, name) => Kind::Reasoning,
+        name if !name.is_empty() && !is(&data.content, name) => Kind::Call(name.to_owned()),
+        _ if is(&data.reasoning, channel) => Kind::Reasoning,
+        _ => Kind::Content,
+    };
+    Seen::Yes(Header { length, kind })
+}
+
+/// Whether an answer may begin inside of a header.
+pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bool) -> Seen<()> {
+    let marker =
+        data.to.iter().filter(|marker| !marker.is_empty()).map(|marker| marker.trim_start().to_owned()).collect::<Vec<_>>();
+    match starts_with_any(text, &marker, end) {
+        Start::Yes(_) => return Seen::Yes(()),
+        Start::Maybe if !text.is_empty() => return Seen::Maybe,
+        Start::Maybe | Start::No => {}
+    }
+    if text.is_empty() {
+        return if end { Seen::No } else { Seen::Maybe };
+    }
+    // The prompt may have opened the header up to the recipient.
+    if !data.to.iter().any(|marker| {
+        marker.is_empty() || data.start.iter().any(|start| marker.ends_with(start.as_str())) || marker.starts_with('<')
+    }) {
+        return Seen::No;
+    }
+    let name = word(text);
+    let names =
+        || data.content.iter().chain(&data.reasoning).map(String::as_str).chain(tools.iter().map(|tool| tool.name.as_str()));
+    match text.len() > name.len() {
+        true if names().any(|known| known == name) => Seen::Yes(()),
+        false if !end && names().any(|known| known.starts_with(name)) => Seen::Maybe,
+        _ => Seen::No,
+    }
+}
+
+/// The parameter that a body without JSON is: the only one, and a string.
+pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
+    let document = Document::new(Some(tool));
+    let mut keys = document.root().keys();
+    let key = keys.pop().filter(|_| keys.is_empty())?;
+    (document.root().member(&key).allows("string") != Some(false)).then_some(key)
+}
+
+/// The recipient in a header, without prefixes and without the kind of body that hangs on it. `None`: nothing fits.
+fn recipient<'t>(head: &'t str, data: &Recipient, inside: bool) -> Option<&'t str> {
+    let mut marked = data.to.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| {
+        let at = head.rfind(marker.as_str())?;
+        // A word may not end in the marker.
+        let before = head[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric()).then(|| head[at + marker.len()..].trim_start())
+    });
+    let name = match marked.next_back() {
+        Some(tail) => word(tail),
+        // The header is the recipient.
+        None if inside || data.to.iter().any(String::is_empty) => {
+            let start = data.start.iter().filter(|marker| head.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
+            let tail = head[start..].trim();
+            Some(word(tail)).filter(|name| name.len() == tail.len() && !name.is_empty())?
+        }
+        None => "",
+    };
+    Some(data.prefix.iter().find_map(|prefix| name.strip_prefix(prefix.as_str())).unwrap_or(name))
+}
+
+/// The word that `text` begins with.
+fn word(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Up to where a header of plain text may be one: marker and name.
+fn name_end(text: &str, data: &Recipient) -> usize {
+    let start = data.start.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
+    let tail = &text[start..];
+    let name = start + blank(tail) + word(tail).len();
+    text.len() - text[name..].trim_start_matches(' ').len()
+}
+
+/// Whether a header that was not ended is made of nothing but what headers are made of.
+fn known_words(text: &str, data: &Recipient) -> bool {
+    let markers = data.start.iter().chain(&data.channel);
+    let bare = markers.fold(text.to_owned(), |text, marker| text.replace(marker.as_str(), " "));
+    let known = data.content.iter().chain(&data.reasoning).chain(&data.constraint);
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let to = |word: &str| data.to.iter().any(|marker| !marker.trim().is_empty() && word.starts_with(marker.trim()));
+    bare.split_whitespace().all(|word| known.contains(&word) || to(word))
+}
+
+// === impl RecipientReader ===
+
+impl RecipientReader {
+    pub(crate) fn read(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
+        let (name, from) = match &self.head {
+            Some(head) => head.clone(),
+            None => {
+                let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
+                match header(text, data, inside, context.end) {
+                    Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
+                        self.head.insert((without_constraint(name, data, context.tools), length)).clone()
+                    }
+                    Seen::Maybe => return Step::More,
+                    Seen::Yes(_) | Seen::No => return Step::Reject,
+                }
+            }
+        };
+        let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
+        let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
+        let cut = |arguments: &str| match context.end {
+            true => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
+            false => Step::More,
+        };
+        // The next header ends a message too, and is not part of it.
+        let ends: Vec<String> = data.end.iter().chain(&data.start).cloned().collect();
+        let behind_end = |begin: usize, end: usize| {
+            if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }
+        };
+        loop {
+            match &mut self.body {
+                Body::Before => {
+                    let start = from + blank(&text[from..]);
+                    if start == text.len() {
+                        return cut(UNFINISHED);
+                    }
+                    match starts_with_any(&text[start..], &ends, context.end) {
+                        Start::Yes(length) => return done("", behind_end(start, start + length)),
+                        Start::Maybe => return Step::More,
+                        Start::No => {}
+                    }
+                    let tool = match resolve(context.tools, &name) {
+                        Resolved::Known { tool, .. } => Some(tool),
+                        Resolved::Unknown { .. } => None,
+                    };
+                    self.body = match tool.and_then(raw_parameter) {
+                        _ if text[start..].starts_with('{') => Body::Value(ValueReader::at(start)),
+                        Some(key) => Body::Raw { key, seen: start },
+                        None => return Step::Reject,
+                    };
+                }
+                Body::Value(value) => match value.read(text, &ends, context.end) {
+                    Got::More => return cut(&text[from..]),
+                    Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
+                    Got::Balanced(end) => self.body = Body::Ended(end),
+                },
+                Body::Ended(end) => match behind(text, *end, &data.end, context.end) {
+                    Behind::More => return Step::More,
+                    Behind::Marker(at) => return done(&text[from..*end], at),
+                    Behind::Nothing if sound(text[from..*end].trim()) => return done(&text[from..*end], *end),
+                    Behind::Nothing => self.body = Body::Torn(TornReader::behind(*end)),
+                },
+                Body::Torn(torn) => {
+                    return match torn.read(text, &ends) {
+                        Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),
+                        None if context.end => done(&text[from..torn.end], torn.end),
+                        None => Step::More,
+                    };
+                }
+                Body::Raw { key, seen } => match find_any(text, *seen, &ends) {
+                    Some((begin, end)) => {
+                        let arguments = serde_json::json!({ key.as_str(): text[from..begin].trim() });
+                        return done(&arguments.to_string(), behind_end(begin, end));
+                    }
+                    None => {
+                        let longest = ends.iter().map(String::len).max().unwrap_or(1);
+                        *seen = floor(text, text.len().saturating_sub(longest)).max(*seen);
+                        return cut(UNFINISHED);
+                    }
+                },
+            }
+        }
+    }
+
+    /// The name, if it was seen.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.head.as_ref().map(|(name, _)| name.clone())
+    }
+}
+
+/// The name without the kind of body that hangs on it, where only that names a tool.
+fn without_constraint(name: String, data: &Recipient, tools: &Tools) -> String {
+    let known = |name: &str| matches!(resolve(tools, name), Resolved::Known { .. });
+    let bare =
+        data.constraint.iter().filter_map(|word| name.strip_suffix(word.as_str())).find(|bare| !known(&name) && known(bare));
+    bare.map(str::to_owned).unwrap_or(name)
+}

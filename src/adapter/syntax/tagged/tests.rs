@@ -1,0 +1,292 @@
+//! Calls as tags, through the scanner and the built-in files: what is read, however the text is cut, and that a call which
+//! is cut off is never taken for one that is whole.
+
+use std::sync::Arc;
+
+use proptest::{prelude::*, test_runner::TestRunner};
+
+use crate::{
+    adapter::{Adapter, Library, Scanner, scanner::Options},
+    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    fix::Schemas,
+};
+
+/// Whole calls as `name arguments`, calls that were cut as `name arguments ...`, and the text.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    calls: Vec<String>,
+    cut: Vec<String>,
+    text: String,
+    open: Option<String>,
+}
+
+impl Sink for Seen {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.text.push_str(text),
+            Event::CallStart { name, .. } => self.open = Some(format!("{name} ")),
+            Event::CallArguments { json, .. } => self.open.as_mut().unwrap().push_str(json),
+            Event::CallEnd { .. } => self.calls.extend(self.open.take()),
+            _ => {}
+        }
+    }
+}
+
+fn tools() -> Tools {
+    let save = r#"{"type":"object","properties":{"path":{"type":"string"},"body":{"type":"string"},"mode":{"type":"integer"}},"required":["path"]}"#;
+    let tree = r#"{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}},"node":{"type":"object","properties":{"n":{"type":"integer"}}},"any":{}}}"#;
+    let list =
+        [Tool::new("save", "", save), Tool::new("now", "", r#"{"type":"object","properties":{}}"#), Tool::new("tree", "", tree)];
+    Tools::new(list, ToolChoice::Auto)
+}
+
+fn run<'a>(adapter: &Arc<Adapter>, pieces: impl Iterator<Item = &'a str>) -> Seen {
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::new(tools()), Arc::new(Schemas::default()), Options::default());
+    let mut seen = Seen::default();
+    pieces.for_each(|piece| scanner.push(Channel::Content, piece, &mut seen));
+    scanner.finish(FinishReason::Stop, &mut seen);
+    seen.cut.extend(seen.open.take());
+    seen
+}
+
+/// The calls of a text: the same whole and in single characters; cut off anywhere, only whole calls of it count as whole.
+fn calls(library: &Library, adapter: &str, text: &str) -> Seen {
+    let adapter = library.get(adapter).unwrap_or_else(|| panic!("no adapter {adapter}"));
+    let whole = run(adapter, std::iter::once(text));
+    let characters: Vec<String> = text.chars().map(String::from).collect();
+    assert_eq!(run(adapter, characters.iter().map(String::as_str)), whole, "in characters: {text:?}");
+    for at in (0..text.len()).filter(|&at| text.is_char_boundary(at)) {
+        for call in run(adapter, std::iter::once(&text[..at])).calls {
+            assert!(whole.calls.contains(&call), "cut at {at}: {call} is no call of {text:?}");
+        }
+    }
+    whole
+}
+
+#[test]
+fn calls_are_read_as_their_families_write_them() {
+    let library = Library::embedded().unwrap();
+    for (adapter, text, expected) in [
+        // Names and keys with quotes, blanks and attributes.
+        ("qwen3-coder", "<function=\"save\">\n<parameter=\"path\">\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
+        ("qwen3-coder", "<function= save >\n<parameter= path >\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
+        ("qwen3-coder", "<tool_call>\n<function=save\n<parameter=path>\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
+        ("minimax-m2", "<invoke name='save' id=\"7\"><parameter type=\"a\" name=\"path\">x</parameter></invoke>", ""),
+        (
+            "minimax-m2",
+            "<invoke name='save' id=\"7\"><parameter name=path type=\"a\">x</parameter></invoke>",
+            r#"save {"path":"x"}"#,
+        ),
+        ("minimax-m2", "<invoke name=\"now\"/>", "now {}"),
+        (
+            "minimax-m2",
+            "<invoke name=\"save\"><parameter name=\"path\">x</parameter><parameter name=\"body\"/></invoke>",
+            r#"save {"path":"x","body":""}"#,
+        ),
+        // Types.
+        (
+            "deepseek-dsml",
+            "<｜DSML｜invoke name=\"save\"><｜DSML｜parameter name=\"path\" string='true'>7</｜DSML｜parameter><｜DSML｜parameter string=\"false\"",
+            "",
+        ),
+        (
+            "glm",
+            "<tool_call>save<arg_key>path</arg_key><arg_value>7</arg_value><arg_key>mode</arg_key><arg_value> 7 </arg_value></tool_call>",
+            r#"save {"path":"7","mode":7}"#,
+        ),
+        (
+            "glm",
+            "<tool_call>tree<arg_key>any</arg_key><arg_value>{'a': [True, None]}</arg_value></tool_call>",
+            r#"tree {"any":{"a":[true,null]}}"#,
+        ),
+        // Newlines as two characters between tags.
+        ("glm", "<tool_call>save\\n<arg_key>path</arg_key>\\n<arg_value>x</arg_value>\\n</tool_call>", r#"save {"path":"x"}"#),
+        // The opening marker twice, the name alone, a name that nobody offers.
+        ("glm", "<tool_call><tool_call>now</tool_call>", "now {}"),
+        ("glm", "<tool_call>now\n</tool_call>", "now {}"),
+        (
+            "glm",
+            "<tool_call>delete_all<arg_key>sure</arg_key><arg_value>yes</arg_value></tool_call>",
+            r#"delete_all {"sure":"yes"}"#,
+        ),
+        ("glm", "Write <tool_call>name</tool_call> in your answer.", ""),
+        // JSON in the place of the tags; broken quotes in it are left to the fixer.
+        ("glm", "<tool_call>save\n{\"path\": \"x\"}\n</tool_call>", r#"save {"path": "x"}"#),
+        ("minimax-m2", "<invoke name=\"save\">{\"path\": \"say \"}\" now\"}</invoke>", r#"save {"path": "say "}" now"}"#),
+        // Closing tags that are missing.
+        ("qwen3-coder", "<tool_call>\n<function=now>\n<tool_call>\n<function=now>\n</function>\n</tool_call>", "now {}|now {}"),
+        (
+            "seed-oss",
+            "<seed:tool_call><function=save><parameter=path>x<parameter=mode>1</parameter></function></seed:tool_call>",
+            r#"save {"path":"x","mode":1}"#,
+        ),
+        (
+            "hunyuan3",
+            "<tool_calls><tool_call>save<tool_sep><arg_key>path</arg_key><arg_value>x</tool_call></tool_calls>",
+            r#"save {"path":"x"}"#,
+        ),
+        // What looks like a parameter and is none of this tool, or was there already, is content.
+        (
+            "qwen3-coder",
+            "<function=save>\n<parameter=path>\na\n<parameter=color>\nb\n</parameter>\n</function>",
+            r#"save {"path":"a\n<parameter=color>\nb"}"#,
+        ),
+        (
+            "qwen3-coder",
+            "<function=save>\n<parameter=path>\na\n</parameter>\n<parameter=body>\nb\n<parameter=path>\nc\n</parameter>\n</function>",
+            r#"save {"path":"a","body":"b\n<parameter=path>\nc"}"#,
+        ),
+        // A head without structure behind it is prose.
+        ("qwen3-coder", "The <function=save> tag comes first.", ""),
+        ("minicpm5", "<function name=\"save\"><param>x</param></function>", ""),
+        // Elements.
+        ("generic", "<save><path>x</path><body>\n a\n</body></save>", r#"save {"path":"x","body":" a"}"#),
+        ("generic", "<save>{\"path\": \"x\"}</save>", r#"save {"path": "x"}"#),
+        (
+            "generic",
+            "<save><body><![CDATA[</body></save>]]></body><path>x</path></save>",
+            r#"save {"body":"</body></save>","path":"x"}"#,
+        ),
+        ("generic", "Use <save> for that, or <now>", ""),
+        // Nested elements.
+        (
+            "minimax-m3",
+            &m3("<tree>@<list>@</list>@<node>text@<n>1@</n>@</node>@</tree>"),
+            r#"tree {"list":[],"node":{"n":1,"$text":"text"}}"#,
+        ),
+        (
+            "minimax-m3",
+            &m3("<tree>@<list>@<item>1@</item>@</list>@<any>@<k>1@</k>@<k>2@</k>@</any>@</tree>"),
+            r#"tree {"list":["1"],"any":{"k":[1,2]}}"#,
+        ),
+        (
+            "minimax-m3",
+            &m3("<save>@<path>see @</path> there@</path>@</save>"),
+            r#"save {"path":"see ]<]minimax[>[</path> there"}"#,
+        ),
+        ("minimax-m3", &m3("<save>@<path>x@</body>@</save>"), ""),
+    ] {
+        let seen = calls(&library, adapter, text);
+        assert_eq!(seen.calls.join("|").replace("\": ", "\":"), expected.replace("\": ", "\":"), "{adapter}: {text}");
+        if expected.is_empty() && seen.cut.is_empty() {
+            assert_eq!(seen.text, text, "{adapter}: text that is no call stays as it is");
+        }
+    }
+}
+
+/// One call of MiniMax M3: `@` stands for the token before every tag, the outermost element for the call.
+fn m3(text: &str) -> String {
+    let name = text.trim_start_matches('<').split('>').next().unwrap();
+    let inner = &text[name.len() + 2..text.len() - name.len() - 4];
+    format!("@<tool_call>\n@<invoke name=\"{name}\">{inner}@</invoke>\n@</tool_call>").replace('@', "]<]minimax[>[")
+}
+
+#[test]
+fn a_value_may_hold_a_whole_call_of_its_own_family() {
+    let library = Library::embedded().unwrap();
+    for (adapter, call) in [
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function=save>\n<parameter=path>\nP\n</parameter>\n<parameter=body>\nB\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "seed-oss",
+            "<seed:tool_call><function=save><parameter=path>P</parameter><parameter=body>B</parameter></function></seed:tool_call>",
+        ),
+        (
+            "minimax-m2",
+            "<minimax:tool_call><invoke name=\"save\"><parameter name=\"path\">P</parameter><parameter name=\"body\">B</parameter></invoke></minimax:tool_call>",
+        ),
+        (
+            "deepseek-dsml",
+            "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"save\">\n<｜DSML｜parameter name=\"path\" string=\"true\">P</｜DSML｜parameter>\n<｜DSML｜parameter name=\"body\" string=\"true\">B</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+        ),
+        (
+            "glm",
+            "<tool_call>save<arg_key>path</arg_key><arg_value>P</arg_value><arg_key>body</arg_key><arg_value>B</arg_value></tool_call>",
+        ),
+        ("minicpm5", "<function name=\"save\"><param name=\"path\">P</param><param name=\"body\">B</param></function>"),
+        ("generic", "<save><path>P</path><body>B</body></save>"),
+    ] {
+        let inner = format!("before {call} after");
+        let seen = calls(&library, adapter, &call.replace('B', &inner));
+        let body = serde_json::Value::from(inner.as_str());
+        assert_eq!(seen.calls, [format!("save {{\"path\":\"P\",\"body\":{body}}}")], "{adapter}");
+    }
+}
+
+#[test]
+fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
+    let library = Library::embedded().unwrap();
+    for (adapter, text, expected) in [
+        // Behind a value: only the brace is missing. Inside of one: nothing may complete it.
+        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</parameter>\n", r#"save {"path":"x""#),
+        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</function>", r#"save {"path":"x""#),
+        ("qwen3-coder", "<function=save>\n<parameter=path>\nx } ", "save {\""),
+        ("qwen3-coder", "<function=save>\n", "save {\""),
+        ("qwen3-coder", "<tool_call>\n<function=sa", "sa {\""),
+        ("glm", "<tool_call>save<arg_key>path</arg_key><arg_value>x</arg_value><arg_key>bo", "save {\"path\":\"x\",\""),
+        ("minimax-m2", "<invoke name=\"save\">{\"path\": \"x\"}", r#"save {"path": "x""#),
+        ("generic", "<save><path>x</path>", "save {\"path\":\"x\",\""),
+        ("minimax-m3", "]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<path>x]<]minimax[>[</path>", r#"save {"path":"x""#),
+    ] {
+        let seen = calls(&library, adapter, text);
+        assert_eq!((seen.calls.len(), seen.cut.join("|").as_str()), (0, expected), "{adapter}: {text}");
+    }
+}
+
+const PIECES: [&str; 34] = [
+    "<tool_call>",
+    "</tool_call>",
+    "<function=save>",
+    "<function=",
+    "</function>",
+    "<parameter=path>",
+    "</parameter>",
+    "save",
+    "path",
+    "<arg_key>",
+    "</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "<invoke name=\"save\">",
+    "</invoke>",
+    "<parameter name='body'>",
+    "<save>",
+    "</save>",
+    "<path>",
+    "</path>",
+    "]<]minimax[>[",
+    "<item>",
+    "\n",
+    " ",
+    "\\n",
+    "{\"path\": \"x\"}",
+    "{",
+    "\"",
+    "<![CDATA[",
+    "]]>",
+    "é",
+    "`",
+    "<",
+    "/>",
+];
+
+/// Any soup of tags: nothing panics, and the cuts do not matter.
+#[test]
+fn soup_is_read_alike_however_it_is_cut() {
+    let library = Library::embedded().unwrap();
+    let adapters = ["qwen3-coder", "glm", "minimax-m2", "minimax-m3", "generic"].map(|name| library.get(name).unwrap());
+    let config = ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() };
+    let soup = (prop::collection::vec(0..PIECES.len(), 1..14), 1usize..5, 0..adapters.len());
+    let outcome = TestRunner::new(config).run(&soup, |(picks, size, which)| {
+        let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
+        let characters: Vec<char> = text.chars().collect();
+        let pieces: Vec<String> = characters.chunks(size).map(|piece| piece.iter().collect()).collect();
+        let whole = run(adapters[which], std::iter::once(text.as_str()));
+        let cut = run(adapters[which], pieces.iter().map(String::as_str));
+        prop_assert_eq!(whole, cut, "{} {:?}", adapters[which].name, text);
+        Ok(())
+    });
+    assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+}

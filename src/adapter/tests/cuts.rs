@@ -1,0 +1,135 @@
+//! Arbitrary texts made of what the adapters look for: no cut changes the result, and no byte is lost.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::Seen;
+use crate::{
+    adapter::{Adapter, Library, Scanner, scanner::Options},
+    event::{Channel, FinishReason, Sink, Tool, ToolChoice, Tools},
+    fix::Schemas,
+};
+
+const PIECES: &[&str] = &[
+    "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}",
+    "{\"name\": \"lamp\", \"parameters\": {\"note\": \"a } \\\" ] b\"}}",
+    "[{\"name\": \"lamp\", \"arguments\": {}}, ",
+    "{\"lamp\": {\"on\": false}}",
+    "{\"on\": true}",
+    "{\"note\": \"say \"hi\" now\"}",
+    "{'name': 'lamp', 'arguments': {'on': True}}",
+    "<lamp>",
+    "</lamp>",
+    "<on>true</on>",
+    "lamp",
+    "lamp(on=True)",
+    "functions.lamp:0",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    "\\",
+    ",",
+    ";",
+    ":",
+    "<",
+    "</",
+    "```",
+    "```json\n",
+    "`",
+    "~~~",
+    "\n",
+    "\n\n",
+    " ",
+    "Some prose. ",
+    "Grüße 🙂 ",
+    "x",
+    "1",
+];
+
+/// A text of pieces, any marker of the adapter among them; a marker may be cut short.
+fn text(adapter: &Adapter) -> impl Strategy<Value = String> + use<> {
+    let mut pieces: Vec<String> = PIECES.iter().map(|&piece| piece.to_owned()).collect();
+    let calls =
+        adapter.calls.iter().flat_map(|call| call.section.iter().chain(&call.section_close).chain(&call.open).chain(&call.close));
+    let regions = adapter.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
+    let wrapper = adapter.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
+    let stripped = adapter.calls.iter().flat_map(|call| &call.stripped);
+    let markers: Vec<String> = calls
+        .chain(regions)
+        .chain(wrapper)
+        .chain(stripped)
+        .chain(&adapter.drop)
+        .filter(|text| !text.is_empty())
+        .cloned()
+        .collect();
+    for marker in &markers {
+        let half = marker.char_indices().nth(marker.chars().count() / 2).map_or(0, |(at, _)| at);
+        pieces.push(marker[..half].to_owned());
+    }
+    // The family's own markers are as likely as all the rest.
+    let own = if markers.is_empty() { Just(String::new()).boxed() } else { prop::sample::select(markers).boxed() };
+    prop::collection::vec(prop_oneof![prop::sample::select(pieces), own], 0..14).prop_map(|pieces| pieces.concat())
+}
+
+fn run(
+    adapter: &Arc<Adapter>,
+    tools: &Arc<Tools>,
+    options: &Options,
+    pieces: &mut dyn Iterator<Item = &str>,
+    out: &mut dyn Sink,
+) {
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::new(Schemas::default()), options.clone());
+    for piece in pieces {
+        scanner.push(Channel::Content, piece, out);
+    }
+    scanner.finish(FinishReason::Stop, out);
+}
+
+fn seen(adapter: &Arc<Adapter>, tools: &Arc<Tools>, options: &Options, pieces: &mut dyn Iterator<Item = &str>) -> Seen {
+    let mut seen = Seen::default();
+    run(adapter, tools, options, pieces, &mut seen);
+    seen
+}
+
+#[test]
+fn no_cut_changes_the_result_and_no_byte_is_lost() {
+    let library = Library::embedded().unwrap();
+    let parameters = r#"{"type":"object","properties":{"on":{"type":"boolean"},"note":{"type":"string"}}}"#;
+    let tools = Arc::new(Tools::new([Tool::new("lamp", "Switches the lamp.", parameters)], ToolChoice::Auto));
+    let nothing = Arc::new(Tools::default());
+    for adapter in library.iter() {
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+            cases: 40,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        });
+        let input = (text(adapter), any::<bool>(), prop::collection::vec(any::<prop::sample::Index>(), 0..4));
+        let outcome = runner.run(&input, |(text, reasoning_open, cuts)| {
+            let options = Options { reasoning_open, held_bytes: 64, ..Options::default() };
+            let whole = seen(adapter, &tools, &options, &mut std::iter::once(text.as_str()));
+            let single = seen(adapter, &tools, &options, &mut text.split("").filter(|piece| !piece.is_empty()));
+            prop_assert_eq!(&whole, &single, "single characters");
+            let mut places: Vec<usize> =
+                cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|&at| text.is_char_boundary(at)).collect();
+            places.extend([0, text.len()]);
+            places.sort_unstable();
+            let pieces = seen(adapter, &tools, &options, &mut places.windows(2).map(|pair| &text[pair[0]..pair[1]]));
+            prop_assert_eq!(&whole, &pieces, "cut at {:?}", places);
+            let bare = Options { framing: false, ..options };
+            let untouched = seen(adapter, &nothing, &bare, &mut text.split("").filter(|piece| !piece.is_empty()));
+            prop_assert_eq!(&untouched.text, &text, "nothing is offered");
+            let scanned = seen(adapter, &tools, &bare, &mut std::iter::once(text.as_str()));
+            if scanned.calls.is_empty() {
+                prop_assert_eq!(&scanned.text, &text, "nothing was found");
+            }
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            panic!("{}: {error}", adapter.name);
+        }
+    }
+}

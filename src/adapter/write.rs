@@ -1,0 +1,236 @@
+//! The other direction of the readers: a call written in a family's own form, from the same data that reads it. For the
+//! history of models that are asked in their own syntax, and for samples that prove an adapter against itself.
+//!
+//! Written is the canonical spelling: the first of every list of markers. What a form cannot carry (a value that contains
+//! its own closing marker) is `None`, never something that reads back differently.
+
+use serde_json::{Map, Value};
+
+use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Syntax, Tagged, Trim};
+
+/// A call to be written.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Written {
+    /// The tool's name.
+    pub name: String,
+    /// Its id, where the form carries one.
+    pub id: Option<String>,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+}
+
+// === impl Adapter ===
+
+impl Adapter {
+    /// Calls in the family's own form, one behind the other; `None` if it has none of its own that could carry them.
+    pub fn write(&self, calls: &[Written]) -> Option<String> {
+        self.calls.iter().take(self.own_calls).find_map(|form| form.write(calls))
+    }
+}
+
+// === impl Call ===
+
+impl Call {
+    /// Calls in this form, one behind the other.
+    pub fn write(&self, calls: &[Written]) -> Option<String> {
+        let bodies: Vec<String> = calls.iter().map(|call| self.body(call)).collect::<Option<_>>()?;
+        let unmarked = self.open.is_empty() && self.section.is_empty();
+        let open = if unmarked { first(&self.stripped) } else { first(&self.open) };
+        let close = first(&self.close);
+        let whole = match (self.fence.first(), &self.syntax) {
+            (Some(language), _) if unmarked => format!("```{language}\n{}\n```", bodies.join("\n")),
+            (_, Syntax::Python) => {
+                format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
+            }
+            _ if unmarked => bodies.iter().map(|body| format!("{open}{body}{close}")).collect::<Vec<_>>().join("\n"),
+            _ => {
+                let wrapped: Vec<String> = bodies.iter().map(|body| format!("{open}{body}{close}")).collect();
+                format!("{}{}{}", first(&self.section), wrapped.concat(), first(&self.section_close))
+            }
+        };
+        Some(whole)
+    }
+
+    fn body(&self, call: &Written) -> Option<String> {
+        match &self.syntax {
+            Syntax::Json(keys) => Some(json(call, keys)),
+            Syntax::Named(named) => self::named(call, named),
+            Syntax::Tagged(tagged) => self::tagged(call, tagged, self),
+            Syntax::Python => Some(python(call)),
+            Syntax::Lax(lax) => self::lax(call, lax),
+            Syntax::Element => element(call),
+            Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
+            // A message with a header is more than a call: the prompt's own templates write it.
+            Syntax::Recipient(_) => None,
+        }
+    }
+}
+
+fn first(list: &[String]) -> &str {
+    list.first().map(String::as_str).unwrap_or_default()
+}
+
+fn object(arguments: &Map<String, Value>) -> String {
+    Value::Object(arguments.clone()).to_string()
+}
+
+fn json(call: &Written, keys: &JsonKeys) -> String {
+    let mut out = Map::new();
+    if keys.name_is_key {
+        out.insert(call.name.clone(), Value::Object(call.arguments.clone()));
+        return Value::Object(out).to_string();
+    }
+    out.insert(first(&keys.name).to_owned(), Value::from(call.name.as_str()));
+    out.insert(first(&keys.arguments).to_owned(), Value::Object(call.arguments.clone()));
+    if let Some(id) = call.id.as_ref().filter(|_| keys.keep_id) {
+        out.insert("id".into(), Value::from(id.as_str()));
+    }
+    Value::Object(out).to_string()
+}
+
+fn named(call: &Written, named: &Named) -> Option<String> {
+    let id = call.id.as_deref().unwrap_or_default();
+    let name = match named.name_is_id {
+        // The id is the place of the name: `functions.f:0`.
+        true if id.contains(&call.name) => id.to_owned(),
+        true => format!("{}{}:0", first(&named.prefix), call.name),
+        false => call.name.clone(),
+    };
+    let id = match (&named.id, id.is_empty()) {
+        (Some([open, close]), false) => format!("{open}{id}{close}"),
+        (Some(_), true) if named.id_first => return None,
+        _ => String::new(),
+    };
+    let (open, close, skip) = (first(&named.open), first(&named.close), first(&named.skip));
+    let arguments = object(&call.arguments);
+    Some(match named.id_first {
+        true => format!("{id}{open}{name}{close}{skip}{arguments}"),
+        false => format!("{open}{name}{close}{id}{skip}{arguments}"),
+    })
+}
+
+/// A word in a tag: in quotes where the tag before it ends as an attribute does (`<invoke name=`, but `<function=`).
+fn attribute(tag: &str, word: &str) -> String {
+    match tag.ends_with('=') && tag.contains(' ') {
+        true => format!("\"{word}\""),
+        false => word.to_owned(),
+    }
+}
+
+/// The tag that the name stands in.
+fn name_tag<'a>(form: &'a Call, open: &'a [String]) -> &'a str {
+    if first(open).is_empty() { first(&form.open) } else { first(open) }
+}
+
+fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
+    let end = first(&form.close);
+    let [[name_open, name_close], [key_open, key_close], [value_open, value_close]] =
+        [&tagged.name, &tagged.argument, &tagged.value].map(|[open, close]| [first(open), first(close)]);
+    let mut out = format!("{name_open}{}{name_close}", attribute(name_tag(form, &tagged.name[0]), &call.name));
+    for (key, value) in &call.arguments {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let markers = [value_close, key_open, end].into_iter().chain(tagged.value[1].iter().map(String::as_str));
+        if markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker)) {
+            return None;
+        }
+        let newline = match tagged.trim {
+            Trim::OneNewline => "\n",
+            Trim::None | Trim::All => "",
+        };
+        if tagged.trim == Trim::All && text.trim() != text {
+            return None;
+        }
+        let key = attribute(key_open, key);
+        let said = tagged.type_attribute.as_ref().map(|name| format!(" {name}=\"{}\"", kind(name, value))).unwrap_or_default();
+        let typed =
+            tagged.type_tag.as_ref().map(|[open, close]| format!("{open}{}{close}", kind("type", value))).unwrap_or_default();
+        out.push_str(&format!("{key_open}{key}{said}{key_close}{typed}{value_open}{newline}{text}{newline}{value_close}"));
+    }
+    Some(out)
+}
+
+/// What an attribute says of a value: `string="true"`, `type="number"`.
+fn kind(attribute: &str, value: &Value) -> &'static str {
+    match (attribute, value) {
+        ("string", Value::String(_)) => "true",
+        ("string", _) => "false",
+        (_, Value::String(_)) => "string",
+        (_, Value::Number(_)) => "number",
+        (_, Value::Bool(_)) => "boolean",
+        (_, Value::Null) => "null",
+        (_, Value::Array(_)) => "array",
+        (_, Value::Object(_)) => "object",
+    }
+}
+
+fn python(call: &Written) -> String {
+    let arguments: Vec<String> = call.arguments.iter().map(|(key, value)| format!("{key}={}", python_value(value))).collect();
+    format!("{}({})", call.name, arguments.join(", "))
+}
+
+fn python_value(value: &Value) -> String {
+    let list = |values: Vec<String>, open: char, close: char| format!("{open}{}{close}", values.join(", "));
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        Value::Array(values) => list(values.iter().map(python_value).collect(), '[', ']'),
+        Value::Object(members) => list(
+            members.iter().map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), python_value(value))).collect(),
+            '{',
+            '}',
+        ),
+        Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+fn lax(call: &Written, lax: &Lax) -> Option<String> {
+    Some(format!("{}{}{}", first(&lax.open), call.name, lax_value(&Value::Object(call.arguments.clone()), first(&lax.strings))?))
+}
+
+fn lax_value(value: &Value, quote: &str) -> Option<String> {
+    Some(match value {
+        Value::String(text) if text.contains(quote) => return None,
+        Value::String(text) => format!("{quote}{text}{quote}"),
+        Value::Array(values) => {
+            let values: Option<Vec<String>> = values.iter().map(|value| lax_value(value, quote)).collect();
+            format!("[{}]", values?.join(","))
+        }
+        Value::Object(members) => {
+            let members: Option<Vec<String>> =
+                members.iter().map(|(key, value)| Some(format!("{key}:{}", lax_value(value, quote)?))).collect();
+            format!("{{{}}}", members?.join(","))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    })
+}
+
+fn element(call: &Written) -> Option<String> {
+    let mut out = format!("<{}>\n", call.name);
+    for (key, value) in &call.arguments {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if text.contains("</") {
+            return None;
+        }
+        out.push_str(&format!("<{key}>\n{text}\n</{key}>\n"));
+    }
+    out.push_str(&format!("</{}>", call.name));
+    Some(out)
+}
+
+fn nested(call: &Written, nested: &Nested, form: &Call) -> String {
+    let name = attribute(name_tag(form, &nested.name[0]), &call.name);
+    let [open, close] = [first(&nested.name[0]), first(&nested.name[1])];
+    let members: String = call.arguments.iter().map(|(key, value)| nested_value(key, value, &nested.prefix)).collect();
+    format!("{open}{name}{close}{members}")
+}
+
+fn nested_value(key: &str, value: &Value, prefix: &str) -> String {
+    let inner = match value {
+        Value::Array(values) => values.iter().map(|value| nested_value("item", value, prefix)).collect(),
+        Value::Object(members) => members.iter().map(|(key, value)| nested_value(key, value, prefix)).collect(),
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    };
+    format!("{prefix}<{key}>{inner}{prefix}</{key}>")
+}

@@ -1,0 +1,299 @@
+//! `toolglot doctor`: which backends answer, how each model would be spoken to and why, whether any client has found the
+//! proxy, where it is reached from; with `--try`, what a model really makes of tools. For people, or as JSON.
+
+use std::{io::Write, path::PathBuf, time::Duration};
+
+use clap::Args;
+use http::{HeaderMap, Method};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{adapters, serve::Given};
+use crate::{
+    backend::{self, Kind, Profile, ToolMode},
+    config::{Config, Environment, Listen},
+    error::Error,
+    server::{
+        self,
+        survey::{self, Spoken, Surveyed},
+    },
+    upstream::{Client, HttpRequest, Outgoing, Timeouts},
+};
+
+mod place;
+mod table;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+/// Looks at backends, models and clients, and says what is wrong.
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    given: Given,
+    /// Look at this model alone
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Send the model a few real requests with tools, and say what came back
+    #[arg(long = "try", requires = "model")]
+    tried: bool,
+    /// A JSON file with tools in OpenAI's form: says how many tokens they cost each model
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+    /// Write one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that was found out.
+#[derive(Debug, Serialize)]
+struct Report {
+    toolglot: &'static str,
+    proxy: Proxy,
+    /// What to know about this machine, one sentence each.
+    addresses: Vec<String>,
+    backends: Vec<Backend>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tried: Option<trial::Trial>,
+    /// What is wrong, each with its remedy.
+    problems: Vec<String>,
+}
+
+/// The proxy that clients talk to.
+#[derive(Debug, Serialize)]
+struct Proxy {
+    url: String,
+    /// Its version, if it runs.
+    running: Option<String>,
+    /// How often clients asked for the list of models, and for answers.
+    lists: u64,
+    chats: u64,
+    /// What this means.
+    verdict: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Backend {
+    name: String,
+    url: String,
+    kind: &'static str,
+    version: Option<String>,
+    reachable: bool,
+    error: Option<String>,
+    /// How many models it lists.
+    listed: usize,
+    models: Vec<Model>,
+}
+
+#[derive(Debug, Serialize)]
+struct Model {
+    name: String,
+    adapter: String,
+    adapter_why: String,
+    proof: &'static str,
+    proof_means: &'static str,
+    tools: &'static str,
+    tools_why: &'static str,
+    capabilities: Option<Vec<&'static str>>,
+    /// Tokens.
+    context: Option<u64>,
+    /// Tokens that the given tools cost.
+    tools_cost: Option<u64>,
+    notes: Vec<String>,
+}
+
+/// How long the proxy may take to say that it runs.
+const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_BYTES: usize = 64 * 1024;
+
+// === impl Doctor ===
+
+impl Doctor {
+    pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+        let config = self.given.load(environment)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
+        let json = self.json;
+        let report = runtime.block_on(self.look(config, environment))?;
+        let written = match json {
+            true => serde_json::to_string_pretty(&report).map_err(|error| error.to_string()).map(|text| text + "\n"),
+            false => Ok(table::table(&report)),
+        };
+        let written =
+            written.and_then(|text| out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| e.to_string()));
+        written.map_err(|error| Error::proxy(format!("doctor: {error}")))?;
+        match report.problems.len() {
+            0 => Ok(()),
+            1 => Err(Error::proxy("1 problem")),
+            many => Err(Error::proxy(format!("{many} problems"))),
+        }
+    }
+
+    async fn look(self, config: Config, environment: &Environment) -> Result<Report, Error> {
+        let tools = self.tools()?;
+        let proxy = Proxy::look(&config.listen).await;
+        let addresses = place::addresses(&place::Facts::of_this_machine(), &config.listen);
+        let settings = server::Settings { config, demo: false, ollama: environment.ollama_url(), record: None, environment: environment.clone() };
+        let app = server::app(settings)?;
+        let surveyed = survey::survey(&app, self.model.as_deref(), &tools).await?;
+        let mut report = Report {
+            toolglot: env!("CARGO_PKG_VERSION"),
+            problems: problems(&surveyed, self.model.as_deref(), &survey::places(&app)),
+            backends: surveyed.iter().filter(|found| found.backend.kind != Kind::Replay).map(Backend::from).collect(),
+            proxy,
+            addresses,
+            tried: None,
+        };
+        if let (true, Some(model)) = (self.tried, &self.model) {
+            let trial = trial::run(&app, model).await;
+            report.problems.extend(trial.problems());
+            report.tried = Some(trial);
+        }
+        Ok(report)
+    }
+
+    fn tools(&self) -> Result<Vec<Value>, Error> {
+        let Some(path) = &self.tools else { return Ok(Vec::new()) };
+        let fail = |what: String| Error::client(format!("{}: {what}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))
+    }
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// Asks the address at which clients expect the proxy.
+    async fn look(listen: &Listen) -> Proxy {
+        let address = listen.addresses.first().map(|address| match address.ip().is_unspecified() {
+            true => format!("127.0.0.1:{}", address.port()),
+            false => address.to_string(),
+        });
+        let url = format!("http://{}", address.unwrap_or_default());
+        let health = health(&url).await;
+        let running = health.as_ref().and_then(|health| health.get("toolglot")?.as_str()).map(str::to_owned);
+        let count = |what: &str| health.as_ref().and_then(|health| health.get("requests")?.get(what)?.as_u64()).unwrap_or(0);
+        let (lists, chats) = (count("models"), count("chats"));
+        let verdict = match (&running, &health, lists, chats) {
+            (None, None, ..) => "nothing runs there: start `toolglot serve`".to_owned(),
+            (None, Some(_), ..) => {
+                "something else answers there: `toolglot serve` says what, and takes another port with --listen".to_owned()
+            }
+            (Some(_), _, 0, 0) => format!(
+                "it runs, and no client has asked it for anything: enter {url}/v1 as the OpenAI base URL; Void finds it by itself under vLLM"
+            ),
+            (Some(_), _, lists, 0) => format!(
+                "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
+            ),
+            (Some(_), _, _, chats) => format!("clients have asked for {chats} answers"),
+        };
+        Proxy { url, running, lists, chats, verdict }
+    }
+}
+
+async fn health(url: &str) -> Option<Value> {
+    let client = Client::new(Timeouts { connect: PATIENCE, idle: PATIENCE }).ok()?;
+    let request =
+        HttpRequest { method: Method::GET, url: format!("{url}/healthz"), headers: HeaderMap::new(), body: bytes::Bytes::new() };
+    let mut response = client.send(Outgoing::Http(request)).await.ok()?;
+    let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
+    Some(serde_json::from_slice(&body).unwrap_or_default())
+}
+
+// === impl Backend ===
+
+impl From<&Surveyed> for Backend {
+    fn from(found: &Surveyed) -> Backend {
+        Backend {
+            name: found.backend.name.clone(),
+            url: found.backend.url.clone(),
+            kind: kind(&found.backend),
+            version: found.version.clone(),
+            reachable: found.error.is_none(),
+            error: found.error.clone(),
+            listed: found.listed,
+            models: found.models.iter().map(Model::from).collect(),
+        }
+    }
+}
+
+// === impl Model ===
+
+impl From<&Spoken> for Model {
+    fn from(spoken: &Spoken) -> Model {
+        let (proof, proof_means) = adapters::proof(spoken.reader.adapter.proof);
+        let can = |can: backend::Capabilities| {
+            let all = [(can.tools, "tools"), (can.thinking, "thinking"), (can.vision, "vision")];
+            all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
+        };
+        Model {
+            name: spoken.model.id.clone(),
+            adapter: spoken.reader.adapter.name.clone(),
+            adapter_why: spoken.reader.why.clone(),
+            proof,
+            proof_means,
+            tools: mode(spoken.tools),
+            tools_why: spoken.why,
+            capabilities: spoken.model.capabilities.map(can),
+            context: spoken.model.context,
+            tools_cost: spoken.cost,
+            notes: spoken.notes.clone(),
+        }
+    }
+}
+
+fn kind(backend: &backend::Backend) -> &'static str {
+    match (backend.kind, backend.profile) {
+        (Kind::Ollama, _) => "Ollama",
+        (Kind::OpenAi, Profile::LlamaCpp) => "llama.cpp",
+        (Kind::OpenAi, Profile::Vllm) => "vLLM",
+        (Kind::OpenAi, Profile::Sglang) => "SGLang",
+        (Kind::OpenAi, Profile::LmStudio) => "LM Studio",
+        (Kind::OpenAi, Profile::Generic) => "OpenAI's API",
+        (Kind::Google, _) => "Google",
+        (Kind::Replay, _) => "recordings",
+    }
+}
+
+fn mode(mode: ToolMode) -> &'static str {
+    match mode {
+        ToolMode::Native => "native",
+        ToolMode::Prompt => "prompt",
+        ToolMode::Raw => "raw",
+    }
+}
+
+/// What keeps the user from an answer, each with its remedy.
+fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for silent in found {
+        let Some(error) = &silent.error else { continue };
+        let backend = &silent.backend;
+        let remedy = if error.contains("cannot reach")
+            || error.contains("does not answer")
+            || error.starts_with("nothing that is known")
+        {
+            "start it, or correct its `url`"
+        } else if ["401", "403", "key", "nauthorized", "orbidden"].iter().any(|word| error.contains(word)) {
+            "give its key by `api_key_env`"
+        } else {
+            "look at its own log"
+        };
+        problems.push(format!("backend {} at {}: {error}; {remedy}", backend.name, backend.url));
+    }
+    let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
+    if real.is_empty() {
+        problems.push(format!("no backend: looked for {}; start one, or name one with --backend URL", places.join(", ")));
+    }
+    for empty in real.iter().filter(|found| found.error.is_none() && found.listed == 0) {
+        problems.push(format!("backend {} has no models: load or pull one there", empty.backend.name));
+    }
+    if let Some(model) = model.filter(|_| !real.is_empty() && found.iter().all(|found| found.models.is_empty())) {
+        problems.push(format!(
+            "no backend that answers lists the model {model}: `toolglot doctor` without --model shows their names"
+        ));
+    }
+    problems
+}

@@ -1,0 +1,112 @@
+//! A report -> what a person reads: the facts in columns, the reasons below, the problems last.
+
+use std::fmt::Write as _;
+
+use super::{Backend, Model, Report, trial::Trial};
+
+pub(super) fn table(report: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "toolglot   {}", report.toolglot);
+    let running = report.proxy.running.as_ref().map(|version| format!(" (version {version})")).unwrap_or_default();
+    let _ = writeln!(out, "proxy      {}{running}\n           {}", report.proxy.url, report.proxy.verdict);
+    for (at, address) in report.addresses.iter().enumerate() {
+        let _ = writeln!(out, "{:10} {address}", if at == 0 { "addresses" } else { "" });
+    }
+    for backend in &report.backends {
+        backend_lines(backend, &mut out);
+    }
+    if let Some(trial) = &report.tried {
+        trial_lines(trial, &mut out);
+    }
+    match report.problems.is_empty() {
+        true => out.push_str("\nno problem found\n"),
+        false => {
+            out.push_str("\nproblems\n");
+            for problem in &report.problems {
+                let _ = writeln!(out, "  {problem}");
+            }
+        }
+    }
+    out
+}
+
+fn backend_lines(backend: &Backend, out: &mut String) {
+    let Backend { name, url, kind, version, error, listed, models, .. } = backend;
+    let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let state = match error {
+        Some(_) => "does not answer".to_owned(),
+        None if *listed == 1 => "1 model".to_owned(),
+        None => format!("{listed} models"),
+    };
+    let _ = writeln!(out, "\nbackend    {name}: {kind}{version} at {url}, {state}");
+    if models.is_empty() {
+        return;
+    }
+    let head = ["MODEL", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "CAN", "TOOLS COST"].map(str::to_owned);
+    let costs = models.iter().any(|model| model.tools_cost.is_some());
+    let rows: Vec<[String; 7]> = std::iter::once(head).chain(models.iter().map(row)).collect();
+    for (at, row) in rows.iter().enumerate() {
+        let mut line = String::from(" ");
+        for (column, cell) in row.iter().enumerate().take(if costs { 7 } else { 6 }) {
+            let width = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+            let _ = write!(line, " {cell:width$} ");
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+        if let Some(model) = at.checked_sub(1).and_then(|at| models.get(at)) {
+            let _ = writeln!(out, "      adapter: {}; {}", model.adapter_why, model.proof_means);
+            let _ = writeln!(out, "      tools: {}", model.tools_why);
+            for note in &model.notes {
+                let _ = writeln!(out, "      note: {note}");
+            }
+        }
+    }
+    if models.len() < *listed {
+        let _ = writeln!(out, "  and {} more", listed - models.len());
+    }
+}
+
+fn row(model: &Model) -> [String; 7] {
+    let unknown = || "?".to_owned();
+    let can = match &model.capabilities {
+        None => unknown(),
+        Some(list) if list.is_empty() => "text".to_owned(),
+        Some(list) => list.join(" "),
+    };
+    let cost = model.tools_cost.map(|cost| match model.context {
+        Some(context) if context > 0 => format!("{cost} ({} %)", cost * 100 / context),
+        _ => cost.to_string(),
+    });
+    [
+        model.name.clone(),
+        model.adapter.clone(),
+        model.proof.to_owned(),
+        model.tools.to_owned(),
+        model.context.map_or_else(unknown, |context| context.to_string()),
+        can,
+        cost.unwrap_or_default(),
+    ]
+}
+
+fn trial_lines(trial: &Trial, out: &mut String) {
+    let good = trial.attempts.iter().filter(|attempt| attempt.good).count();
+    let _ = writeln!(
+        out,
+        "\ntried      {}: {good} of {} as they should be; tools: {}",
+        trial.model,
+        trial.attempts.len(),
+        trial.tools
+    );
+    for attempt in &trial.attempts {
+        let _ = writeln!(out, "  {:4} {}", if attempt.good { "ok" } else { "NOT" }, attempt.asked);
+        let _ = writeln!(out, "       came: {}", attempt.came);
+        if let Some(form) = &attempt.form {
+            let _ = writeln!(out, "       form: {form}");
+        }
+        for fixed in &attempt.fixed {
+            let _ = writeln!(out, "       fixed: {fixed}");
+        }
+        if let Some(remedy) = &attempt.remedy {
+            let _ = writeln!(out, "       remedy: {remedy}");
+        }
+    }
+}

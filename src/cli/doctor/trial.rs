@@ -1,0 +1,371 @@
+//! A few real requests with tools -> what a model made of them: the call or the text, the form that it was written in, what
+//! had to be fixed, and what to do about the rest.
+
+use std::{
+    sync::mpsc::{self, Sender},
+    time::Duration,
+};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{adapters, mode};
+use crate::{
+    adapter::{Adapter, Call},
+    backend::{Decoder, Dialect},
+    error::Error,
+    event::{Channel, Delta, Event, Tools},
+    fix::Checked,
+    openai::ChatRequest,
+    server::{
+        App,
+        survey::{self, Tried},
+    },
+    turn::tap::Tap,
+    wire::Frames,
+};
+
+/// What became of all requests.
+#[derive(Debug, Serialize)]
+pub(super) struct Trial {
+    pub(super) model: String,
+    /// How tools were offered in the end.
+    pub(super) tools: &'static str,
+    pub(super) attempts: Vec<Attempt>,
+}
+
+/// What became of one request.
+#[derive(Debug, Serialize)]
+pub(super) struct Attempt {
+    /// What was asked for, in words.
+    pub(super) asked: &'static str,
+    /// It came back as it should.
+    pub(super) good: bool,
+    /// What came back, in words.
+    pub(super) came: String,
+    /// How the call was written, if there was one.
+    pub(super) form: Option<String>,
+    /// What was changed in it.
+    pub(super) fixed: Vec<String>,
+    /// What the user can do.
+    pub(super) remedy: Option<String>,
+}
+
+/// A request, and what should come of it.
+struct Case {
+    asked: &'static str,
+    messages: Value,
+    wanted: Wanted,
+}
+
+/// What should come back.
+enum Wanted {
+    /// A call of this tool with these arguments; `null` stands for any text.
+    Call(&'static str, Value),
+    /// Text, and no call.
+    Text,
+}
+
+/// What the tap saw of a turn.
+enum Noted {
+    Round(Dialect),
+    Bytes(Vec<u8>),
+    Fixed(Vec<String>),
+}
+
+/// Hands on what it sees.
+struct Watch(Sender<Noted>);
+
+/// What the backend sent, all rounds together.
+#[derive(Default)]
+struct Upstream {
+    text: String,
+    native: bool,
+    fixed: Vec<String>,
+}
+
+/// A model may load, think and answer so long.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Room for reasoning, a call and code in it.
+const TOKENS: u64 = 2048;
+const FRAME_BYTES: usize = 8 * 1024 * 1024;
+const SHOWN_CHARS: usize = 160;
+
+pub(super) async fn run(app: &App, model: &str) -> Trial {
+    let mut trial = Trial { model: model.to_owned(), tools: "native", attempts: Vec::new() };
+    let adapter = survey::survey(app, Some(model), &[]).await.ok().and_then(|found| {
+        found.into_iter().flat_map(|found| found.models).next().map(|spoken| (spoken.reader.adapter, spoken.tools))
+    });
+    if let Some((_, tools)) = &adapter {
+        trial.tools = mode(*tools);
+    }
+    for case in cases() {
+        let (sender, seen) = mpsc::channel();
+        let request =
+            json!({"model": model, "messages": case.messages, "tools": tools(), "temperature": 0, "max_tokens": TOKENS});
+        let tried = match ChatRequest::from_value(request) {
+            Ok(chat) => match timeout(PATIENCE, survey::ask(app, chat, Box::new(Watch(sender)))).await {
+                Ok(tried) => tried,
+                Err(_) => Err(Error::backend(format!("no answer within {} minutes", PATIENCE.as_secs() / 60))),
+            },
+            Err(error) => Err(error),
+        };
+        let upstream = Upstream::collect(seen.try_iter());
+        let attempt = match tried {
+            Ok(tried) => {
+                trial.tools = mode(tried.learned.tools);
+                judge(&case, &tried, upstream, adapter.as_ref().map(|(adapter, _)| &**adapter))
+            }
+            Err(error) => failed(&case, &error),
+        };
+        let broken = attempt.came.starts_with("error");
+        trial.attempts.push(attempt);
+        if broken && trial.attempts.len() == 1 {
+            break; // the others would fail in the same way, each after a long wait
+        }
+    }
+    trial
+}
+
+fn cases() -> Vec<Case> {
+    let user = |text: &str| json!([{"role": "user", "content": text}]);
+    let call =
+        json!({"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"}});
+    vec![
+        Case {
+            asked: "a call",
+            messages: user("What is the weather in Oslo? Use a tool."),
+            wanted: Wanted::Call("get_weather", json!({"city": "Oslo"})),
+        },
+        Case {
+            asked: "a call with numbers",
+            messages: user("Read the lines 10 to 20 of src/main.rs with the tool read_file."),
+            wanted: Wanted::Call("read_file", json!({"path": "src/main.rs", "first_line": 10, "last_line": 20})),
+        },
+        Case {
+            asked: "a call with code in it",
+            messages: user(
+                "Create the file hello.py with the tool write_file. It has two lines: a function `greet(name)` that prints \"Hello, {name}!\" as an f-string, and a call of it.",
+            ),
+            wanted: Wanted::Call("write_file", json!({"path": "hello.py", "content": null})),
+        },
+        Case {
+            asked: "an answer without tools",
+            messages: user("Say hello in one short sentence. No tool is needed for that."),
+            wanted: Wanted::Text,
+        },
+        Case {
+            asked: "an answer from a result",
+            messages: json!([
+                {"role": "user", "content": "What is the weather in Oslo?"},
+                {"role": "assistant", "content": null, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "call_1", "content": "{\"sky\": \"snow\", \"degrees\": -4}"},
+            ]),
+            wanted: Wanted::Text,
+        },
+    ]
+}
+
+fn tools() -> Value {
+    let tool = |name: &str, description: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let line = |description: &str| json!({"type": "integer", "description": description});
+    json!([
+        tool(
+            "get_weather",
+            "Tells the weather of a city right now",
+            json!({"type": "object", "properties": {"city": text("the city")}, "required": ["city"]})
+        ),
+        tool(
+            "read_file",
+            "Reads a part of a file",
+            json!({"type": "object", "properties": {"path": text("the file"), "first_line": line("from 1"), "last_line": line("inclusive")}, "required": ["path"]})
+        ),
+        tool(
+            "write_file",
+            "Writes a file as a whole",
+            json!({"type": "object", "properties": {"path": text("the file"), "content": text("all of its text")}, "required": ["path", "content"]})
+        ),
+    ])
+}
+
+fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapter>) -> Attempt {
+    let choice = tried.completion.pointer("/choices/0").unwrap_or(&Value::Null);
+    let text = choice.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
+    let cut = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
+    let called = choice.pointer("/message/tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let called: Vec<(&str, &str)> = called
+        .iter()
+        .filter_map(|call| {
+            let function = call.get("function")?;
+            Some((function.get("name")?.as_str()?, function.get("arguments")?.as_str()?))
+        })
+        .collect();
+    let calls: Vec<String> = called.iter().map(|(name, arguments)| format!("{name} {}", shown(arguments))).collect();
+    let came = match calls.is_empty() {
+        true if text.is_empty() => "nothing".to_owned(),
+        true => format!("text: {}", shown(text)),
+        false => format!("a call: {}", calls.join(", ")),
+    };
+    let good = match &case.wanted {
+        Wanted::Text => called.is_empty() && !text.trim().is_empty() && !text.starts_with("[toolglot]"),
+        Wanted::Call(name, arguments) => called.iter().any(|(called, given)| called == name && agrees(arguments, given)),
+    };
+    let remedy = (!good).then(|| match &case.wanted {
+        _ if cut => "the output limit cut the answer: allow more tokens (`num_predict`, `max_tokens`), or switch its reasoning off".to_owned(),
+        Wanted::Text if !called.is_empty() => "it calls a tool where none is needed, as small models do: a larger model, or fewer tools".to_owned(),
+        Wanted::Text => "it said nothing that could be shown: look at the backend's log, and at its chat template".to_owned(),
+        Wanted::Call(..) if !called.is_empty() => "the call is not the one that was asked for: a larger or less quantised model".to_owned(),
+        Wanted::Call(name, _) if upstream.text.contains(name) => format!(
+            "it wrote something about {name} that no adapter reads as a call: record it (`toolglot record`) and add its form to an adapter"
+        ),
+        Wanted::Call(..) => {
+            let other = if mode(tried.learned.tools) == "native" { "prompt" } else { "native" };
+            format!("it did not call at all: try `tools = \"{other}\"` on a route for it, or another model")
+        }
+    });
+    let form = (!called.is_empty()).then(|| match upstream.native {
+        true => "a call that the backend itself had read".to_owned(),
+        false => format!("text: {}", form(adapter, &upstream.text)),
+    });
+    Attempt { asked: case.asked, good, came, form, fixed: upstream.fixed, remedy }
+}
+
+fn failed(case: &Case, error: &Error) -> Attempt {
+    let remedy = match (error.code.as_deref(), error.status) {
+        (Some("backend_unreachable"), _) => "start the backend, or correct its `url`",
+        (Some("model_not_found"), _) | (_, 404) => "load or pull the model at its backend",
+        (Some("context_length_exceeded"), _) => "load the model with a larger context",
+        (_, 401 | 403) => "give the backend's key by `api_key_env`",
+        (_, 429) => "the backend's quota is used up: wait, or set `requests_per_minute`",
+        (Some("backend_timeout"), _) | (_, 504) => "the backend is too slow or stuck: look at its log",
+        _ => "look at the backend's log",
+    };
+    Attempt {
+        asked: case.asked,
+        good: false,
+        came: format!("error {}: {}", error.status, shown(&error.message)),
+        form: None,
+        fixed: Vec::new(),
+        remedy: Some(remedy.to_owned()),
+    }
+}
+
+/// Whether the arguments hold what was asked for; `null` agrees with any text that is not empty.
+fn agrees(wanted: &Value, given: &str) -> bool {
+    let given: Value = serde_json::from_str(given).unwrap_or_default();
+    let Some(wanted) = wanted.as_object() else { return false };
+    wanted.iter().all(|(key, value)| match (value, given.get(key)) {
+        (Value::Null, Some(Value::String(text))) => !text.trim().is_empty(),
+        (Value::String(value), Some(Value::String(text))) => text.to_lowercase().contains(&value.to_lowercase()),
+        (value, given) => given == Some(value),
+    })
+}
+
+/// The form whose marker stands in the text: those with markers first, the bare ones last.
+fn form(adapter: Option<&Adapter>, text: &str) -> String {
+    let marker = |marker: &&String| !marker.is_empty() && text.contains(marker.as_str());
+    let marked = |call: &&Call| call.section.iter().chain(&call.open).any(|text| marker(&text));
+    let fenced = |call: &&Call| call.fence.iter().any(|language| text.contains(&format!("```{language}\n")));
+    let stripped = |call: &&Call| call.stripped.iter().any(|text| marker(&text));
+    let calls = || adapter.iter().flat_map(|adapter| &adapter.calls);
+    let found = calls().find(marked).or_else(|| calls().find(fenced)).or_else(|| calls().find(stripped));
+    match found {
+        Some(call) => adapters::entries(call),
+        None if text.trim_start().starts_with('{') => "bare JSON".to_owned(),
+        None => "no marker".to_owned(),
+    }
+}
+
+fn shown(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.chars().count() > SHOWN_CHARS {
+        true => line.chars().take(SHOWN_CHARS).chain("...".chars()).collect(),
+        false => line,
+    }
+}
+
+// === impl Trial ===
+
+impl Trial {
+    /// The attempts that failed, for the list of problems.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let bad = self.attempts.iter().filter(|attempt| !attempt.good);
+        bad.map(|attempt| format!("{}: {} came as {}", self.model, attempt.asked, attempt.came)).collect()
+    }
+}
+
+// === impl Upstream ===
+
+impl Upstream {
+    /// Reads the backend's bytes once more, for what the proxy has not passed on.
+    fn collect(noted: impl Iterator<Item = Noted>) -> Upstream {
+        let mut upstream = Upstream::default();
+        let mut round: Option<(Dialect, Vec<u8>)> = None;
+        for noted in noted {
+            match noted {
+                Noted::Round(dialect) => upstream.read(round.replace((dialect, Vec::new()))),
+                Noted::Bytes(bytes) => round.iter_mut().for_each(|(_, all)| all.extend_from_slice(&bytes)),
+                Noted::Fixed(fixed) => upstream.fixed.extend(fixed),
+            }
+        }
+        upstream.read(round);
+        upstream
+    }
+
+    fn read(&mut self, round: Option<(Dialect, Vec<u8>)>) {
+        let Some((dialect, bytes)) = round else { return };
+        let (mut frames, mut decoder) = (Frames::new(dialect.framing(), FRAME_BYTES), Decoder::new(dialect));
+        let mut read = |delta: Delta<'_>| match delta {
+            Delta::Text(Channel::Content, text) => self.text.push_str(text),
+            Delta::Call { .. } => self.native = true,
+            _ => {}
+        };
+        frames.push(&bytes);
+        while let Ok(Some(frame)) = frames.next() {
+            if decoder.frame(&frame, &mut read).is_err() {
+                return;
+            }
+        }
+        if let Some(frame) = frames.finish() {
+            let _ = decoder.frame(&frame, &mut read);
+        }
+        // What was not finished has been judged by the turn.
+        let _ = decoder.finish(&mut read);
+    }
+}
+
+// === impl Watch ===
+
+impl Tap for Watch {
+    fn round(&mut self, _: &ChatRequest, _: &Tools, dialect: Dialect) {
+        self.note(Noted::Round(dialect));
+    }
+
+    fn upstream(&mut self, bytes: &[u8]) {
+        self.note(Noted::Bytes(bytes.to_vec()));
+    }
+
+    fn event(&mut self, _: &Event<'_>) {}
+
+    fn checked(&mut self, Checked { name, written, report }: &Checked) {
+        let name = written.iter().map(|written| format!("the name {written} into {name}"));
+        let arguments = report.fixes.iter().map(|fix| match fix.path.is_empty() {
+            true => fix.note.to_string(),
+            false => format!("{}: {}", fix.path, fix.note),
+        });
+        self.note(Noted::Fixed(name.chain(arguments).collect()));
+    }
+
+    fn client(&mut self, _: &[u8]) {}
+
+    fn end(&mut self) {}
+}
+
+impl Watch {
+    fn note(&self, noted: Noted) {
+        // Whoever gave up waiting has dropped the other end.
+        let _ = self.0.send(noted);
+    }
+}

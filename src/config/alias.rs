@@ -1,0 +1,59 @@
+//! Further names of models: what a client sees and writes <-> the model's own name. For clients that judge a model by its
+//! name.
+
+use super::Config;
+use crate::error::Error;
+
+/// Another name under which models are offered beside their own.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alias {
+    /// What clients see and write; a `*` stands for what the one in `model` stands for.
+    pub name: String,
+    /// The model's own name, with at most one `*` for any text.
+    pub model: String,
+}
+
+// === impl Alias ===
+
+impl Alias {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let stars = |text: &str| text.matches('*').count();
+        if stars(&self.name) != stars(&self.model) || stars(&self.name) > 1 {
+            return Err(Error::proxy(format!(
+                "the alias `{}` of `{}`: both have one `*`, for the same text, or none",
+                self.name, self.model
+            )));
+        }
+        match self.name.is_empty() || self.model.is_empty() || self.name == self.model {
+            true => Err(Error::proxy(format!("the alias `{}` of `{}` is no other name", self.name, self.model))),
+            false => Ok(()),
+        }
+    }
+}
+
+// === impl Config ===
+
+impl Config {
+    /// The model's own name for a name that a client wrote: what its alias stands for, else the name itself.
+    pub fn own_name(&self, written: &str) -> String {
+        let meant = self.aliases.iter().find_map(|alias| exchange(&alias.name, &alias.model, written));
+        meant.unwrap_or_else(|| written.to_owned())
+    }
+
+    /// The further names of a model.
+    pub fn further_names(&self, model: &str) -> impl Iterator<Item = String> {
+        self.aliases.iter().filter_map(move |alias| exchange(&alias.model, &alias.name, model))
+    }
+}
+
+/// What `name` is called on the other side, if it fits `from`: the text of its `*` in the place of the one in `to`.
+fn exchange(from: &str, to: &str, name: &str) -> Option<String> {
+    match (from.split_once('*'), to.split_once('*')) {
+        (Some((before, behind)), Some((new_before, new_behind))) => {
+            let text = name.strip_prefix(before)?.strip_suffix(behind)?;
+            Some(format!("{new_before}{text}{new_behind}"))
+        }
+        _ => (from == name).then(|| to.to_owned()),
+    }
+}

@@ -1,0 +1,117 @@
+//! The stage: what leaves it for what goes in.
+
+use super::*;
+use crate::event::{FinishReason, Tool, ToolChoice};
+
+fn fixer() -> Fixer {
+    let schema = r#"{"type":"object","properties":{"town":{"type":"string"},"nights":{"type":"integer"}},"required":["town"]}"#;
+    let tools = Tools::new([Tool::new("book_room", "", schema), Tool::new("stop", "", "{}")], ToolChoice::Auto);
+    Fixer::new(Arc::new(tools), Arc::new(Schemas::default()))
+}
+
+/// A call as events: name, pieces of its arguments, whether its end was seen.
+fn call<'a>(index: u32, name: &'a str, pieces: &[&'a str], ended: bool) -> Vec<Event<'a>> {
+    let mut events = vec![Event::CallStart { index, id: None, name }];
+    events.extend(pieces.iter().map(|json| Event::CallArguments { index, json }));
+    events.extend(ended.then_some(Event::CallEnd { index, extra: None }));
+    events
+}
+
+fn finish(reason: FinishReason) -> Event<'static> {
+    Event::Finish { reason, usage: None }
+}
+
+fn run(fixer: &mut Fixer, events: Vec<Event<'_>>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for event in events {
+        fixer.event(event, &mut |event: Event<'_>| {
+            lines.push(match event {
+                Event::CallStart { index, id, name } => format!("start {index} {name} {id:?}"),
+                Event::CallArguments { index, json } => format!("arguments {index} {json}"),
+                Event::CallEnd { index, extra } => format!("end {index} {extra:?}"),
+                Event::Refused { name, why, raw } => format!("refused {name} {why:?} {raw}"),
+                Event::Text(text) => format!("text {text}"),
+                Event::Finish { reason, .. } => format!("finish {}", reason.as_str()),
+                other => format!("{other:?}"),
+            });
+        });
+    }
+    lines
+}
+
+#[test]
+fn a_call_leaves_whole_with_its_resolved_name() {
+    let mut events = vec![Event::Text("Booking.")];
+    events.push(Event::CallStart { index: 0, id: Some("call_7"), name: "functions.bookRoom" });
+    events.push(Event::CallArguments { index: 0, json: "{'town': 'Tu" });
+    events.push(Event::CallArguments { index: 0, json: "rku', 'nights': '2'}" });
+    events.push(Event::CallEnd { index: 0, extra: Some("opaque") });
+    events.push(finish(FinishReason::ToolCalls));
+    let mut fixer = fixer();
+    assert_eq!(
+        run(&mut fixer, events),
+        [
+            "text Booking.",
+            "start 0 book_room Some(\"call_7\")",
+            "arguments 0 {\"town\":\"Turku\",\"nights\":2}",
+            "end 0 Some(\"opaque\")",
+            "finish tool_calls"
+        ]
+    );
+    let [checked] = fixer.checked() else { panic!("{:?}", fixer.checked()) };
+    assert_eq!((checked.name.as_str(), checked.written.as_deref()), ("book_room", Some("functions.bookRoom")));
+    assert_eq!(checked.report.verdict, Verdict::Coerced);
+}
+
+#[test]
+fn refusals_leave_no_hole_in_the_numbers() {
+    let mut events = call(0, "book_room", &["{\"town\":\"Turku\"}"], true);
+    events.extend(call(1, "book_room", &["{\"nights\":2}"], true));
+    events.extend(call(2, "book_room", &["{\"town\":\"Oulu\"}"], true));
+    let lines = run(&mut fixer(), events);
+    assert_eq!(lines[0], "start 0 book_room None");
+    assert!(lines[3].starts_with("refused book_room Schema("), "{lines:?}");
+    assert!(lines[3].ends_with("{\"nights\":2}"));
+    assert_eq!(lines[4], "start 1 book_room None");
+}
+
+#[test]
+fn a_call_without_its_end_was_cut() {
+    for (reason, pieces, refused) in [
+        (FinishReason::Length, &["{\"town\":\"Tur"][..], true),
+        (FinishReason::Stop, &["{\"town\":\"Tur"], true),
+        (FinishReason::Length, &["{\"town\":\"Turku\""], true),
+        (FinishReason::Stop, &["{\"town\":\"Turku\""], false),
+        (FinishReason::Length, &["{\"town\":\"Turku\"}"], false),
+        (FinishReason::Length, &[], true),
+    ] {
+        let mut events = call(0, "book_room", pieces, false);
+        events.push(finish(reason));
+        let lines = run(&mut fixer(), events);
+        assert_eq!(lines[0].starts_with("refused book_room Truncated"), refused, "{reason:?} {pieces:?} {lines:?}");
+        assert_eq!(lines.last().unwrap(), &format!("finish {}", reason.as_str()));
+    }
+}
+
+#[test]
+fn unknown_names_pass_as_written() {
+    let lines = run(&mut fixer(), call(0, "bookTrain", &["{from: 'Turku',}"], true));
+    assert_eq!(lines[..2], ["start 0 bookTrain None", "arguments 0 {\"from\":\"Turku\"}"]);
+    let lines = run(&mut fixer(), call(0, "bookTrain", &["no arguments at all"], true));
+    assert!(lines[0].starts_with("refused bookTrain Malformed"), "{lines:?}");
+}
+
+#[test]
+fn a_tool_without_parameters() {
+    for source in ["", "{}", "null", " "] {
+        let lines = run(&mut fixer(), call(0, "stop", &[source], true));
+        assert_eq!(lines[1], "arguments 0 {}", "{source:?}");
+    }
+}
+
+#[test]
+fn arguments_beyond_the_limit_are_not_collected() {
+    let mut fixer = fixer().with_limit(100);
+    let lines = run(&mut fixer, call(0, "book_room", &["{\"town\":\"", &"x".repeat(200), "\"}"], true));
+    assert!(lines[0].starts_with("refused book_room TooLarge(100)"), "{lines:?}");
+}

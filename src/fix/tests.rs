@@ -1,0 +1,582 @@
+//! Every rule by what it does and where it stops.
+
+mod properties;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::event::FinishReason;
+
+/// Parameters of an invented tool that has something of everything.
+const EVERYTHING: &str = r#"{
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "pages": {"type": "integer"},
+        "price": {"type": "number"},
+        "draft": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "sizes": {"type": "array", "items": {"type": "integer"}},
+        "shelf": {"type": "object", "properties": {"row": {"type": "integer"}, "label": {"type": "string"}}},
+        "mood": {"enum": ["calm", "very loud"]},
+        "level": {"enum": [1, 2, 3]},
+        "limit": {"type": ["integer", "null"]},
+        "due": {"type": "string", "format": "date"}
+    },
+    "required": ["title"]
+}"#;
+
+const NOTE: &str = r#"{"type":"object","properties":{"file_path":{"type":"string"},"body":{"type":"string"},"lineCount":{"type":"integer"}},"required":["file_path","body"]}"#;
+const TOWN: &str = r#"{"type":"object","properties":{"town":{"type":"string"},"nights":{"type":"integer"}},"required":["town"]}"#;
+const SHELL: &str = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
+const STRICT: &str = r#"{"type":"object","properties":{"town":{"type":"string"},"nights":{"type":"integer"}},"required":["town"],"additionalProperties":false}"#;
+
+fn fixed(schema: &str, source: &str, end: End) -> Report {
+    let schema = (!schema.is_empty()).then(|| Schemas::default().get(&Arc::from(schema)));
+    fix(source, schema.as_deref(), &[], end)
+}
+
+fn value(report: &Report) -> Option<Value> {
+    report.accepted().map(|text| serde_json::from_str(text).unwrap())
+}
+
+/// Asserts that the source becomes the value at the level, and that the rule is in the report.
+#[track_caller]
+fn becomes(rule: &str, schema: &str, source: &str, level: Verdict, expected: Value) {
+    let report = fixed(schema, source, End::Whole);
+    assert_eq!(value(&report), Some(expected), "{rule}: {source}\n{report:?}");
+    assert_eq!(report.verdict, level, "{rule}: {source}\n{report:?}");
+    assert!(report.fixes.iter().any(|fix| fix.rule == rule), "{rule} is not in the report on {source}\n{report:?}");
+    for fix in &report.fixes {
+        assert!(fix.at.start <= fix.at.end && fix.at.end <= source.len(), "{rule}: range of {fix:?}");
+    }
+}
+
+/// Asserts that nothing may run.
+#[track_caller]
+fn is_refused(what: &str, schema: &str, source: &str, end: End) -> Why {
+    let report = fixed(schema, source, end);
+    assert_eq!(report.verdict, Verdict::Refused, "{what}: {source}\n{report:?}");
+    assert_eq!(report.accepted(), None);
+    report.why.unwrap()
+}
+
+/// Asserts that the source is handed on byte by byte.
+#[track_caller]
+fn is_untouched(schema: &str, source: &str) {
+    let report = fixed(schema, source, End::Closed);
+    assert_eq!((report.verdict, report.accepted()), (Verdict::Clean, Some(source.trim())), "{report:?}");
+}
+
+#[test]
+fn valid_arguments_stay_as_they_are() {
+    for source in [
+        r#"{"title":"x","price":1.50e+2}"#,
+        r#"{ "pages" : 12 , "title" : "caf\u00e9 \/ \"quoted\"" }"#,
+        "{\n  \"title\": \"# None, True // {'a': 1,}\"\n}\n",
+        r#"{"title":"```json\n{\"a\": 1}\n```"}"#,
+        r#"{"title":"[1, 2]","limit":null}"#,
+        r#"{"title":"C:\new\table"}"#,
+        r#"{"title":"\ud83d\ude80","colour":"an extra key"}"#,
+        r#"{"title":"say “hello”","mood":"very loud","level":3}"#,
+        r#"{"title":"x","pages":123456789012345678}"#,
+    ] {
+        is_untouched(EVERYTHING, source);
+    }
+    is_untouched("", "[{}, 1e400, [\"\"]]".trim_end_matches("zzz").replace("1e400", "1e40").as_str());
+    is_untouched(TOWN, "\n {\"town\":\"Bergen\"} \n");
+}
+
+#[test]
+fn structure() {
+    let town = |nights: i64| json!({"town": "Turku", "nights": nights});
+    for (rule, source, level, expected) in [
+        ("S1", r#"{"town":"Turku","nights":2,}"#, Verdict::Lossless, town(2)),
+        ("S1", r#"{,"town":"Turku",,"nights":2}"#, Verdict::Lossless, town(2)),
+        ("S1", r#"{"town":"Turku","nights":2},"#, Verdict::Lossless, town(2)),
+        ("S2", "{\"town\":\"Turku\"\n\"nights\":2}", Verdict::Lossless, town(2)),
+        ("S2", r#"{"town":"Turku""nights":2}"#, Verdict::Lossless, town(2)),
+        ("S2", r#"{"nights":2"town":"Turku"}"#, Verdict::Lossless, json!({"nights": 2, "town": "Turku"})),
+        ("S2", r#"{"town":"Turku";"nights":2}"#, Verdict::Guess, town(2)),
+        ("S3", r#"{"town" "Turku","nights":2}"#, Verdict::Lossless, town(2)),
+        ("S3", r#"{"town"="Turku","nights" => 2}"#, Verdict::Guess, town(2)),
+        ("S4", r#"{town:"Turku",nights:2}"#, Verdict::Lossless, town(2)),
+        ("S5", r#"{'town':'Turku','nights':2}"#, Verdict::Lossless, town(2)),
+        ("S6", "{“town”:“Turku”,‘nights’:2}", Verdict::Lossless, town(2)),
+        ("S7", "{\"town\":`Turku`,\"nights\":2}", Verdict::Lossless, town(2)),
+        ("S8", r#"{"town":"""Turku""","nights":2}"#, Verdict::Lossless, town(2)),
+        ("S8", r#"{""town"":""Turku"","nights":2}"#, Verdict::Guess, town(2)),
+        ("S10", "{/* where */\"town\":\"Turku\", // to\n# how long\n\"nights\":2}", Verdict::Lossless, town(2)),
+        ("S10", r#"{"town":"Turku", ALSO "nights":2}"#, Verdict::Guess, town(2)),
+        ("S11", r#"{"town":"Turku","nights":+2}"#, Verdict::Lossless, town(2)),
+        ("S11", r#"{"town":"Turku","nights":2_000}"#, Verdict::Lossless, town(2000)),
+        ("S11", r#"{"town":"Turku","nights":0x1F}"#, Verdict::Guess, town(31)),
+        ("S11", r#"{"town":"Turku","nights":007}"#, Verdict::Guess, town(7)),
+        ("S12", r#"{"town":"Turku","nights":2}}]"#, Verdict::Lossless, town(2)),
+        ("S12", r#"{"town":"Turku","nights":2]}"#, Verdict::Lossless, town(2)),
+        ("S12", r#"{{"town":"Turku","nights":2}}"#, Verdict::Guess, town(2)),
+        ("S12", r#"{"town":"Turku"},"nights":2}"#, Verdict::Guess, town(2)),
+        ("S13", "{\"town\":\u{a0}\"Turku\"，\u{feff}\"nights\"：2}", Verdict::Lossless, town(2)),
+        ("S14", r#"{\"town\": \"Turku\", \"nights\": 2}"#, Verdict::Lossless, town(2)),
+        ("S15", "{\"town\":\"Tu\" + \"rku\",\"nights\":2}", Verdict::Lossless, town(2)),
+        ("S16", r#"{"town":Turku,"nights":2}"#, Verdict::Guess, town(2)),
+        ("S17", r#"{"town":"Turku","nights":2,...}"#, Verdict::Guess, town(2)),
+        ("S18", r#"{\n"town":"Turku",\n\t"nights":2\n}"#, Verdict::Lossless, town(2)),
+        ("S19", r#"{"town":Turku","nights":2}"#, Verdict::Guess, town(2)),
+        ("S19", r#"{town":"Turku","nights":(2)}"#, Verdict::Guess, town(2)),
+    ] {
+        becomes(rule, TOWN, source, level, expected);
+    }
+    becomes(
+        "S9",
+        EVERYTHING,
+        "{'title': 'x', 'draft': True, 'limit': None}",
+        Verdict::Lossless,
+        json!({"title": "x", "draft": true, "limit": null}),
+    );
+    becomes("S11", EVERYTHING, r#"{"title":"x","price":.5}"#, Verdict::Lossless, json!({"title": "x", "price": 0.5}));
+    becomes("S12", EVERYTHING, r#"{"title":"x","tags":["a","b"}}"#, Verdict::Lossless, json!({"title": "x", "tags": ["a", "b"]}));
+    becomes("S12", EVERYTHING, r#"{"tags":["a","b","title":"x"}"#, Verdict::Guess, json!({"tags": ["a", "b"], "title": "x"}));
+    becomes("S12", "", r#"[{"a":1,{"a":2}, {"a":3 {"a":4}]"#, Verdict::Guess, json!([{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]));
+    becomes("S17", EVERYTHING, r#"{"title":"x","sizes":[1,...,9]}"#, Verdict::Guess, json!({"title": "x", "sizes": [1, 9]}));
+    becomes("S19", EVERYTHING, r#"{"title":"x","sizes":(4, 5)}"#, Verdict::Guess, json!({"title": "x", "sizes": [4, 5]}));
+    becomes("S19", EVERYTHING, r#"{"title":"x","sizes":(4,)}"#, Verdict::Guess, json!({"title": "x", "sizes": [4]}));
+}
+
+#[test]
+fn structure_has_limits() {
+    for (what, source) in [
+        ("S9: NaN has no JSON form", r#"{"price":NaN}"#),
+        ("S9: Infinity neither", r#"{"price":-Infinity}"#),
+        ("N6: no value is invented", r#"{"town":}"#),
+        ("N6: nor before a comma", r#"{"town": ,"nights":2}"#),
+        ("a set is no object", r#"{"Turku", "Oulu"}"#),
+        ("a key without an object", r#"{:1}"#),
+        ("T7: half of a pair is no character", r#"{"town":"\ud83d!"}"#),
+        ("prose", "I would go to Turku."),
+        ("nothing of the inside is taken for the whole", r#"[{"nights":1,,:{"town":"Oulu"}]"#),
+    ] {
+        assert!(matches!(is_refused(what, "", source, End::Whole), Why::Malformed(_)), "{what}");
+    }
+    // What stands inside of a string is content, whatever else had to be repaired.
+    let content = "None, True // x\n# {k: v}, [1,,2] ‘’ `` ...";
+    let source = format!("{{'title':\"{content}\",}}");
+    assert_eq!(value(&fixed(EVERYTHING, &source, End::Closed)), Some(json!({"title": content})));
+    // Digits survive, however many.
+    let report = fixed("", r#"{"id":98765432109876543210987654321,}"#, End::Closed);
+    assert_eq!(report.accepted(), Some(r#"{"id":98765432109876543210987654321}"#));
+    // Escapes that need no repair keep their spelling.
+    let report = fixed("", r#"{"id":"\u00e9\/",}"#, End::Closed);
+    assert_eq!(report.accepted(), Some(r#"{"id":"\u00e9\/"}"#));
+}
+
+#[test]
+fn strings_that_hold_code() {
+    let note = |body: &str| json!({"file_path": "n.txt", "body": body});
+    for (rule, source, level, body) in [
+        ("T1", "{\"file_path\":\"n.txt\",\"body\":\"one\r\n\ttwo\n\"}", Verdict::Lossless, "one\r\n\ttwo\n"),
+        (
+            "T2",
+            r#"{"file_path":"n.txt","body":"\w+\.rs$ it\'s \u00g0 C:\Users\x41"}"#,
+            Verdict::Lossless,
+            r"\w+\.rs$ it's \u00g0 C:\Users\x41",
+        ),
+        ("T3", r#"{"file_path":"n.txt","body":"print("one", 'two')"}"#, Verdict::Guess, r#"print("one", 'two')"#),
+        ("T3", r#"{"body":"<p class="x" id="y">"z"</p>","file_path":"n.txt"}"#, Verdict::Guess, r#"<p class="x" id="y">"z"</p>"#),
+        (
+            "T3",
+            r#"{"file_path":"n.txt","body":"{"body": "x", "file_path": [1, "2"]}"}"#,
+            Verdict::Guess,
+            r#"{"body": "x", "file_path": [1, "2"]}"#,
+        ),
+        (
+            "T3",
+            "{\"file_path\":\"n.txt\",\"body\":\"d = {\\n  \"k\": \"v\"\\n}\\n\"}",
+            Verdict::Guess,
+            "d = {\n  \"k\": \"v\"\n}\n",
+        ),
+        ("T3", r#"{'file_path':'n.txt','body':'it's what 'they' say'}"#, Verdict::Guess, "it's what 'they' say"),
+    ] {
+        let report = fixed(NOTE, source, End::Closed);
+        let got = value(&report).unwrap_or_default();
+        assert_eq!((&got["file_path"], &got["body"]), (&json!("n.txt"), &note(body)["body"]), "{source}\n{report:?}");
+        assert_eq!(report.verdict, level, "{source}\n{report:?}");
+        assert!(report.fixes.iter().any(|fix| fix.rule == rule), "{rule}: {report:?}");
+    }
+}
+
+#[test]
+fn several_strings_with_quotes_inside() {
+    let schema = r#"{"properties":{"find":{"type":"string"},"put":{"type":"string"}},"required":["find","put"]}"#;
+    let source = r#"{"find":"x = "a", y","put":"x = "b", y"}"#;
+    becomes("T3", schema, source, Verdict::Guess, json!({"find": "x = \"a\", y", "put": "x = \"b\", y"}));
+}
+
+#[test]
+fn two_readings_of_one_price_are_refused() {
+    // Either string may have swallowed the other.
+    let source = r#"{"town":"Turku","nights":"two"","town":"Oulu"}"#;
+    let report = fixed("", source, End::Closed);
+    assert_eq!(report.verdict, Verdict::Refused, "{report:?}");
+}
+
+#[test]
+fn a_forgotten_quote() {
+    becomes("X3", "", r#"{"town":"Turku, "nights":2}"#, Verdict::Guess, json!({"town": "Turku", "nights": 2}));
+    becomes("X3", TOWN, r#"{"nights":2,"town":"Turku}"#, Verdict::Guess, json!({"nights": 2, "town": "Turku"}));
+    becomes("X3", "", "[\n\"red,\n\"green\"\n]", Verdict::Guess, json!(["red", "green"]));
+    becomes("T2", "", r#"{"dir":"C:\tmp\","n":1}"#, Verdict::Guess, json!({"dir": "C:\tmp\\", "n": 1}));
+}
+
+#[test]
+fn envelopes() {
+    let town = json!({"town": "Turku"});
+    for (rule, source, level) in [
+        ("E1", "```json\n{\"town\":\"Turku\"}\n```", Verdict::Lossless),
+        ("E1", "```\n{\"town\":\"Turku\"}", Verdict::Lossless),
+        ("E2", "Sure, I will look: {\"town\":\"Turku\"} (that is all)", Verdict::Lossless),
+        ("E2", "see [1] and {x}: {\"town\":\"Turku\"}", Verdict::Lossless),
+        ("E3", "{\"town\":\"Turku\"}</tool_call>", Verdict::Lossless),
+        ("E3", "{\"town\":\"Turku\"};<|im_end|>", Verdict::Lossless),
+        ("E4", r#"{"arguments":{"town":"Turku"}}"#, Verdict::Coerced),
+        ("E4", r#"{"name":"book","parameters":{"town":"Turku"}}"#, Verdict::Coerced),
+        ("E4", r#"{"type":"function","function":{"name":"book","arguments":"{\"town\":\"Turku\"}"}}"#, Verdict::Coerced),
+        ("E4", r#"{"book":{"town":"Turku"}}"#, Verdict::Guess),
+        ("E5", r#""{\"town\":\"Turku\"}""#, Verdict::Coerced),
+        ("E6", r#"[{"town":"Turku"}]"#, Verdict::Coerced),
+        ("E7", r#"{"type":"object","properties":{"town":"Turku"}}"#, Verdict::Guess),
+        ("E7", r#"{"town":{"type":"string","value":"Turku"}}"#, Verdict::Guess),
+        ("E8", r#"{"town":"Turku"}{"town":"Turku"}"#, Verdict::Lossless),
+        ("N7", "Turku", Verdict::Guess),
+        ("N7", r#"["Turku"]"#, Verdict::Guess),
+        ("N9", "town: Turku", Verdict::Guess),
+        ("N9", "<town>Turku</town>", Verdict::Coerced),
+        ("N9", "book(town=\"Turku\")", Verdict::Coerced),
+        ("N9", r#""town":"Turku"}"#, Verdict::Guess),
+    ] {
+        becomes(
+            rule,
+            if rule == "N7" { r#"{"properties":{"town":{"type":"string"}},"required":["town"]}"# } else { TOWN },
+            source,
+            level,
+            town.clone(),
+        );
+    }
+    becomes("N7", TOWN, r#"["Turku", 3]"#, Verdict::Guess, json!({"town": "Turku", "nights": 3}));
+    becomes("N7", SHELL, "ls -la | awk '{print $1}'", Verdict::Guess, json!({"command": "ls -la | awk '{print $1}'"}));
+    becomes("N9", TOWN, "<town>Turku</town><nights>3</nights>", Verdict::Coerced, json!({"town": "Turku", "nights": 3}));
+    becomes("E5", TOWN, r#""\"{\\\"town\\\":\\\"Turku\\\"}\"""#, Verdict::Coerced, town.clone());
+    for empty in ["", "  ", "null", "[]", "\"\""] {
+        becomes("C1", r#"{"type":"object","properties":{"deep":{"type":"boolean"}}}"#, empty, Verdict::Coerced, json!({}));
+    }
+}
+
+#[test]
+fn envelopes_have_limits() {
+    assert!(matches!(is_refused("C1: something is required", TOWN, "", End::Closed), Why::Malformed(_)));
+    assert!(matches!(
+        is_refused("E9: two different", TOWN, r#"{"town":"Turku"}{"town":"Oulu"}"#, End::Closed),
+        Why::Ambiguous(_)
+    ));
+    assert!(matches!(
+        is_refused("E9: the second fits nothing", TOWN, r#"{"town":"Turku"}, {"nights":2}"#, End::Closed),
+        Why::Ambiguous(_)
+    ));
+    assert!(matches!(
+        is_refused("E6: two elements", TOWN, r#"[{"town":"Turku"},{"town":"Oulu"}]"#, End::Closed),
+        Why::NotAnObject
+    ));
+    assert!(matches!(is_refused("a scalar", NOTE, "12", End::Closed), Why::Malformed(_)));
+    // A parameter that is called like a wrapper is a parameter.
+    is_untouched(r#"{"properties":{"arguments":{"type":"array"}},"required":["arguments"]}"#, r#"{"arguments":["-l"]}"#);
+    // A fence inside of a string is content.
+    is_untouched(SHELL, r#"{"command":"cat <<E\n```\n{}\n```\nE"}"#);
+}
+
+#[test]
+fn keys() {
+    for (rule, schema, source, level, expected) in [
+        (
+            "N1",
+            NOTE,
+            r#"{"filePath":"a","Body":"b","line-count":3}"#,
+            Verdict::Coerced,
+            json!({"file_path": "a", "body": "b", "lineCount": 3}),
+        ),
+        ("N2", NOTE, r#"{"filename":"a","body":"b"}"#, Verdict::Guess, json!({"file_path": "a", "body": "b"})),
+        ("N3", STRICT, r#"{"town":"Turku","why":"asked"}"#, Verdict::Coerced, json!({"town": "Turku"})),
+        ("N4", TOWN, r#"{"town":"Turku","town":"Turku"}"#, Verdict::Lossless, json!({"town": "Turku"})),
+        (
+            "N5",
+            r#"{"properties":{"n":{"type":"integer","default":7}},"required":["n"]}"#,
+            "{}",
+            Verdict::Coerced,
+            json!({"n": 7}),
+        ),
+        (
+            "N5",
+            r#"{"properties":{"kind":{"const":"book"},"n":{}},"required":["kind"]}"#,
+            r#"{"n":1}"#,
+            Verdict::Guess,
+            json!({"n": 1, "kind": "book"}),
+        ),
+        ("N8", EVERYTHING, r#"{"title":"x","shelf.row":2}"#, Verdict::Guess, json!({"title": "x", "shelf": {"row": 2}})),
+    ] {
+        becomes(rule, schema, source, level, expected);
+    }
+}
+
+#[test]
+fn keys_have_limits() {
+    for (what, schema, source) in [
+        (
+            "N1: two properties of one spelling",
+            r#"{"properties":{"a_b":{"type":"string"},"aB":{"type":"string"}},"required":["a_b"]}"#,
+            r#"{"AB":"x"}"#,
+        ),
+        ("N2: the type does not fit", NOTE, r#"{"filename":3,"body":"b"}"#),
+        ("N3: what may be a misspelt required key is not dropped", STRICT, r#"{"twon":"Turku"}"#),
+        ("N4: two values", TOWN, r#"{"town":"Turku","town":"Oulu"}"#),
+        ("N6: a required key is missing", NOTE, r#"{"file_path":"a"}"#),
+        ("K9: a required null", TOWN, r#"{"town":null}"#),
+    ] {
+        is_refused(what, schema, source, End::Closed);
+    }
+    // The object is reported as the model wrote it, its syntax repaired.
+    let report = fixed(NOTE, r#"{'filePath':'a',}"#, End::Closed);
+    assert!(matches!(report.why, Some(Why::Schema(_))));
+    assert_eq!(report.arguments.as_deref(), Some(r#"{"filePath":"a"}"#));
+    // Values do not get into the reason.
+    let report = fixed(TOWN, r#"{"town":"Turku","nights":"a secret"}"#, End::Closed);
+    assert!(!report.why.unwrap().to_string().contains("secret"));
+}
+
+#[test]
+fn values() {
+    let with = |key: &str, value: Value| json!({"title": "x", key: value});
+    for (rule, key, written, level, expected) in [
+        ("K1", "pages", "\"3\"", Verdict::Coerced, json!(3)),
+        ("K1", "pages", "\" -3 \"", Verdict::Coerced, json!(-3)),
+        ("K1", "price", "\"2.5e1\"", Verdict::Coerced, json!(2.5e1)),
+        ("K1", "pages", "\"12,000\"", Verdict::Guess, json!(12000)),
+        ("K2", "pages", "4.0", Verdict::Coerced, json!(4)),
+        ("K3", "draft", "\"False\"", Verdict::Coerced, json!(false)),
+        ("K3", "draft", "\"yes\"", Verdict::Guess, json!(true)),
+        ("K3", "draft", "0", Verdict::Guess, json!(false)),
+        ("K5b", "due", "[1, 2]", Verdict::Coerced, json!("[1, 2]")),
+        ("K6", "sizes", "7", Verdict::Coerced, json!([7])),
+        ("K6", "tags", "\"a, b\"", Verdict::Coerced, json!(["a, b"])),
+        ("K7", "tags", r#""[\"a\", 'b',]""#, Verdict::Coerced, json!(["a", "b"])),
+        ("K7", "shelf", r#""{\"row\": \"2\"}""#, Verdict::Coerced, json!({"row": 2})),
+        ("K1", "sizes", r#"["1","2"]"#, Verdict::Coerced, json!([1, 2])),
+        ("K8", "tags", r#"{"0":"a","1":"b"}"#, Verdict::Guess, json!(["a", "b"])),
+        ("K8", "tags", r#"{"item":["a"]}"#, Verdict::Guess, json!(["a"])),
+        ("K9", "limit", "\"null\"", Verdict::Coerced, json!(null)),
+        ("K10", "mood", "\"CALM\"", Verdict::Coerced, json!("calm")),
+        ("K10", "mood", "\"very_loud\"", Verdict::Coerced, json!("very loud")),
+        ("K10", "level", "\"2\"", Verdict::Coerced, json!(2)),
+    ] {
+        becomes(rule, EVERYTHING, &format!(r#"{{"title":"x","{key}":{written}}}"#), level, with(key, expected));
+    }
+    for (source, title) in [("{\"title\":1.50}", "1.50"), ("{\"title\":012}", "012"), ("{\"title\":true}", "true")] {
+        assert_eq!(value(&fixed(EVERYTHING, source, End::Closed)), Some(json!({"title": title})), "K4: {source}");
+    }
+    becomes("K5", EVERYTHING, r#"{"title":{"a": 1,  "b": [ ]}}"#, Verdict::Coerced, json!({"title": r#"{"a": 1,  "b": [ ]}"#}));
+    for nothing in ["null", "\"null\"", "\"undefined\"", "\"\""] {
+        let report = fixed(EVERYTHING, &format!(r#"{{"title":"x","pages":{nothing}}}"#), End::Closed);
+        assert_eq!(value(&report), Some(json!({"title": "x"})), "K9: {nothing}");
+    }
+}
+
+#[test]
+fn values_have_limits() {
+    for (what, written) in [
+        ("K1: a word", r#""pages":"three""#),
+        ("K1: more than a number", r#""pages":"3 lines""#),
+        ("K1: a fraction for an integer", r#""pages":"3.7""#),
+        ("K2: not whole", r#""pages":3.7"#),
+        ("K3: neither", r#""draft":"perhaps""#),
+        ("K3: two", r#""draft":2"#),
+        ("K6: null is no item", r#""level":null,"mood":7"#),
+        ("K7: broken inside", r#""sizes":"[1, 2""#),
+        ("K7: does not validate", r#""sizes":"[\"a\"]""#),
+        ("K10: only similar", r#""mood":"cal""#),
+    ] {
+        is_refused(what, EVERYTHING, &format!(r#"{{"title":"x",{written}}}"#), End::Closed);
+    }
+    is_refused(
+        "K10: two values of one spelling",
+        r#"{"properties":{"m":{"enum":["x y","x_y"]}},"required":["m"]}"#,
+        r#"{"m":"X-Y"}"#,
+        End::Closed,
+    );
+    // T6: a string that looks like something else stays a string.
+    for text in ["[1]", "{\"a\":1}", "null", "12", "true", ""] {
+        is_untouched(EVERYTHING, &json!({"title": text}).to_string());
+    }
+}
+
+#[test]
+fn explicit_nulls_that_a_policy_wants() {
+    let schema = Schemas::default().get(&Arc::from(TOWN));
+    let report = fix(r#"{"town":"Turku","nights":null}"#, Some(&schema), &["nights".to_owned()], End::Closed);
+    assert_eq!((report.verdict, value(&report)), (Verdict::Clean, Some(json!({"town": "Turku", "nights": null}))));
+    let report = fix(r#"{"town":"Turku","nights":null,}"#, Some(&schema), &["nights".to_owned()], End::Closed);
+    assert_eq!(value(&report), Some(json!({"town": "Turku", "nights": null})));
+}
+
+#[test]
+fn unions_and_references() {
+    let schema = r##"{"$defs":{"place":{"type":"object","properties":{"kind":{"const":"place"},"zip":{"type":"integer"}},"required":["kind","zip"]},
+        "person":{"type":"object","properties":{"kind":{"const":"person"},"zip":{"type":"string"}},"required":["kind","zip"]}},
+        "type":"object","properties":{"what":{"oneOf":[{"$ref":"#/$defs/place"},{"$ref":"#/$defs/person"}]},
+        "count":{"anyOf":[{"type":"integer"},{"type":"null"}]},"all":{"allOf":[{"$ref":"#/$defs/place"}]}}}"##;
+    for (source, expected) in [
+        (r#"{"what":{"kind":"place","zip":"20100"}}"#, json!({"what": {"kind": "place", "zip": 20100}})),
+        (r#"{"what":{"kind":"person","zip":20100}}"#, json!({"what": {"kind": "person", "zip": "20100"}})),
+        (r#"{"count":"4"}"#, json!({"count": 4})),
+        (r#"{"count":"None"}"#, json!({"count": null})),
+        (r#"{"all":"{'kind':'place','zip':'1'}"}"#, json!({"all": {"kind": "place", "zip": 1}})),
+    ] {
+        assert_eq!(value(&fixed(schema, source, End::Closed)), Some(expected), "{source}");
+    }
+    let either = r#"{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string"}},"anyOf":[{"required":["id"]},{"required":["name"]}]}"#;
+    assert_eq!(value(&fixed(either, r#"{"id":"5"}"#, End::Closed)), Some(json!({"id": 5})));
+    let circle = r##"{"$defs":{"node":{"type":"object","properties":{"n":{"type":"integer"},"next":{"$ref":"#/$defs/node"}}}},"$ref":"#/$defs/node"}"##;
+    assert_eq!(
+        value(&fixed(circle, r#"{"n":"1","next":{"n":"2","next":{"n":"3"}}}"#, End::Closed)),
+        Some(json!({"n": 1, "next": {"n": 2, "next": {"n": 3}}}))
+    );
+}
+
+#[test]
+fn schemas_that_cannot_be_used_check_nothing() {
+    for schema in ["", "not JSON", "[]", r#"{"type":"nonsense"}"#, r#"{"$ref":"https://example.com/schema.json"}"#, "true"] {
+        let schema = Schemas::default().get(&Arc::from(schema));
+        let report = fix("{'anything':1,}", Some(&schema), &[], End::Closed);
+        assert_eq!(report.accepted(), Some(r#"{"anything":1}"#));
+    }
+}
+
+#[test]
+fn ends() {
+    let cut = |reason| End::Cut(reason);
+    let open = r#"{"file_path":"a","body":"b""#;
+    for (end, may_run) in [
+        (End::Whole, true),
+        (End::Closed, true),
+        (cut(FinishReason::Stop), true),
+        (cut(FinishReason::ToolCalls), true),
+        (cut(FinishReason::Length), false),
+        (cut(FinishReason::ContentFilter), false),
+    ] {
+        let report = fixed(NOTE, open, end);
+        assert_eq!(report.accepted().is_some(), may_run, "{end:?} {report:?}");
+        if !may_run {
+            assert_eq!(report.why, Some(Why::Truncated));
+        }
+        // Complete is complete, whatever the server says.
+        assert_eq!(fixed(NOTE, r#"{"file_path":"a","body":"b"}"#, end).verdict, Verdict::Clean);
+    }
+    for (what, source) in [
+        ("in a string", r#"{"file_path":"a","body":"b"#),
+        ("in a key", r#"{"file_path":"a","bo"#),
+        ("behind a colon", r#"{"file_path":"a","body":"#),
+        ("behind a comma", r#"{"file_path":"a","body":"b","#),
+        ("in a number", r#"{"file_path":"a","body":"b","lineCount":1"#),
+        ("in a word", r#"{"file_path":"a","body":"b","x":tru"#),
+    ] {
+        for reason in [FinishReason::Stop, FinishReason::Length] {
+            assert_eq!(is_refused(what, NOTE, source, cut(reason)), Why::Truncated, "{what}");
+        }
+    }
+    // The end marker was seen: what stands before it is all there was.
+    assert_eq!(value(&fixed(TOWN, r#"{"town":"Turku","nights":2"#, End::Closed)), Some(json!({"town": "Turku", "nights": 2})));
+    is_refused("an open string stays open", NOTE, r#"{"file_path":"a","body":"b"#, End::Closed);
+    // X2 needs what is required; X3 needs exactly one reading.
+    is_refused("X2: something is missing", NOTE, r#"{"file_path":"a""#, cut(FinishReason::Stop));
+    becomes("X3", TOWN, r#"{"town":"Turku}"#, Verdict::Guess, json!({"town": "Turku"}));
+    assert!(fixed(TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Stop)).accepted().is_some());
+    is_refused("X3 at the limit", TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Length));
+}
+
+#[test]
+fn torn_bodies() {
+    for key in ["<tool_call>", "</parameter", "<|im_end|>", "x</function>", "<parameter=path>"] {
+        let source = json!({"town": "Turku", key: 1}).to_string();
+        assert!(matches!(is_refused("markup in a key", TOWN, &source, End::Closed), Why::Markup(_)), "{key}");
+        is_untouched(TOWN, &json!({"town": key}).to_string());
+    }
+    is_untouched(TOWN, &json!({"town": "Turku", "<b>": 1, "a<b": 2}).to_string());
+}
+
+#[test]
+fn limits() {
+    let large = format!("{{\"town\":\"{}\"}}", "x".repeat(MAX_BYTES));
+    assert_eq!(is_refused("size", "", &large, End::Closed), Why::TooLarge(MAX_BYTES));
+    let deep = format!("{}1{}", "[".repeat(129), "]".repeat(129));
+    assert!(matches!(is_refused("depth", "", &deep, End::Closed), Why::Malformed(_)));
+    let deep = format!("{}1,{}", "[".repeat(127), "]".repeat(127));
+    assert!(fixed("", &deep, End::Closed).accepted().is_some());
+}
+
+/// Texts that make naive readers quadratic, recursive or mad: each is over in seconds, unoptimised.
+#[test]
+fn floods() {
+    let parts = [
+        "[",
+        "{",
+        "]",
+        "}",
+        "{\"a\":",
+        "\"",
+        "'",
+        ",",
+        ":",
+        "\\",
+        "\\\"",
+        "/*",
+        "//",
+        "#",
+        "```",
+        "\"\"\"",
+        "\",\"",
+        "\":\"",
+        "\"a\" ",
+        "a ",
+        "\n",
+        "\\n",
+        "{\"a\":\"b\",",
+        "[1,",
+        "1e",
+        "“",
+        "\",\"a\":\"",
+        "}{",
+        "{}",
+        "(",
+        "<|",
+        "...",
+        "+\"x\"",
+        "\"}",
+        "\"\\",
+        "\u{a0}",
+        "a:",
+        "\"x\n",
+        "\", \"k\": \"",
+    ];
+    for part in parts {
+        for head in ["", "{\"town\":\"", "[\"", "{", "{\"town\": x"] {
+            let source =
+                format!("{head}{}", part.repeat(if part.len() == 1 && head.len() < 2 { 100_000 } else { 10_000 / part.len() }));
+            let before = std::time::Instant::now();
+            for end in [End::Whole, End::Cut(FinishReason::Length)] {
+                fixed(TOWN, &source, end);
+                fixed("", &source, end);
+            }
+            let took = before.elapsed();
+            assert!(took.as_secs() < 20, "{head:?} and many {part:?}: {took:?}");
+        }
+    }
+}

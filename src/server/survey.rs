@@ -1,0 +1,172 @@
+//! Backends and their models -> how each of them would be spoken to, and why: what `toolglot doctor` shows. The same
+//! catalog, plan and turn that serve clients answer here, so that it says what really happens.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::{App, Prefix, backend_of, chat};
+use crate::{
+    adapter::Found,
+    backend::{self, Backend, Kind, Model, Profile, ToolMode},
+    client::{self, Hints},
+    error::Error,
+    openai::ChatRequest,
+    plan::{self, Caller, Learned},
+    turn::{self, tap::Tap},
+};
+
+/// A backend, as it answers now.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// What it is.
+    pub backend: Arc<Backend>,
+    /// Its version, where it tells one.
+    pub version: Option<String>,
+    /// Why it did not answer, if it did not.
+    pub error: Option<String>,
+    /// How many models it lists.
+    pub listed: usize,
+    /// The models that were looked at.
+    pub models: Vec<Spoken>,
+}
+
+/// A model, and how it would be spoken to.
+#[derive(Debug)]
+pub struct Spoken {
+    /// What the backend tells about it.
+    pub model: Arc<Model>,
+    /// How its answers would be read, and why.
+    pub reader: Found,
+    /// How tools would be offered to it.
+    pub tools: ToolMode,
+    /// Why so.
+    pub why: &'static str,
+    /// Tokens that the given tools cost, about; `None` where none were given.
+    pub cost: Option<u64>,
+    /// What its chat template says against the adapter or the backend.
+    pub notes: Vec<String>,
+}
+
+/// What came of a chat.
+#[derive(Debug)]
+pub struct Tried {
+    /// The completion in OpenAI's form.
+    pub completion: Value,
+    /// How the model wants to be spoken to, as far as it had to refuse something.
+    pub learned: Learned,
+}
+
+/// So many models of a backend are asked about; the others are only counted.
+const MODELS: usize = 100;
+/// Bytes of text in a token, about.
+const TOKEN: usize = 4;
+
+/// All backends, and of their models those of this name, or all; `tools` are in OpenAI's form, and only priced.
+pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
+    let found = app.catalog.current().await;
+    let looks = found.iter().map(|found| async {
+        let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::catalog::is(listed, model)));
+        let version = match found.error {
+            None => backend::version(&app.turns.client, &found.backend).await,
+            Some(_) => None,
+        };
+        let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
+        let models = join_all(spoken).await.into_iter().collect::<Result<Vec<Spoken>, Error>>()?;
+        let error = found.error.clone();
+        Ok(Surveyed { backend: found.backend.clone(), version, error, listed: found.models.len(), models })
+    });
+    join_all(looks).await.into_iter().collect()
+}
+
+/// Where backends are looked for, if none is configured.
+pub fn places(app: &App) -> Vec<String> {
+    app.catalog.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
+}
+
+/// One chat, as a client would have it; `tap` watches.
+pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<Tried, Error> {
+    chat.model = app.config.own_name(&chat.model);
+    let backend = backend_of(app, &chat.model).await?;
+    let key = Learned::key(&Caller::default(), &backend, &chat.model);
+    let plan = chat::plan(app, Prefix::default(), &HeaderMap::new(), chat, backend).await?;
+    let planned = plan.learned;
+    let completion = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
+    let kept = app.turns.store.get(&key).await;
+    let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
+    Ok(Tried { completion, learned })
+}
+
+async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
+    let model = match (backend.kind, backend.profile) {
+        // The list has all that these tell.
+        (Kind::Google | Kind::Replay, _) | (Kind::OpenAi, Profile::Vllm | Profile::Sglang | Profile::Generic) => {
+            Arc::new(listed.clone())
+        }
+        _ => app.catalog.describe(backend, &listed.id).await,
+    };
+    let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
+    let (mode, why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
+        (Some(mode), _) => (mode, "its route in the configuration says so"),
+        (None, Some(can)) if can.tools => (ToolMode::Native, "the backend says that it takes tools"),
+        (None, Some(_)) => (ToolMode::Prompt, "the backend says that it takes no tools"),
+        (None, None) => (ToolMode::Native, "the backend does not say; if it refuses tools, they go into the prompt"),
+    };
+    let cost = cost(backend, &reader, &listed.id, mode, tools)?;
+    let notes = notes(app, &listed.id, &model, &reader, mode);
+    Ok(Spoken { model, reader, tools: mode, why, cost, notes })
+}
+
+/// What the tools add to a request, in tokens, about.
+fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &[Value]) -> Result<Option<u64>, Error> {
+    if tools.is_empty() || backend.kind == Kind::Replay {
+        return Ok(None);
+    }
+    let size = |tools: &[Value]| {
+        let request = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": tools});
+        let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
+        backend::spell(backend, reader.adapter.names, &mut incoming.tools);
+        let prepared = backend::request(&backend::Round {
+            backend,
+            adapter: &reader.adapter,
+            chat: &incoming.request,
+            tools: &incoming.tools,
+            mode,
+            fold_system: false,
+            vision: false,
+            num_ctx: None,
+            authorization: None,
+        })?;
+        Ok::<usize, Error>(match prepared.outgoing {
+            crate::upstream::Outgoing::Http(request) => request.body.len(),
+            crate::upstream::Outgoing::Recorded(_) => 0,
+        })
+    };
+    Ok(Some((size(tools)?.saturating_sub(size(&[])?) / TOKEN) as u64))
+}
+
+/// A chat template that is none of those that the family is known by, or none that can carry tools.
+fn notes(app: &App, name: &str, model: &Model, reader: &Found, mode: ToolMode) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Some(template) = model.template.as_deref() else { return notes };
+    let by_name = app.library.find(name, None).adapter;
+    let read_as = &reader.adapter;
+    let missing: Vec<&str> = by_name.templates.iter().map(String::as_str).filter(|text| !template.contains(text)).collect();
+    if by_name.name != read_as.name && !missing.is_empty() {
+        notes.push(format!(
+            "its name is that of `{}`, its chat template that of `{}`: it is read by the template",
+            by_name.name, read_as.name
+        ));
+    } else if !missing.is_empty() {
+        notes.push(format!(
+            "its chat template differs from every known one of its family: it lacks {}; calls may look different than expected (try it with --try)",
+            missing.join(" and ")
+        ));
+    }
+    if mode == ToolMode::Native && !template.to_lowercase().contains("tool") {
+        notes.push("its chat template has no place for tools; if it never calls, set `tools = \"prompt\"` on its route".into());
+    }
+    notes
+}

@@ -1,0 +1,64 @@
+//! What a backend wants to have back with a call in the next turn (Google's signature of its reasoning): kept by the call's
+//! id, and put back into the history of a client that has dropped it.
+
+use std::time::Duration;
+
+use super::Shared;
+use crate::{
+    client::front,
+    event::Event,
+    plan::Plan,
+    store::{Key, Kind},
+};
+
+/// Of one turn.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    /// The id of the call that is being delivered.
+    id: String,
+    /// Ids, each with what belongs to it; not yet in the store.
+    fresh: Vec<(String, String)>,
+}
+
+/// A conversation may rest so long and go on.
+const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+// === impl Extras ===
+
+impl Extras {
+    /// Looks at an event on its way to the client; `answer` is the answer's id.
+    pub(super) fn event(&mut self, event: &Event<'_>, answer: &str) {
+        match event {
+            Event::CallStart { index, id, .. } => self.id = id.map_or_else(|| front::id_of(answer, *index), str::to_owned),
+            Event::CallEnd { extra: Some(extra), .. } => self.fresh.push((std::mem::take(&mut self.id), (*extra).to_owned())),
+            _ => {}
+        }
+    }
+
+    /// Keeps what the events of late have brought.
+    pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan) {
+        for (id, extra) in self.fresh.drain(..) {
+            shared.store.put(key(plan, id), extra.into(), TTL).await;
+        }
+    }
+}
+
+/// Puts back what the client has dropped.
+pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
+    let calls = plan.chat.messages.iter().enumerate().flat_map(|(at, message)| {
+        let calls = message.tool_calls.iter().enumerate();
+        calls.filter(|(_, call)| call.extra.is_none()).map(move |(position, call)| (at, position, call.id.clone()))
+    });
+    for (at, position, id) in calls.collect::<Vec<_>>() {
+        let Some(extra) = shared.store.get(&key(plan, id)).await else { continue };
+        let call = plan.chat.messages.get_mut(at).and_then(|message| message.tool_calls.get_mut(position));
+        if let (Some(call), Ok(extra)) = (call, serde_json::from_slice(&extra)) {
+            call.extra = Some(extra);
+        }
+    }
+}
+
+/// With the backend: what one of them wants back is nothing for another.
+fn key(plan: &Plan, id: String) -> Key {
+    Key { tenant: plan.caller.tenant.clone(), kind: Kind::CallExtra, id: format!("{}\n{id}", plan.backend.url) }
+}

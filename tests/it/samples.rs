@@ -1,0 +1,115 @@
+//! Every adapter against itself: calls written in the family's own form are read back as the same calls, alone and in a row,
+//! with prose before and behind, at every cut; and none of it is a call where a document shows it.
+
+use serde_json::{Map, Value, json};
+use toolglot::{
+    adapter::{Adapter, Library, Written, scanner},
+    event::{FinishReason, Tool, ToolChoice, Tools},
+};
+
+use crate::properties::{Seen, run_with};
+
+fn tools() -> Tools {
+    let write = json!({"type": "object", "properties": {
+        "path": {"type": "string"}, "content": {"type": "string"}, "line": {"type": "integer"}, "force": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}}, "options": {"type": "object", "properties": {
+            "mode": {"type": "string"}, "depth": {"type": "integer"}}}}, "required": ["path"]});
+    let list = json!({"type": "object", "properties": {}});
+    Tools::new([Tool::new("write_file", "", write.to_string()), Tool::new("list_files", "", list.to_string())], ToolChoice::Auto)
+}
+
+fn call(name: &str, arguments: Value) -> Written {
+    let Value::Object(arguments) = arguments else { return Written::default() };
+    Written { name: name.to_owned(), id: Some("a1B2c3D4e".into()), arguments }
+}
+
+/// What is written: a label and the calls.
+fn samples(adapter: &Adapter) -> Vec<(String, Vec<Written>)> {
+    let marker = adapter.markers().into_iter().find(|marker| marker.len() > 3).unwrap_or_default();
+    let one = |label: &str, arguments: Value| (label.to_owned(), vec![call("write_file", arguments)]);
+    vec![
+        one("single", json!({"path": "src/main.rs", "content": "fn main() {}", "line": 3, "force": true})),
+        one("unicode", json!({"path": "økonomi/東京.txt", "content": "🌍 ünïcode"})),
+        one("nested", json!({"path": "a", "tags": ["x", "y z"], "options": {"mode": "fast", "depth": 2}})),
+        one("quotes", json!({"path": "a b/c.txt", "content": "say \"hi\" & it's <b>bold</b>"})),
+        one("lines", json!({"path": "x", "content": "first\n\n  second\n}\n]"})),
+        one("a marker inside", json!({"path": "x", "content": format!("write {marker} here")})),
+        ("no arguments".into(), vec![call("list_files", json!({}))]),
+        (
+            "parallel".into(),
+            vec![
+                call("write_file", json!({"path": "one"})),
+                call("list_files", json!({})),
+                call("write_file", json!({"path": "two"})),
+            ],
+        ),
+    ]
+}
+
+fn expected(calls: &[Written]) -> Vec<(String, Map<String, Value>)> {
+    calls.iter().map(|call| (call.name.clone(), call.arguments.clone())).collect()
+}
+
+fn found(seen: &Seen) -> Vec<(String, Map<String, Value>)> {
+    seen.calls.iter().map(|(name, arguments)| (name.clone(), serde_json::from_str(arguments).unwrap())).collect()
+}
+
+fn read(adapter: &std::sync::Arc<Adapter>, pieces: &[&str]) -> Seen {
+    run_with(adapter, &scanner::Options::default(), pieces.iter().copied(), FinishReason::Stop, tools())
+}
+
+#[test]
+fn what_is_written_in_a_family_s_form_is_read_back() {
+    let (mut wrong, mut written) = (Vec::new(), 0);
+    for adapter in Library::embedded().unwrap().iter() {
+        for (label, calls) in samples(adapter) {
+            let Some(text) = adapter.write(&calls) else { continue };
+            written += 1;
+            // Without a marker a call stands at the start or at the end; which of them is the form's own affair.
+            let marked = adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
+            for (place, whole, said) in [
+                ("alone", text.clone(), ""),
+                ("behind prose", format!("Let me do that.\n\n{text}"), "Let me do that."),
+                ("before an invented result", format!("{text}\n\nThe file was written."), ""),
+            ] {
+                if place != "alone" && !marked {
+                    continue;
+                }
+                let seen = read(adapter, &[&whole]);
+                if found(&seen) != expected(&calls) || (place == "behind prose" && seen.text.trim_end() != said) {
+                    wrong.push(format!(
+                        "{}: {label}, {place}: {whole:?}\n    read as {:?}, text {:?}",
+                        adapter.name, seen.calls, seen.text
+                    ));
+                    continue;
+                }
+                for cut in (1..whole.len()).filter(|&cut| whole.is_char_boundary(cut) && cut % 7 == written % 7) {
+                    if read(adapter, &[&whole[..cut], &whole[cut..]]) != seen {
+                        wrong.push(format!("{}: {label}, {place}: differs when cut at {cut}: {whole:?}", adapter.name));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    assert!(written > 200, "only {written} samples were written");
+    assert!(wrong.is_empty(), "{} of {written}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
+
+#[test]
+fn a_call_that_is_cut_off_is_never_delivered() {
+    let mut wrong = Vec::new();
+    for adapter in Library::embedded().unwrap().iter() {
+        let calls =
+            vec![call("write_file", json!({"path": "src/main.rs", "content": "fn main() {\n    run(\"x\");\n}", "line": 12}))];
+        let Some(text) = adapter.write(&calls) else { continue };
+        for cut in (1..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
+            let options = scanner::Options::default();
+            let seen = run_with(adapter, &options, [&text[..cut]], FinishReason::Length, tools());
+            if !seen.calls.is_empty() && found(&seen) != expected(&calls) {
+                wrong.push(format!("{}: cut at {cut}: {:?} gave {:?}", adapter.name, &text[..cut], seen.calls));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
