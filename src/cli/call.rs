@@ -65,6 +65,8 @@ struct Waiting {
     arguments: String,
 }
 
+/// How long to wait for servers to start: a person does, and it may have to be downloaded.
+pub(super) const PATIENCE: Duration = Duration::from_secs(25);
 /// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
@@ -199,7 +201,7 @@ fn is_id(text: &str) -> bool {
 /// The tools that the name can mean: of one server, where it names one; no other is started for it.
 async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     let only_ours = [BUILT_IN.to_owned()];
-    let ours = pool.tools(Some(&only_ours)).await;
+    let ours = pool.tools(Some(&only_ours), PATIENCE).await;
     if ours.tools.iter().any(|tool| tool.service.tool == name) || ours.resolve(name, &[]).is_some() {
         return ours;
     }
@@ -211,8 +213,8 @@ async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     let named: Vec<String> =
         snapshot.servers.iter().map(|server| server.name.clone()).filter(|server| names_it(server)).collect();
     match named.is_empty() {
-        true => pool.tools(None).await,
-        false => pool.tools(Some(&named)).await,
+        true => pool.tools(None, PATIENCE).await,
+        false => pool.tools(Some(&named), PATIENCE).await,
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::call::Source;
+use super::call::{PATIENCE, Source};
 use crate::{
     config::Environment,
     error::Error,
@@ -127,7 +127,7 @@ impl Mcp {
             Command::Tools(format) => {
                 let (pool, _) = source.pool(environment)?;
                 let offered = block_on(async {
-                    let offered = pool.tools(None).await;
+                    let offered = pool.tools(None, PATIENCE).await;
                     pool.shut_down().await;
                     Ok(offered)
                 })?;

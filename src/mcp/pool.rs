@@ -38,8 +38,8 @@ use slot::{Seen, Slot};
 
 /// The largest message that a server may send, in bytes.
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// How long a list of tools waits for servers that are only being connected to.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request that only wants to know the tools waits for servers that are still being connected to.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// The name of the service that the built-in tools belong to.
 pub const BUILT_IN: &str = "sqlite";
 
@@ -108,12 +108,14 @@ impl Pool {
         &self.registry
     }
 
-    /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time.
-    pub async fn tools(&self, servers: Option<&[String]>) -> Catalogue {
+    /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time. A
+    /// server that is not connected within `patience`, counted from the moment when connecting began, is a problem of the
+    /// catalogue ([`PATIENCE`] where a model waits for it).
+    pub async fn tools(&self, servers: Option<&[String]>, patience: Duration) -> Catalogue {
         let snapshot = self.registry.snapshot();
         let wanted = |name: &str| servers.is_none_or(|servers| servers.iter().any(|own| own == name));
         let usable: Vec<&Arc<Server>> = snapshot.servers.iter().filter(|server| wanted(&server.name)).collect();
-        let listed = join_all(usable.iter().map(|server| self.tools_of(server))).await;
+        let listed = join_all(usable.iter().map(|server| self.tools_of(server, patience))).await;
         let mut tools: Vec<Offered> = if wanted(BUILT_IN) { self.built_in() } else { Vec::new() };
         let mut problems: Vec<Problem> = Vec::new();
         let mut instructions = Vec::new();
@@ -216,9 +218,9 @@ impl Pool {
         join_all(slots.iter().map(|slot| slot.shut_down())).await;
     }
 
-    async fn tools_of(&self, server: &Arc<Server>) -> Result<Listed, Error> {
+    async fn tools_of(&self, server: &Arc<Server>, patience: Duration) -> Result<Listed, Error> {
         let slot = self.slot(server);
-        let connection = slot.connection(PATIENCE).await?;
+        let connection = slot.connection(patience).await?;
         let tools = connection.tools().await.inspect_err(|error| slot.give_up(&connection, error))?;
         let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, &tools).await;
         let problems =
@@ -412,7 +414,8 @@ fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
     if permission == Permission::Deny {
         return None;
     }
-    let view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
+    let mut view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
+    without_header_marks(&mut view.schema);
     Some(Offered {
         service: ServiceInfo::external(server.name.clone(), tool.name.clone()),
         wire_name: String::new(),
@@ -426,6 +429,18 @@ fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
         open_world: server.open_world,
         keeps_null: view.keeps_null,
     })
+}
+
+/// Takes out `x-mcp-header`: which arguments travel in headers, too, is between us and the server.
+fn without_header_marks(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.shift_remove("x-mcp-header");
+            object.values_mut().for_each(without_header_marks);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_header_marks),
+        _ => {}
+    }
 }
 
 fn changed_message(server: &Server, tool: &str) -> String {

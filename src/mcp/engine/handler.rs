@@ -22,7 +22,7 @@ use crate::{
     fix::{self, End},
     mcp::{
         catalogue::{Catalogue, Offered},
-        pool::{BUILT_IN, Call},
+        pool::{BUILT_IN, Call, PATIENCE},
         registry::Permission,
         response::{INVALID_PARAMS, McpResponse, ServiceInfo},
     },
@@ -46,7 +46,7 @@ impl Handler {
 
     async fn offered(&self) -> Catalogue {
         let only_ours = [BUILT_IN.to_owned()];
-        self.shared.pool.tools(if self.shared.options.gateway { None } else { Some(&only_ours) }).await
+        self.shared.pool.tools(if self.shared.options.gateway { None } else { Some(&only_ours) }, PATIENCE).await
     }
 
     async fn call(&self, name: &str, arguments: Map<String, Value>) -> McpResponse {

@@ -14,6 +14,8 @@ use crate::{
 
 /// The largest message, in bytes.
 const LINE_BYTES: usize = 16 * 1024 * 1024;
+/// How much is read at once, in bytes.
+const READ_BYTES: usize = 64 * 1024;
 /// How long answers may take after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
@@ -29,6 +31,7 @@ impl Engine {
         let mut open: HashSet<RequestId> = HashSet::new();
         let mut ended = false;
         while !ended || !open.is_empty() {
+            buffer.reserve(READ_BYTES);
             let event = tokio::select! {
                 read = input.read_buf(&mut buffer), if !ended => Event::Read(read.unwrap_or(0)),
                 message = session.output.recv() => Event::Answer(message),
@@ -40,12 +43,10 @@ impl Engine {
                     lines.push(&buffer.split());
                     loop {
                         let line = match lines.next()? {
-                            Some(line) => line,
-                            None => match lines.finish().filter(|_| ended) {
-                                Some(line) => line,
-                                None => break,
-                            },
+                            None if ended => lines.finish(),
+                            next => next,
                         };
+                        let Some(line) = line else { break };
                         let error = match serde_json::from_slice::<ClientJsonRpcMessage>(&line) {
                             Ok(message) => {
                                 if let ClientJsonRpcMessage::Request(request) = &message {

@@ -1,6 +1,7 @@
 //! A server of the registry -> an open connection in whichever dialect it speaks, its tools, and the answers of calls.
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -89,8 +90,7 @@ impl Connection {
                 };
                 let fault = Fault::default();
                 match Connection::over("stdio", start(&fault)?, newest(), fault).await {
-                    // A server of the old days may die of the first question of the new ones.
-                    Err(error) if error.code.as_deref() == Some(CLOSED) => {
+                    Err(error) if is_puzzled(&error) => {
                         let fault = Fault::default();
                         let again = Connection::over("stdio", start(&fault)?, ClientLifecycleMode::Initialize, fault).await;
                         again.map_err(|_| error)
@@ -118,11 +118,20 @@ impl Connection {
     }
 
     async fn http(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
-        let headers = headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
-        let config =
-            StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers).max_sse_event_size(MESSAGE_BYTES);
-        let transport = StreamableHttpClientTransport::with_client(client.clone(), config);
-        Connection::over("http", transport, newest(), Fault::default()).await
+        let headers: HashMap<HeaderName, HeaderValue> =
+            headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+        let transport = || {
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+            let config = config.custom_headers(headers.clone()).max_sse_event_size(MESSAGE_BYTES);
+            StreamableHttpClientTransport::with_client(client.clone(), config)
+        };
+        match Connection::over("http", transport(), newest(), Fault::default()).await {
+            Err(error) if is_puzzled(&error) => {
+                let again = Connection::over("http", transport(), ClientLifecycleMode::Initialize, Fault::default()).await;
+                again.map_err(|_| error)
+            }
+            other => other,
+        }
     }
 
     async fn legacy(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
@@ -143,8 +152,15 @@ impl Connection {
         match listener.serve_with_lifecycle(transport, lifecycle).await {
             Ok(service) => Ok(Connection { service, dialect, listed: Mutex::new(None), stale, progress, fault }),
             Err(error) => match fault.describe() {
-                Some(reason) => Err(failed(reason).with_code(CLOSED)),
-                None => Err(failed(opening_failed(&error))),
+                Some(reason) => Err(failed(reason).with_code(PUZZLED)),
+                None if matches!(
+                    error,
+                    ClientInitializeError::TransportError { .. } | ClientInitializeError::LegacyFallbackFailed { .. }
+                ) =>
+                {
+                    Err(failed(opening_failed(&error)))
+                }
+                None => Err(failed(opening_failed(&error)).with_code(PUZZLED)),
             },
         }
     }
@@ -334,8 +350,8 @@ impl ClientHandler for Listener {
 
 // === private ===
 
-/// The code of errors that mean: the other side went away while we connected.
-const CLOSED: &str = "mcp_connection_closed";
+/// The code of errors that mean: the server is there and did not take the greeting.
+const PUZZLED: &str = "mcp_greeting";
 
 /// The newest revision if the server knows it, else the older ones.
 fn newest() -> ClientLifecycleMode {
@@ -343,6 +359,12 @@ fn newest() -> ClientLifecycleMode {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     }
+}
+
+/// Whether the older greeting is worth a try: a server of the old days may die of the first question of the new ones, or
+/// answer it with nonsense.
+fn is_puzzled(error: &Error) -> bool {
+    error.code.as_deref() == Some(PUZZLED)
 }
 
 /// Why a server could not be greeted, in words without the SDK's types.

@@ -81,6 +81,8 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
+/// How much is read at once, in bytes.
+const READ_BYTES: usize = 64 * 1024;
 /// How long a child may take to end by itself, then after a polite signal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -230,6 +232,7 @@ impl Transport<RoleClient> for Process {
 
 /// Bytes read; 0 at the end, also where there is nothing to read from or reading fails.
 async fn read(from: &mut Option<impl tokio::io::AsyncRead + Unpin>, into: &mut BytesMut) -> usize {
+    into.reserve(READ_BYTES);
     match from {
         Some(from) => from.read_buf(into).await.unwrap_or(0),
         None => 0,
