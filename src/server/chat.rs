@@ -117,7 +117,7 @@ pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
     let mut incoming = client::read(chat, &hints)?;
     if mode == Mode::Shell {
-        for tool in app.mcp.pool().tools(None).await.tools {
+        for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());
         }
     }

@@ -150,7 +150,7 @@ fn a_completion_of_code_is_one_of_openai_s_and_back() {
     text.write(&mut out);
     text.take(&crate::event::Delta::Finish(FinishReason::Length));
     text.end(Duration::from_millis(2), &mut out);
-    let lines: Vec<Value> = out.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let lines: Vec<Value> = out[..].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     assert_eq!((&lines[0]["response"], &lines[0]["done"]), (&json!("x\u{2028}"), &json!(false)));
     assert_eq!((&lines[1]["response"], &lines[1]["done_reason"]), (&json!(""), &json!("length")));
 }
