@@ -141,12 +141,13 @@ impl NestedReader {
     fn turn(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Turn {
         let path: Vec<&str> = self.open.iter().skip(1).map(|element| element.name.as_str()).collect();
         let (kind, depth) = (kind(types, &path), self.open.len());
+        let encloses = self.open.iter().rev().skip(1).any(|element| element.name == tag.name);
         let Some(top) = self.open.last_mut() else { return Turn::Reject };
         let inside = depth > 1;
         if inside && kind.is_some_and(flat) {
-            // Text by its schema: only its own closing tag counts, and only where another tag or the end follows.
+            // Text by its schema: tags are content but for its own closing tag, and those that can only be markup.
             if tag.name != top.name {
-                return Turn::On;
+                return if tag.closes && encloses { Turn::Reject } else { Turn::On };
             }
             if !tag.closes {
                 top.depth += 1;
@@ -156,15 +157,13 @@ impl NestedReader {
                 top.depth -= 1;
                 return Turn::On;
             }
+            // Without a prefix before it, a tag closes only where another one or the end follows.
             let rest = text[tag.end..].trim_start();
-            let next = lead(nested);
-            if rest.len() < next.len() && next.starts_with(rest) && !end {
-                return Turn::More;
-            }
-            if !rest.is_empty() && !rest.starts_with(next) {
-                return Turn::On;
-            }
-            return self.close(text, at, tag.end, kind);
+            return match nested.prefix.is_empty() && !rest.starts_with('<') {
+                true if rest.is_empty() && !end => Turn::More,
+                true if !rest.is_empty() => Turn::On,
+                _ => self.close(text, at, tag.end, kind),
+            };
         }
         if !tag.closes {
             if depth > DEPTH || (!inside && tag.name == top.name) {
