@@ -16,7 +16,7 @@ const prompt = [
   "Available tools:",
   "",
   ...tools.map(({ function: { name, description } }, at) => {
-    const inside = parameters[name].map((parameter) => `\n    <${parameter}>${parameter === "days" ? "Optional. " : ""}The ${parameter}.</${parameter}>`);
+    const inside = parameters[name].map((parameter) => `\n<${parameter}>${parameter === "days" ? "Optional. " : ""}The ${parameter}.</${parameter}>`);
     return `    ${at + 1}. ${name}\n    Description: ${description}\n    Format:\n    <${name}>${inside.join("")}\n    </${name}>\n`;
   }),
   "Tool calling details:",
