@@ -79,10 +79,11 @@ async fn dropping_the_body_or_the_wait_drops_the_connection() {
     assert_eq!(fake.seen.recv_timeout(Duration::from_secs(5)), Ok(Seen::Gone));
 
     // The backend has not answered yet: it reads a prompt. What it writes then meets nobody.
-    let fake =
-        Fake::start(|_| vec![Step::Pause(Duration::from_secs(2)), Step::SendForEver(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())]);
+    let fake = Fake::start(|_| {
+        vec![Step::Pause(Duration::from_millis(250)), Step::SendForEver(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())]
+    });
     let client = client();
-    let waited = tokio::time::timeout(Duration::from_secs(1), client.send(post(&fake.url))).await;
+    let waited = tokio::time::timeout(Duration::from_millis(150), client.send(post(&fake.url))).await;
     assert!(waited.is_err());
     assert!(matches!(fake.seen.recv_timeout(Duration::from_secs(5)), Ok(Seen::Request(_))));
     assert_eq!(fake.seen.recv_timeout(Duration::from_secs(5)), Ok(Seen::Gone));

@@ -34,7 +34,7 @@ impl Engine {
             buffer.reserve(READ_BYTES);
             let event = tokio::select! {
                 read = input.read_buf(&mut buffer), if !ended => Event::Read(read.unwrap_or(0)),
-                message = session.output.recv() => Event::Answer(message),
+                message = session.output.recv() => Event::Answer(message.map(Box::new)),
                 () = tokio::time::sleep(LAST_ANSWERS), if ended => Event::Answer(None),
             };
             match event {
@@ -83,7 +83,7 @@ impl Engine {
 
 enum Event {
     Read(usize),
-    Answer(Option<ServerJsonRpcMessage>),
+    Answer(Option<Box<ServerJsonRpcMessage>>),
 }
 
 async fn write(output: &mut (impl AsyncWrite + Unpin), mut line: String) -> std::io::Result<()> {
