@@ -66,13 +66,13 @@ impl Engine {
                 }
                 Event::Answer(None) => return Ok(()),
                 Event::Answer(Some(message)) => {
-                    match &message {
+                    match &*message {
                         ServerJsonRpcMessage::Response(response) => drop(open.remove(&response.id)),
                         ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| open.remove(id))),
                         _ => {}
                     }
                     let text =
-                        serde_json::to_string(&with_service_info(message)).map_err(|error| Error::proxy(error.to_string()))?;
+                        serde_json::to_string(&with_service_info(*message)).map_err(|error| Error::proxy(error.to_string()))?;
                     write(&mut output, text).await.map_err(broken)?;
                 }
             }
