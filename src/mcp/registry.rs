@@ -80,7 +80,8 @@ impl Registry {
     /// file is an error, an unusable entry is not.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
-        if !file.exists() {
+        let folder_is_there = file.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir());
+        if !file.exists() && folder_is_there {
             write::atomically(&file, "[]\n").map_err(|error| write_error(&file, &error))?;
         }
         let registry =
