@@ -112,7 +112,7 @@ impl Mcp {
         let text = match self.command {
             Command::List(format) => {
                 let (pool, _) = source.pool(environment)?;
-                format.print(&pool.status(), |status| crate::mcp::engine::described(status), |all| servers(all))
+                format.print(&pool.status(), Status::to_value, servers)
             }
             Command::Add(add) => {
                 let name = add.name.clone();

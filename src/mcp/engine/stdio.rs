@@ -34,7 +34,7 @@ impl Engine {
             buffer.reserve(READ_BYTES);
             let event = tokio::select! {
                 read = input.read_buf(&mut buffer), if !ended => Event::Read(read.unwrap_or(0)),
-                message = session.output.recv() => Event::Answer(message),
+                message = session.output.recv() => Event::Answer(message.map(Box::new)),
                 () = tokio::time::sleep(LAST_ANSWERS), if ended => Event::Answer(None),
             };
             match event {
@@ -66,13 +66,13 @@ impl Engine {
                 }
                 Event::Answer(None) => return Ok(()),
                 Event::Answer(Some(message)) => {
-                    match &message {
+                    match message.as_ref() {
                         ServerJsonRpcMessage::Response(response) => drop(open.remove(&response.id)),
                         ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| open.remove(id))),
                         _ => {}
                     }
                     let text =
-                        serde_json::to_string(&with_service_info(message)).map_err(|error| Error::proxy(error.to_string()))?;
+                        serde_json::to_string(&with_service_info(*message)).map_err(|error| Error::proxy(error.to_string()))?;
                     write(&mut output, text).await.map_err(broken)?;
                 }
             }
@@ -83,7 +83,7 @@ impl Engine {
 
 enum Event {
     Read(usize),
-    Answer(Option<ServerJsonRpcMessage>),
+    Answer(Option<Box<ServerJsonRpcMessage>>),
 }
 
 async fn write(output: &mut (impl AsyncWrite + Unpin), mut line: String) -> std::io::Result<()> {
