@@ -112,7 +112,7 @@ impl Mcp {
         let text = match self.command {
             Command::List(format) => {
                 let (pool, _) = source.pool(environment)?;
-                format.print(&pool.status(), crate::mcp::engine::described, servers)
+                format.print(&pool.status(), Status::to_value, servers)
             }
             Command::Add(add) => {
                 let name = add.name.clone();

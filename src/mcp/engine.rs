@@ -32,10 +32,7 @@ mod registry;
 mod sessions;
 mod stdio;
 mod surface;
-#[cfg(test)]
-mod tests;
 
-pub use registry::described;
 pub use surface::{Caller, PATHS, admits, is_surface};
 
 use handler::Handler;

@@ -19,22 +19,20 @@ use super::{
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };
-use crate::{
-    error::Error,
-    event::Effect,
-    store::Store,
-    tools::{self, Builtin},
-};
+use crate::{error::Error, store::Store, tools::Builtin};
 
 mod connection;
 mod fault;
 mod legacy;
+mod offer;
 mod process;
 mod slot;
+mod status;
 
 use connection::Connection;
 pub(super) use connection::Definition;
-use slot::{Seen, Slot};
+use slot::Slot;
+pub use status::Status;
 
 /// The largest message that a server may send, in bytes.
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
@@ -63,27 +61,6 @@ pub struct Call {
     pub consent: bool,
     /// Less time than the server's own limits.
     pub timeout: Option<Duration>,
-}
-
-/// How a server is doing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Status {
-    /// The name in the registry.
-    pub name: String,
-    /// Address or command line as the file writes it.
-    pub address: String,
-    /// Whether it is a child process.
-    pub is_process: bool,
-    /// One of `idle`, `connecting`, `connected`, `failed`, `unusable`, `disabled`.
-    pub state: &'static str,
-    /// What is wrong.
-    pub error: Option<String>,
-    /// How many tools it has, where that is known.
-    pub tools: Option<usize>,
-    /// What is spoken with it: `stdio`, `http` or `sse`.
-    pub dialect: Option<&'static str>,
-    /// The revision of the protocol.
-    pub protocol: Option<String>,
 }
 
 // === impl Pool ===
@@ -116,7 +93,7 @@ impl Pool {
         let wanted = |name: &str| servers.is_none_or(|servers| servers.iter().any(|own| own == name));
         let usable: Vec<&Arc<Server>> = snapshot.servers.iter().filter(|server| wanted(&server.name)).collect();
         let listed = join_all(usable.iter().map(|server| self.tools_of(server, patience))).await;
-        let mut tools: Vec<Offered> = if wanted(BUILT_IN) { self.built_in() } else { Vec::new() };
+        let mut tools: Vec<Offered> = if self.builtin.is_some() && wanted(BUILT_IN) { offer::built_in() } else { Vec::new() };
         let mut problems: Vec<Problem> = Vec::new();
         let mut instructions = Vec::new();
         for (server, listed) in usable.iter().zip(listed) {
@@ -142,46 +119,6 @@ impl Pool {
             BackendType::External => self.call_external(service, arguments, call).await,
         };
         response.from_service(service)
-    }
-
-    /// How every server of the registry is doing; asks nobody.
-    pub fn status(&self) -> Vec<Status> {
-        let snapshot = self.registry.snapshot();
-        let usable = snapshot.servers.iter().map(|server| {
-            let base = Status {
-                name: server.name.clone(),
-                address: server.address.clone(),
-                is_process: server.is_process(),
-                state: "idle",
-                error: None,
-                tools: None,
-                dialect: None,
-                protocol: None,
-            };
-            match self.known_slot(server).map_or(Seen::Idle, |slot| slot.seen()) {
-                Seen::Idle => base,
-                Seen::Connecting => Status { state: "connecting", ..base },
-                Seen::Failed(error) => Status { state: "failed", error: Some(error.message), ..base },
-                Seen::Ready(connection) => Status {
-                    state: "connected",
-                    tools: connection.known_tools().map(|tools| tools.len()),
-                    dialect: Some(connection.dialect),
-                    protocol: connection.protocol(),
-                    ..base
-                },
-            }
-        });
-        let unusable = snapshot.unusable.iter().map(|entry| Status {
-            name: entry.name.clone(),
-            address: entry.address.clone(),
-            is_process: false,
-            state: if entry.error.is_some() { "unusable" } else { "disabled" },
-            error: entry.error.clone(),
-            tools: None,
-            dialect: None,
-            protocol: None,
-        });
-        usable.chain(unusable).collect()
     }
 
     /// Accepts the definitions of a server's tools as they are now: of one tool, or of all.
@@ -226,7 +163,7 @@ impl Pool {
         let problems =
             changed.iter().map(|tool| Problem { server: server.name.clone(), message: changed_message(server, tool) }).collect();
         let offered =
-            tools.iter().filter(|tool| !changed.contains(&tool.name)).filter_map(|tool| offered(server, tool)).collect();
+            tools.iter().filter(|tool| !changed.contains(&tool.name)).filter_map(|tool| offer::offered(server, tool)).collect();
         Ok(Listed { tools: offered, problems, instructions: connection.instructions() })
     }
 
@@ -252,7 +189,7 @@ impl Pool {
         {
             return refused(changed_message(&server, &service.tool));
         }
-        let Some(offered) = offered(&server, &definition) else {
+        let Some(offered) = offer::offered(&server, &definition) else {
             return refused(format!("{} is denied in {}", service.full_name(), self.registry.file().display()));
         };
         if offered.permission == Permission::Ask && !call.consent {
@@ -324,26 +261,6 @@ impl Pool {
         }
     }
 
-    fn built_in(&self) -> Vec<Offered> {
-        let definitions = if self.builtin.is_some() { tools::DEFINITIONS } else { &[] };
-        definitions
-            .iter()
-            .map(|tool| Offered {
-                service: ServiceInfo::built_in(BUILT_IN, tool.name),
-                wire_name: String::new(),
-                title: None,
-                description: tool.description.to_owned(),
-                schema: tool.schema.into(),
-                output_schema: None,
-                annotations: Some(json!({"readOnlyHint": true, "openWorldHint": false})),
-                effect: Effect::Reads,
-                permission: Permission::Allow,
-                open_world: false,
-                keeps_null: Vec::new(),
-            })
-            .collect()
-    }
-
     fn server(&self, name: &str) -> Result<Arc<Server>, Error> {
         if let Some(server) = self.registry.get(name) {
             return Ok(server);
@@ -398,49 +315,6 @@ struct Listed {
     tools: Vec<Offered>,
     problems: Vec<Problem>,
     instructions: Option<String>,
-}
-
-/// A tool as it is offered; `None` if it is denied.
-fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
-    let hint = |name: &str| tool.annotations.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
-    // Hints of a server that is not trusted may restrict, never permit.
-    let effect = server.effect(&tool.name).unwrap_or(match (hint("destructiveHint"), hint("readOnlyHint")) {
-        (Some(true), _) => Effect::Destroys,
-        (_, Some(true)) if server.trust => Effect::Reads,
-        _ => Effect::Writes,
-    });
-    let usual = if effect == Effect::Destroys { Permission::Ask } else { Permission::Allow };
-    let permission = server.permission(&tool.name).unwrap_or(usual);
-    if permission == Permission::Deny {
-        return None;
-    }
-    let mut view = View::new(&tool.schema, &server.policy(&tool.name, &tool.schema));
-    without_header_marks(&mut view.schema);
-    Some(Offered {
-        service: ServiceInfo::external(server.name.clone(), tool.name.clone()),
-        wire_name: String::new(),
-        title: tool.title.clone(),
-        description: tool.description.clone(),
-        schema: view.schema.to_string().into(),
-        output_schema: tool.output_schema.clone(),
-        annotations: tool.annotations.clone(),
-        effect,
-        permission,
-        open_world: server.open_world,
-        keeps_null: view.keeps_null,
-    })
-}
-
-/// Takes out `x-mcp-header`: which arguments travel in headers, too, is between us and the server.
-fn without_header_marks(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.shift_remove("x-mcp-header");
-            object.values_mut().for_each(without_header_marks);
-        }
-        Value::Array(list) => list.iter_mut().for_each(without_header_marks),
-        _ => {}
-    }
 }
 
 fn changed_message(server: &Server, tool: &str) -> String {

@@ -190,7 +190,7 @@ async fn what_is_wrong_is_said_with_its_remedy() {
         (vec!["http://127.0.0.1:1".to_owned()], "nothing that is known answers"),
         (vec![format!("openai={}/v1", locked.url)], "api_key_env"),
         (vec![empty.url.clone()], "has no models"),
-        (vec![], "no backend: looked for ollama at"),
+        (vec![], "no backend: looked for lm-studio at"),
     ] {
         let arguments: Vec<&str> = backends.iter().flat_map(|backend| ["--backend", backend.as_str()]).collect();
         let (table, code) = said(&arguments).await;

@@ -37,10 +37,23 @@ const LOCKS: &[&str] = &[
     "src/store/memory.rs",   // the store of a single process
     "src/backend/pace.rs",   // when requests were sent, for a minute
     "src/server/catalog.rs", // the models of each backend, for seconds
+    "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
+    "src/mcp/engine/handler.rs",  // the services of a session's last results
+    "src/mcp/engine/sessions.rs", // when sessions were last used
+    "src/mcp/pool.rs",            // connections
+    "src/mcp/pool/slot.rs",       // the state of one connection
+    "src/mcp/pool/connection.rs", // a server's list of tools, until it is stale
+    "src/mcp/pool/fault.rs",      // why a connection ended
+    "src/mcp/pool/process.rs",    // a child's input: one writer at a time
+    "src/mcp/registry.rs",        // one writer of the registry's file at a time
 ];
 
 /// Where a task may start that outlives the request.
-const TASKS: &[&str] = &[];
+const TASKS: &[&str] = &[
+    "src/mcp/engine.rs",    // the loop of a session of our MCP server
+    "src/mcp/pool.rs",      // SQLite, which blocks
+    "src/mcp/pool/slot.rs", // connecting to an MCP server
+];
 
 /// Parts of the names of model families.
 const FAMILIES: &str = "gemma qwen llama3 llama-3 llama_3 mistral mixtral ministral devstral deepseek kimi hermes granite gpt-oss \

@@ -13,6 +13,7 @@ mod doctor;
 mod fake;
 mod fixtures;
 mod floors;
+mod mcp;
 mod negative;
 mod properties;
 mod proxy;

@@ -7,7 +7,7 @@ use axum::{
 };
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Engine;
 use crate::{config::RegistryHttp, error::Error, mcp::pool::Status, openai::answer::error_body};
@@ -53,24 +53,9 @@ pub(super) async fn remove(
 /// `GET /mcp/list`.
 pub(super) async fn list(State(engine): State<Engine>, headers: HeaderMap) -> Response {
     answer(
-        allowed(&engine, &headers).map(|()| json!({"servers": engine.pool().status().iter().map(described).collect::<Vec<_>>()})),
+        allowed(&engine, &headers)
+            .map(|()| json!({"servers": engine.pool().status().iter().map(Status::to_value).collect::<Vec<_>>()})),
     )
-}
-
-/// A server as `GET /mcp/list` and `toolglot mcp list --json` show it.
-pub fn described(status: &Status) -> Value {
-    let mut out = Map::new();
-    out.insert("name".into(), json!(status.name));
-    out.insert(if status.is_process { "command" } else { "url" }.into(), json!(status.address));
-    out.insert("status".into(), json!(status.state));
-    let more = [
-        ("error", status.error.clone().map(Value::String)),
-        ("tools", status.tools.map(|count| json!(count))),
-        ("dialect", status.dialect.map(|dialect| json!(dialect))),
-        ("protocol", status.protocol.clone().map(Value::String)),
-    ];
-    out.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-    Value::Object(out)
 }
 
 // === private ===

@@ -66,7 +66,7 @@ impl Engine {
                 }
                 Event::Answer(None) => return Ok(()),
                 Event::Answer(Some(message)) => {
-                    match &*message {
+                    match message.as_ref() {
                         ServerJsonRpcMessage::Response(response) => drop(open.remove(&response.id)),
                         ServerJsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| open.remove(id))),
                         _ => {}

@@ -262,7 +262,8 @@ impl Connection {
                 Ok(()) = progress.changed() => {}
                 () = tokio::time::sleep_until(silence) => {
                     let seconds = if silence == end { longest } else { quiet }.as_secs_f64();
-                    return Err(internal(format!("no answer within {seconds} s; the call was cancelled")));
+                    let words = self.fault.last_words().map(|words| format!("; it wrote: {words}")).unwrap_or_default();
+                    return Err(internal(format!("no answer within {seconds} s; the call was cancelled{words}")));
                 }
             }
         }

@@ -36,14 +36,20 @@ impl Fault {
         known.lines.push_back(line.chars().take(LINE_BYTES).collect());
     }
 
-    /// The reason with the last lines of standard error, if there is one.
+    /// The reason with the last lines that it wrote, if there is one.
     pub(super) fn describe(&self) -> Option<String> {
-        let known = self.known();
-        let reason = known.reason.clone()?;
-        Some(match known.lines.is_empty() {
-            true => reason,
-            false => format!("{reason}; it wrote: {}", known.lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")),
+        let reason = self.known().reason.clone()?;
+        Some(match self.last_words() {
+            None => reason,
+            Some(words) => format!("{reason}; it wrote: {words}"),
         })
+    }
+
+    /// The last lines that it wrote beside its messages.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let known = self.known();
+        let lines: Vec<&str> = known.lines.iter().map(String::as_str).collect();
+        (!lines.is_empty()).then(|| lines.join(" | "))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

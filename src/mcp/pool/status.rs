@@ -1,0 +1,90 @@
+//! What is known of a server without asking it -> what `GET /mcp/list` and `toolglot mcp list` show.
+
+use serde_json::{Map, Value, json};
+
+use super::{Pool, slot::Seen};
+
+/// How a server is doing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// The name in the registry.
+    pub name: String,
+    /// Address or command line as the file writes it.
+    pub address: String,
+    /// Whether it is a child process.
+    pub is_process: bool,
+    /// One of `idle`, `connecting`, `connected`, `failed`, `unusable`, `disabled`.
+    pub state: &'static str,
+    /// What is wrong.
+    pub error: Option<String>,
+    /// How many tools it has, where that is known.
+    pub tools: Option<usize>,
+    /// What is spoken with it: `stdio`, `http` or `sse`.
+    pub dialect: Option<&'static str>,
+    /// The revision of the protocol.
+    pub protocol: Option<String>,
+}
+
+// === impl Pool ===
+
+impl Pool {
+    /// How every server of the registry is doing; asks nobody.
+    pub fn status(&self) -> Vec<Status> {
+        let snapshot = self.registry.snapshot();
+        let usable = snapshot.servers.iter().map(|server| {
+            let base = Status {
+                name: server.name.clone(),
+                address: server.address.clone(),
+                is_process: server.is_process(),
+                state: "idle",
+                error: None,
+                tools: None,
+                dialect: None,
+                protocol: None,
+            };
+            match self.known_slot(server).map_or(Seen::Idle, |slot| slot.seen()) {
+                Seen::Idle => base,
+                Seen::Connecting => Status { state: "connecting", ..base },
+                Seen::Failed(error) => Status { state: "failed", error: Some(error.message), ..base },
+                Seen::Ready(connection) => Status {
+                    state: "connected",
+                    tools: connection.known_tools().map(|tools| tools.len()),
+                    dialect: Some(connection.dialect),
+                    protocol: connection.protocol(),
+                    ..base
+                },
+            }
+        });
+        let unusable = snapshot.unusable.iter().map(|entry| Status {
+            name: entry.name.clone(),
+            address: entry.address.clone(),
+            is_process: false,
+            state: if entry.error.is_some() { "unusable" } else { "disabled" },
+            error: entry.error.clone(),
+            tools: None,
+            dialect: None,
+            protocol: None,
+        });
+        usable.chain(unusable).collect()
+    }
+}
+
+// === impl Status ===
+
+impl Status {
+    /// As JSON: `{"name", "url" or "command", "status", ..}`.
+    pub fn to_value(&self) -> Value {
+        let mut out = Map::new();
+        out.insert("name".into(), json!(self.name));
+        out.insert(if self.is_process { "command" } else { "url" }.into(), json!(self.address));
+        out.insert("status".into(), json!(self.state));
+        let more = [
+            ("error", self.error.clone().map(Value::String)),
+            ("tools", self.tools.map(|count| json!(count))),
+            ("dialect", self.dialect.map(|dialect| json!(dialect))),
+            ("protocol", self.protocol.clone().map(Value::String)),
+        ];
+        out.extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        Value::Object(out)
+    }
+}

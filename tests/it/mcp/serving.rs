@@ -1,0 +1,331 @@
+//! Our server: sessions, floods, contexts, the registry over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{body::Body, http::Request, response::Response};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use toolglot::{
+    config::{RegistryHttp, Secret},
+    mcp::engine::{Caller, Engine, Options, admits, is_surface},
+};
+use tower::ServiceExt;
+
+use super::{Bench, shell, shell_with};
+
+fn request(method: &str, path: &str, body: &Value) -> Request<Body> {
+    let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+    Request::builder().method(method).uri(path).header("content-type", "application/json").body(body).unwrap()
+}
+
+async fn ask(engine: &Engine, method: &str, path: &str, body: Value) -> (u16, Value) {
+    send(engine, request(method, path, &body)).await
+}
+
+async fn send(engine: &Engine, request: Request<Body>) -> (u16, Value) {
+    let answer = engine.routes::<()>().oneshot(request).await.unwrap();
+    let status = answer.status().as_u16();
+    let bytes = axum::body::to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+fn rpc(id: u32, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn greeting(id: u32) -> Value {
+    rpc(
+        id,
+        "initialize",
+        json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+    )
+}
+
+/// A legacy stream as a client sees it.
+struct Stream {
+    path: String,
+    events: axum::body::BodyDataStream,
+    pending: String,
+}
+
+impl Stream {
+    async fn open(engine: &Engine) -> Result<Stream, u16> {
+        let answer: Response = engine.routes::<()>().oneshot(request("GET", "/sse", &Value::Null)).await.unwrap();
+        if answer.status() != 200 {
+            return Err(answer.status().as_u16());
+        }
+        let mut stream = Stream { path: String::new(), events: answer.into_body().into_data_stream(), pending: String::new() };
+        let first = stream.event().await;
+        assert!(first.starts_with("event: endpoint\ndata: /sse/message?session_id="), "{first}");
+        stream.path = first.split("data: ").nth(1).unwrap().trim().to_owned();
+        Ok(stream)
+    }
+
+    async fn event(&mut self) -> String {
+        loop {
+            if let Some((event, rest)) = self.pending.split_once("\n\n") {
+                let event = event.to_owned();
+                self.pending = rest.to_owned();
+                return event;
+            }
+            let bytes = tokio::time::timeout(Duration::from_secs(20), self.events.next()).await.unwrap().unwrap().unwrap();
+            self.pending.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+
+    async fn message(&mut self) -> Value {
+        let event = self.event().await;
+        serde_json::from_str(event.strip_prefix("event: message\ndata: ").unwrap()).unwrap()
+    }
+
+    async fn post(&self, engine: &Engine, message: Value) -> u16 {
+        ask(engine, "POST", &self.path, message).await.0
+    }
+
+    async fn begin(&mut self, engine: &Engine) {
+        assert_eq!(self.post(engine, greeting(1)).await, 202);
+        assert_eq!(self.message().await["result"]["protocolVersion"], "2024-11-05");
+        assert_eq!(self.post(engine, json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await, 202);
+    }
+}
+
+#[tokio::test]
+async fn the_legacy_pair_in_all_its_steps() {
+    let bench = Bench::new(json!({}));
+    let engine = bench.engine(false);
+    let mut stream = Stream::open(&engine).await.unwrap();
+    stream.begin(&engine).await;
+    // The other spelling of the same address.
+    stream.path = stream.path.replace("session_id", "sessionId");
+    stream.post(&engine, rpc(2, "tools/list", json!({}))).await;
+    assert_eq!(stream.message().await["result"]["tools"].as_array().unwrap().len(), 4);
+    stream
+        .post(&engine, rpc(3, "tools/call", json!({"name": "get_employee_info", "arguments": {"employee_id": "EMP001"}})))
+        .await;
+    let answer = stream.message().await;
+    let item = &answer["result"]["content"][0];
+    let outcome: Value = serde_json::from_str(item["text"].as_str().unwrap()).unwrap();
+    assert_eq!((&outcome["success"], &outcome["result"]["name"]), (&json!(true), &json!("Mina Park")));
+    assert_eq!(
+        item["serviceInfo"],
+        json!({"serverName": "sqlite", "toolName": "get_employee_info", "backendType": "BuiltInRust"})
+    );
+    stream.post(&engine, rpc(4, "tools/call", json!({"name": "get_employee_info", "arguments": {"employee_id": "EMP9"}}))).await;
+    assert_eq!(stream.message().await["result"]["isError"], true);
+    stream.post(&engine, rpc(5, "tools/call", json!({"name": "no_such", "arguments": {}}))).await;
+    assert_eq!(stream.message().await["error"]["code"], -32602);
+    stream.post(&engine, rpc(6, "prompts/list", json!({}))).await;
+    assert_eq!(stream.message().await["error"]["code"], -32601);
+    // Not JSON, not a message, not a session.
+    let bad = |body: &'static str| {
+        Request::post(&stream.path).header("content-type", "application/json").body(Body::from(body)).unwrap()
+    };
+    let (status, body) = send(&engine, bad("{")).await;
+    assert_eq!((status, &body["error"]["code"]), (400, &json!(-32700)));
+    let (status, body) = send(&engine, bad("{}")).await;
+    assert_eq!((status, &body["error"]["code"]), (400, &json!(-32600)));
+    assert_eq!(ask(&engine, "POST", "/sse/message?session_id=nobody", greeting(1)).await.0, 404);
+    assert_eq!(ask(&engine, "POST", "/sse/message", greeting(1)).await.0, 400);
+    let path = stream.path.clone();
+    drop(stream);
+    super::eventually("the session ends with its stream", || engine.open_sessions() == 0).await;
+    assert_eq!(ask(&engine, "POST", &path, greeting(1)).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_post_to_the_base_address_is_answered_directly() {
+    let bench = Bench::new(json!({}));
+    let engine = bench.engine(false);
+    for path in ["/sse", "/mcp"] {
+        let (status, answer) = ask(&engine, "POST", path, greeting(1)).await;
+        assert_eq!((status, &answer["result"]["protocolVersion"]), (200, &json!("2024-11-05")));
+        let (_, answer) =
+            ask(&engine, "POST", path, rpc(2, "tools/call", json!({"name": "get_all_employees", "arguments": {}}))).await;
+        assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("EMP004"), "{answer}");
+        assert_eq!(answer["result"]["content"][0]["_meta"]["toolglot/serviceInfo"]["serverName"], "sqlite");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_tool_delays_no_ping() {
+    let bench = Bench::new(json!({"slow": shell("sleep 2; text slept")}));
+    let engine = bench.engine(true);
+    let mut stream = Stream::open(&engine).await.unwrap();
+    stream.begin(&engine).await;
+    stream.post(&engine, rpc(2, "tools/call", json!({"name": "slow__act", "arguments": {}}))).await;
+    stream.post(&engine, rpc(3, "ping", json!({}))).await;
+    assert_eq!(stream.message().await["id"], 3, "answers may overtake each other");
+    let answer = stream.message().await;
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(2), &json!("slept")));
+}
+
+#[tokio::test]
+async fn a_bare_name_means_the_server_of_the_sessions_last_result() {
+    let list = r#"reply '{"tools":[{"name":"list","inputSchema":{"type":"object"}},{"name":"read_file","inputSchema":{"type":"object"}}]}'"#;
+    let bench = Bench::new(json!({"one": shell_with("text from_one", list), "two": shell_with("text from_two", list)}));
+    let engine = bench.engine(true);
+    let mut stream = Stream::open(&engine).await.unwrap();
+    stream.begin(&engine).await;
+    let call = |id: u32, name: &str| rpc(id, "tools/call", json!({"name": name, "arguments": {}}));
+    let mut said = Vec::new();
+    for (id, name) in [
+        (2, "read_file"),
+        (3, "two__list"),
+        (4, "read_file"),
+        (5, "one.list"),
+        (6, "read_file"),
+        (7, "k3x9ab_two__list"),
+        (8, "tauri:read_file"),
+    ] {
+        stream.post(&engine, call(id, name)).await;
+        let answer = stream.message().await;
+        said.push(answer["result"]["content"][0]["text"].as_str().unwrap_or("error").to_owned());
+    }
+    assert_eq!(said, ["error", "from_two", "from_two", "from_one", "from_one", "from_two", "error"]);
+}
+
+#[tokio::test]
+async fn values_get_their_declared_types_and_failures_may_be_text() {
+    let bench = Bench::new(json!({}));
+    let call = |year: Value| {
+        rpc(1, "tools/call", json!({"name": "calculate_vacation_days", "arguments": {"employee_id": "EMP001", "year": year}}))
+    };
+    let engine = bench.engine(false);
+    let (_, answer) = ask(&engine, "POST", "/mcp", call(json!("2025"))).await;
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("11.5"), "{answer}");
+    let (_, answer) = ask(&engine, "POST", "/mcp", call(json!("next"))).await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let engine = Engine::new(Arc::clone(&bench.pool), Options { errors_as_text: true, ..Options::default() });
+    for body in [call(json!(1990)), rpc(1, "tools/call", json!({"name": "nothing", "arguments": {}}))] {
+        let (_, answer) = ask(&engine, "POST", "/mcp", body).await;
+        assert_ne!(answer["result"]["isError"], true);
+        assert!(answer["result"]["content"][0]["text"].as_str().unwrap().starts_with("ERROR: "), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_bounded_on_both_transports() {
+    let bench = Bench::new(json!({}));
+    let engine = Engine::new(Arc::clone(&bench.pool), Options { sessions: 5, ..Options::default() });
+    let mut streams = Vec::new();
+    for _ in 0..5 {
+        streams.push(Stream::open(&engine).await.unwrap());
+    }
+    assert_eq!(Stream::open(&engine).await.err(), Some(503));
+    streams.pop();
+    super::eventually("a place is free again", || engine.open_sessions() == 4).await;
+    assert!(Stream::open(&engine).await.is_ok());
+    // Streamable HTTP: the session that was silent longest makes room.
+    let routes = engine.routes::<()>();
+    let begin = || {
+        let mut request = request(
+            "POST",
+            "/mcp",
+            &rpc(
+                1,
+                "initialize",
+                json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}),
+            ),
+        );
+        request.headers_mut().insert("accept", "application/json, text/event-stream".parse().unwrap());
+        let routes = routes.clone();
+        async move {
+            let answer = routes.oneshot(request).await.unwrap();
+            answer.headers()["mcp-session-id"].to_str().unwrap().to_owned()
+        }
+    };
+    let use_it = |session: &str| {
+        let mut request = request("POST", "/mcp", &rpc(2, "ping", json!({})));
+        request.headers_mut().insert("accept", "application/json, text/event-stream".parse().unwrap());
+        request.headers_mut().insert("mcp-session-id", session.parse().unwrap());
+        let routes = routes.clone();
+        async move { routes.oneshot(request).await.unwrap().status().as_u16() }
+    };
+    let first = begin().await;
+    for _ in 0..30 {
+        begin().await;
+    }
+    assert_eq!(use_it(&first).await, 404);
+    assert_eq!(use_it(&begin().await).await, 200);
+}
+
+/// Ten thousand clients that come and go leave nothing behind.
+#[tokio::test]
+async fn legacy_sessions_that_come_and_go_leave_nothing() {
+    let bench = Bench::new(json!({}));
+    let engine = bench.engine(false);
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let visit = async |count: usize| {
+        for at in 0..count {
+            let mut stream = Stream::open(&engine).await.unwrap();
+            if at % 10 == 0 {
+                stream.begin(&engine).await;
+            }
+        }
+        super::eventually("all sessions have ended", || engine.open_sessions() == 0 && tasks() <= 1).await;
+    };
+    visit(500).await;
+    let (tasks_before, memory_before) = (tasks(), resident());
+    visit(10_000).await;
+    assert_eq!(tasks(), tasks_before);
+    assert!(resident() < memory_before + 8_000, "{} kB after {memory_before} kB", resident());
+}
+
+/// Resident memory in kB, 0 where it is not known.
+fn resident() -> u64 {
+    let status = super::text(std::path::Path::new("/proc/self/status"));
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default().to_owned();
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+}
+
+#[tokio::test]
+async fn the_registry_over_http() {
+    let bench = Bench::new(json!({}));
+    let engine = bench.engine(false);
+    let (status, answer) = ask(&engine, "POST", "/mcp/add", json!({"name": "tts", "url": "http://127.0.0.1:9/sse"})).await;
+    assert_eq!((status, answer), (200, json!({"name": "tts", "url": "http://127.0.0.1:9/sse", "message": "registered"})));
+    let (_, listed) = ask(&engine, "GET", "/mcp/list", Value::Null).await;
+    assert_eq!(listed, json!({"servers": [{"name": "tts", "url": "http://127.0.0.1:9/sse", "status": "idle"}]}));
+    assert_eq!(ask(&engine, "POST", "/mcp/add", json!({"name": "x"})).await.0, 400);
+    assert_eq!(ask(&engine, "POST", "/mcp/add", json!({"name": "x", "url": "http://169.254.169.254/"})).await.0, 400);
+    assert_eq!(ask(&engine, "POST", "/mcp/add", json!({"name": "x", "command": "sh"})).await.0, 400);
+    let (status, answer) = ask(&engine, "DELETE", "/mcp/remove", json!({"name": "tts"})).await;
+    assert_eq!((status, answer), (200, json!({"name": "tts", "message": "removed"})));
+    assert_eq!(ask(&engine, "DELETE", "/mcp/remove?name=tts", Value::Null).await.0, 404);
+    assert_eq!(ask(&engine, "DELETE", "/mcp/remove", Value::Null).await.0, 400);
+
+    let options = |registry_http| Options { registry_http, token: Some(Secret::new("t0ken")), ..Options::default() };
+    let off = Engine::new(Arc::clone(&bench.pool), options(RegistryHttp::Off));
+    assert_eq!(ask(&off, "GET", "/mcp/list", Value::Null).await.0, 403);
+    let token = Engine::new(Arc::clone(&bench.pool), options(RegistryHttp::Token));
+    assert_eq!(ask(&token, "GET", "/mcp/list", Value::Null).await.0, 401);
+    let mut with_token = request("GET", "/mcp/list", &Value::Null);
+    with_token.headers_mut().insert("authorization", "Bearer t0ken".parse().unwrap());
+    assert_eq!(send(&token, with_token).await.0, 200);
+}
+
+#[test]
+fn pages_of_others_have_no_business_here() {
+    let token = Secret::new("t0ken");
+    let own = Caller { origin: Some("http://127.0.0.1:8000"), host: Some("127.0.0.1:8000"), authorization: None };
+    let table = [
+        (Caller::default(), true),
+        (own, true),
+        (Caller { origin: Some("https://127.0.0.1:8000"), ..own }, true),
+        (Caller { origin: Some("http://localhost:8000"), ..own }, false),
+        (Caller { origin: Some("http://127.0.0.1:3000"), ..own }, false),
+        (Caller { origin: Some("http://evil.example"), ..own }, false),
+        (Caller { origin: Some("null"), ..own }, false),
+        (Caller { origin: Some("vscode-webview://x"), ..own }, false),
+        (Caller { origin: Some("http://evil.example"), authorization: Some("Bearer t0ken"), ..own }, true),
+        (Caller { origin: Some("http://evil.example"), authorization: Some("Bearer wrong"), ..own }, false),
+    ];
+    for (caller, expected) in table {
+        assert_eq!(admits(&caller, Some(&token)), expected, "{caller:?}");
+    }
+    for (path, expected) in
+        [("/mcp", true), ("/mcp/add", true), ("/sse", true), ("/sse/message", true), ("/mcpx", false), ("/v1/models", false)]
+    {
+        assert_eq!(is_surface(path), expected, "{path}");
+    }
+}
