@@ -33,10 +33,10 @@ const SIDEWAYS: &[(&str, &str)] = &[("fixture", "openai"), ("backend", "upstream
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
-    "src/fix/schema.rs",     // compiled schemas
-    "src/store/memory.rs",   // the store of a single process
-    "src/backend/pace.rs",   // when requests were sent, for a minute
-    "src/server/catalog.rs", // the models of each backend, for seconds
+    "src/fix/schema.rs",          // compiled schemas
+    "src/store/memory.rs",        // the store of a single process
+    "src/backend/pace.rs",        // when requests were sent, for a minute
+    "src/server/catalog.rs",      // the models of each backend, for seconds
     "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
     "src/mcp/engine/handler.rs",  // the services of a session's last results
     "src/mcp/engine/sessions.rs", // when sessions were last used
