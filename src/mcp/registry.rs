@@ -80,12 +80,15 @@ impl Registry {
     /// file is an error, an unusable entry is not.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
-        let folder_is_there = file.parent().is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir());
-        if !file.exists() && folder_is_there {
-            write::atomically(&file, "[]\n").map_err(|error| write_error(&file, &error))?;
-        }
         let registry =
             Registry { file, environment, current: ArcSwap::default(), writing: Mutex::new(()), changed: watch::Sender::new(0) };
+        if !registry.file.exists()
+            && registry.folder().is_dir()
+            && let Err(error) = write::atomically(&registry.file, EMPTY)
+        {
+            // Nothing is lost yet; registering a server would fail with the same words.
+            tracing::warn!(%error, file = %registry.file.display(), "the registry cannot be created");
+        }
         registry.reload()?;
         Ok(registry)
     }
