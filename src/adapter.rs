@@ -141,6 +141,9 @@ pub struct Recipient {
     /// Words for the kind of body, which may hang on the recipient.
     #[serde(default, deserialize_with = "file::strings")]
     pub constraint: Vec<String>,
+    /// The tags that the arguments are written in: around a key, around its value. Otherwise they are JSON.
+    #[serde(default)]
+    pub parameters: Option<Parameters>,
     /// The body of a message to a tool is a call in one of the other forms. Such a form counts in a message to somebody
     /// else only where that message begins with it.
     #[serde(default)]
@@ -151,6 +154,16 @@ pub struct Recipient {
     /// What a call inside reasoning means.
     #[serde(default)]
     pub tool_call_inside: Inside,
+}
+
+/// One tag for each argument, without anything around them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Around an argument's key.
+    pub argument: [String; 2],
+    /// Around its value.
+    pub value: [String; 2],
 }
 
 /// What a call inside reasoning means.

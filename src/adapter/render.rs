@@ -259,11 +259,7 @@ impl<'p> Templates<'p> {
             ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
             _ => None,
         };
-        let form = ToolCall {
-            name: "TOOL_NAME".into(),
-            arguments: r#"{"PARAMETER": "VALUE"}"#.into(),
-            ..ToolCall::default()
-        };
+        let form = ToolCall { name: "TOOL_NAME".into(), arguments: r#"{"PARAMETER": "VALUE"}"#.into(), ..ToolCall::default() };
         let own = self.in_own_form(std::slice::from_ref(&form));
         let own_form = own.is_some();
         let call_form = own.map_or_else(|| self.call(&form), Ok)?;

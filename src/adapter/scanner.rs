@@ -17,17 +17,18 @@ use std::sync::Arc;
 use super::{Adapter, Inside};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
-    fix::{
-        Schemas,
-        name::{Resolved, resolve},
-    },
+    fix::Schemas,
 };
 
 mod candidate;
 mod framing;
 mod header;
+mod promote;
 
 use candidate::Candidate;
+
+/// Inline code is closed within so many bytes, or it is none.
+const INLINE_BYTES: usize = 1000;
 
 /// What a scanner may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -357,7 +358,8 @@ impl Scanner {
 
     /// Where an inline code span ends that is open at `at`.
     fn inline_end(&self, at: usize, end: bool) -> Inline {
-        let line = &self.buf[at..];
+        let limit = boundary(&self.buf, at + INLINE_BYTES);
+        let (line, end) = (&self.buf[at..limit], end || limit < self.buf.len());
         let newline = line.find('\n');
         let mut offset = 0;
         while let Some(tick) = line[offset..newline.unwrap_or(line.len())].find('`') {
@@ -386,67 +388,21 @@ impl Scanner {
         let reasoning = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
         reasoning.or(self.adapter.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
+}
 
-    /// Nothing came but reasoning: calls that were drafted in it count now; else, if the region was only believed to be
-    /// open, its text was the answer.
-    fn promote(&mut self, reason: FinishReason, out: &mut dyn Sink) {
-        if self.said || self.calls > 0 {
-            return;
-        }
-        // A model that was cut off while it thought has not decided anything.
-        let wanted = self.tools.wanted() && self.inside() == Inside::PromoteAtEnd && reason != FinishReason::Length;
-        let draft = match self.draft.take().filter(|_| self.region == Region::Reasoning) {
-            Some(draft) => draft,
-            None => std::mem::take(&mut self.field),
-        };
-        if wanted && !draft.trim().is_empty() {
-            let options = Options { reasoning_open: false, ..self.options.clone() };
-            let mut inner = Scanner::new(Arc::clone(&self.adapter), Arc::clone(&self.tools), Arc::clone(&self.schemas), options);
-            let mut promoted = Promoted { tools: &self.tools, calls: 0, open: false, out };
-            inner.push(Channel::Content, &draft, &mut promoted);
-            inner.finish(reason, &mut promoted);
-            self.calls = promoted.calls;
-        }
-        if let Some(text) = self.believed.take().filter(|_| self.calls == 0 && self.region == Region::Reasoning)
-            && !text.trim().is_empty()
-        {
-            self.said = true;
-            out.event(Event::Text(&text));
-        }
+/// The last boundary of characters at or before `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
     }
+    at
 }
 
 enum Inline {
     Closes(usize),
     Never,
     Unknown,
-}
-
-/// Lets only calls of offered tools through.
-struct Promoted<'a> {
-    tools: &'a Tools,
-    calls: u32,
-    open: bool,
-    out: &'a mut dyn Sink,
-}
-
-impl Sink for Promoted<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        if let Event::CallStart { name, .. } = event {
-            self.open = matches!(resolve(self.tools, name), Resolved::Known { .. });
-            self.calls += u32::from(self.open);
-        }
-        match event {
-            Event::CallStart { id, name, .. } if self.open => {
-                self.out.event(Event::CallStart { index: self.calls - 1, id, name })
-            }
-            Event::CallArguments { json, .. } if self.open => {
-                self.out.event(Event::CallArguments { index: self.calls - 1, json })
-            }
-            Event::CallEnd { extra, .. } if self.open => self.out.event(Event::CallEnd { index: self.calls - 1, extra }),
-            _ => {}
-        }
-    }
 }
 
 /// Whether every unmarked call counts wherever it stands.

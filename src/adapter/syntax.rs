@@ -42,6 +42,9 @@ pub(super) enum Step {
     Reject,
     /// Calls, and where the text goes on behind them and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
+    /// A marked call that is closed and cannot be read, behind others that can: its arguments are as written, and `end` as in
+    /// [`Step::Done`]. They are never handed to the fixer, which would find something in any text.
+    Torn { whole: Vec<Parsed>, torn: Parsed, why: &'static str, end: usize },
     /// The text ended inside of a call; the last one is as far as it got.
     Cut { whole: Vec<Parsed>, cut: Parsed },
 }
@@ -185,6 +188,31 @@ pub(super) enum Word {
 /// How many bytes of whitespace `text` begins with.
 pub(super) fn blank(text: &str) -> usize {
     text.len() - text.trim_start().len()
+}
+
+/// The same arguments, as unfinished as the call is: the closing brace is left away.
+fn unclosed(arguments: &str) -> String {
+    arguments.strip_suffix('}').unwrap_or(UNFINISHED).to_owned()
+}
+
+/// Looks for the closing marker of a call that cannot be read.
+#[derive(Debug)]
+struct Closing {
+    seen: usize,
+}
+
+impl Closing {
+    fn after(seen: usize) -> Closing {
+        Closing { seen }
+    }
+
+    /// Where the marker begins and ends; `None` if it is not there yet.
+    fn find(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
+        let found = find_any(text, self.seen, close);
+        let longest = close.iter().map(String::len).max().unwrap_or(1);
+        self.seen = floor(text, text.len().saturating_sub(longest)).max(self.seen);
+        found
+    }
 }
 
 /// The first of the markers behind `from`: where it begins and ends.

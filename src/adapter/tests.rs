@@ -367,7 +367,8 @@ fn a_call_inside_of_reasoning_follows_the_family() {
     let none: [String; 0] = [];
     let minimax_call = HERMES_CALL.replace("tool_call>", "tool_calls>");
     // (what, adapter, text, calls, reasoning, content)
-    let cases: Vec<(&str, &str, String, &[String], String, &str)> = vec![
+    type Case<'a> = (&'a str, &'a str, String, &'a [String], String, &'a str);
+    let cases: Vec<Case<'_>> = vec![
         (
             "promote_at_end, the reasoning never ends",
             "hermes",

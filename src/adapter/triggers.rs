@@ -48,8 +48,10 @@ pub(super) struct Found<'t> {
 pub(super) struct Triggers {
     automaton: AhoCorasick,
     marks: Vec<Mark>,
-    /// The markers by their first byte.
-    by_first: Vec<Vec<String>>,
+    /// The markers in order.
+    sorted: Vec<String>,
+    /// The bytes that a marker begins with.
+    first: Vec<bool>,
     longest: usize,
 }
 
@@ -135,25 +137,30 @@ impl Triggers {
             .build(&texts)
             .map_err(|error| error.to_string())?;
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
-        let mut by_first = vec![Vec::new(); 256];
-        for text in texts {
-            if let Some(list) = text.as_bytes().first().and_then(|&byte| by_first.get_mut(usize::from(byte))) {
-                list.push(text);
+        let mut first = vec![false; 256];
+        for byte in texts.iter().filter_map(|text| text.as_bytes().first()) {
+            if let Some(known) = first.get_mut(usize::from(*byte)) {
+                *known = true;
             }
         }
-        Ok(Triggers { automaton, marks, by_first, longest })
+        texts.sort_unstable();
+        Ok(Triggers { automaton, marks, sorted: texts, first, longest })
     }
 
     /// All markers, each once.
     pub(super) fn texts(&self) -> Vec<String> {
-        self.by_first.iter().flatten().cloned().collect()
+        self.sorted.clone()
     }
 
     /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.
     /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
+        let found = self.find(text, from);
+        if let Some(found) = found.filter(|found| over || found.at + self.longest < text.len()) {
+            return Ok(found);
+        }
         let held = if over { text.len() } else { self.held_from(text, from) };
-        self.find(text, from).filter(|found| found.at <= held).ok_or(held)
+        found.filter(|found| found.at <= held).ok_or(held)
     }
 
     fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
@@ -164,22 +171,17 @@ impl Triggers {
 
     /// Whether `tail` is the proper beginning of some marker: it may still become one.
     pub(super) fn may_become(&self, tail: &str) -> bool {
-        let Some(&first) = tail.as_bytes().first() else { return false };
-        self.by_first.get(usize::from(first)).is_some_and(|markers| {
-            markers.iter().any(|marker| marker.len() > tail.len() && marker.as_bytes().starts_with(tail.as_bytes()))
-        })
+        // The markers that begin with it stand right behind it in their order.
+        let behind = self.sorted.partition_point(|marker| marker.as_str() <= tail);
+        !tail.is_empty() && self.sorted.get(behind).is_some_and(|marker| marker.starts_with(tail))
     }
 
     /// Where the tail begins that may still become a marker; the length of the text if there is none.
     fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
-        (start..text.len())
-            .find(|&at| {
-                let first = text.as_bytes().get(at).copied().unwrap_or_default();
-                !self.by_first.get(usize::from(first)).is_none_or(Vec::is_empty)
-                    && text.is_char_boundary(at)
-                    && self.may_become(&text[at..])
-            })
-            .unwrap_or(text.len())
+        let begins = |byte: u8| self.first.get(usize::from(byte)).copied().unwrap_or_default();
+        let tail = text.as_bytes().get(start..).unwrap_or_default();
+        let mut places = tail.iter().enumerate().filter(|&(_, &byte)| begins(byte)).map(|(at, _)| start + at);
+        places.find(|&at| text.is_char_boundary(at) && self.may_become(&text[at..])).unwrap_or(text.len())
     }
 }

@@ -135,3 +135,27 @@ fn globs_match_whole_names() {
         assert_eq!(matches(glob, name), expected, "{glob} {name}");
     }
 }
+
+#[test]
+fn an_alias_is_read_in_both_directions() {
+    let config =
+        parse("[[alias]]\nname = \"grok/*\"\nmodel = \"*\"\n[[alias]]\nname = \"mine\"\nmodel = \"small:4b\"\n").unwrap();
+    assert_eq!(config.own_name("grok/small:4b"), "small:4b");
+    assert_eq!((config.own_name("mine").as_str(), config.own_name("other").as_str()), ("small:4b", "other"));
+    assert_eq!(config.further_names("small:4b").collect::<Vec<_>>(), ["grok/small:4b", "mine"]);
+    for wrong in ["name = \"grok/*\"\nmodel = \"x\"", "name = \"*-*\"\nmodel = \"*+*\"", "name = \"x\"\nmodel = \"x\""] {
+        assert!(parse(&format!("[[alias]]\n{wrong}\n")).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_backend_may_be_a_url_alone() {
+    let config = parse("[[backend]]\nurl = \"http://box.lan:8080/v1/\"\n").unwrap();
+    assert_eq!((config.backends[0].name.as_str(), config.backends[0].kind), ("box.lan:8080", None));
+    let overrides =
+        Overrides { backends: vec!["http://box.lan:1/".into(), "google=http://g.example/v1beta".into()], ..Overrides::default() };
+    let config = Config::parse("", None, &overrides, &Environment::default()).unwrap();
+    let kinds: Vec<_> = config.backends.iter().map(|backend| (backend.url.as_str(), backend.kind)).collect();
+    assert_eq!(kinds, [("http://box.lan:1", None), ("http://g.example/v1beta", Some(Kind::Google))]);
+    assert!(parse("[[backend]]\nname = \"x\"\n").unwrap_err().contains("`url` or a `kind`"));
+}

@@ -99,6 +99,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     for found in found {
         let whole = found.start == 0;
         let dangling = found.reading.dangling.clone();
+        let complete = found.reading.ending == Ending::Complete;
         let settled = ended(text, &found, call).and_then(|more| {
             let mut fixes = fixes.clone();
             fixes.extend(around(text, &found));
@@ -111,6 +112,8 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 all.push(settled.value.clone());
                 match &settled.fault {
                     None => fitting.push(settled),
+                    // What the schema misses may have been cut off.
+                    Some(_) if !complete && call.end != End::Whole => return Err(Report::refused(Why::Truncated)),
                     Some(fault) => {
                         let refusal = Report {
                             arguments: Some(settled.plain.clone()),

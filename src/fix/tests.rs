@@ -496,7 +496,9 @@ fn ends() {
     assert_eq!(value(&fixed(TOWN, r#"{"town":"Turku","nights":2"#, End::Closed)), Some(json!({"town": "Turku", "nights": 2})));
     is_refused("an open string stays open", NOTE, r#"{"file_path":"a","body":"b"#, End::Closed);
     // X2 needs what is required; X3 needs exactly one reading.
-    is_refused("X2: something is missing", NOTE, r#"{"file_path":"a""#, cut(FinishReason::Stop));
+    for end in [cut(FinishReason::Stop), End::Closed] {
+        assert_eq!(is_refused("X2: something is missing", NOTE, r#"{"file_path":"a""#, end), Why::Truncated);
+    }
     becomes("X3", TOWN, r#"{"town":"Turku}"#, Verdict::Guess, json!({"town": "Turku"}));
     assert!(fixed(TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Stop)).accepted().is_some());
     is_refused("X3 at the limit", TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Length));

@@ -11,6 +11,8 @@ pub(crate) struct Text<'s> {
     last_comment_end: Cell<Option<usize>>,
     last_quote: Cell<Option<usize>>,
     last_closer: Cell<Option<usize>>,
+    /// Keys stand in doubled quotes; only then can values.
+    doubled: Cell<bool>,
 }
 
 /// What delimits a string.
@@ -74,6 +76,7 @@ impl<'s> Text<'s> {
             last_comment_end: Cell::new(None),
             last_quote: Cell::new(None),
             last_closer: Cell::new(None),
+            doubled: Cell::new(false),
         }
     }
 
@@ -200,12 +203,22 @@ impl<'s> Text<'s> {
         memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]).is_some()
     }
 
-    /// Whether the next such quote stands twice and something that may follow a string stands behind it.
+    /// Whether the next such quote stands twice, and behind it a colon or, in a text of doubled quotes, what may follow a value.
     fn twice_ahead(&self, i: usize, byte: u8) -> bool {
         let reach = &self.bytes[i..self.bytes.len().min(i + 4 * KEY_REACH)];
         let Some(found) = memchr::memchr(byte, reach) else { return false };
         let end = i + found;
-        self.at(end + 1) == Some(byte) && matches!(self.at(self.skip(end + 2)), None | Some(b',' | b':' | b'}' | b']'))
+        if self.at(end + 1) != Some(byte) {
+            return false;
+        }
+        match self.at(self.skip(end + 2)) {
+            Some(b':') => {
+                self.doubled.set(true);
+                true
+            }
+            None | Some(b',' | b'}' | b']') => self.doubled.get(),
+            _ => false,
+        }
     }
 
     /// The next unescaped delimiter of a string at or after `i`: where it stands and where it ends.

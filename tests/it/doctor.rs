@@ -53,7 +53,9 @@ fn ollama(seen: &Seen) -> Script {
             } else {
                 "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}"
             };
-            let line = |message: Value, done: bool| Step::Send(format!("{}\n", json!({"message": message, "done": done, "done_reason": "stop"})));
+            let line = |message: Value, done: bool| {
+                Step::Send(format!("{}\n", json!({"message": message, "done": done, "done_reason": "stop"})))
+            };
             Script::lines(vec![line(json!({"role": "assistant", "content": answer}), false), line(json!({"content": ""}), true)])
         }
         _ => Script::json(404, "{}"),
@@ -62,7 +64,9 @@ fn ollama(seen: &Seen) -> Script {
 
 fn openai(owner: &'static str) -> impl Fn(&Seen) -> Script {
     move |seen| match seen.line.as_str() {
-        "GET /v1/models" => Script::json(200, json!({"data": [{"id": "qwen3-8b", "owned_by": owner, "max_model_len": 32768}]}).to_string()),
+        "GET /v1/models" => {
+            Script::json(200, json!({"data": [{"id": "qwen3-8b", "owned_by": owner, "max_model_len": 32768}]}).to_string())
+        }
         "GET /props" if owner == "llamacpp" => Script::json(
             200,
             r#"{"build_info":"b7000","default_generation_settings":{"n_ctx":4096},"chat_template":"{% if tools %}<tool_call>{% endif %}","chat_template_caps":{"supports_tools":true}}"#,
@@ -73,14 +77,19 @@ fn openai(owner: &'static str) -> impl Fn(&Seen) -> Script {
             200,
             r#"{"data":[{"id":"qwen3-8b","type":"llm","capabilities":["tool_use"],"loaded_context_length":4096}]}"#,
         ),
-        "POST /v1/chat/completions" if seen.body.contains("\"tools\"") && owner == "vllm" => {
-            Script::json(400, r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}"#)
-        }
+        "POST /v1/chat/completions" if seen.body.contains("\"tools\"") && owner == "vllm" => Script::json(
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}"#,
+        ),
         "POST /v1/chat/completions" => {
             let call = json!({"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\":\"Oslo\"}"}}]});
             let text = json!({"content": "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}"});
             let native = seen.body.contains("\"tools\"");
-            Script::events(vec![event(if native { call } else { text }, Value::Null), event(json!({}), json!("stop")), Step::Send("data: [DONE]\n\n".into())])
+            Script::events(vec![
+                event(if native { call } else { text }, Value::Null),
+                event(json!({}), json!("stop")),
+                Step::Send("data: [DONE]\n\n".into()),
+            ])
         }
         _ => Script::json(404, r#"{"error":"not here"}"#),
     }
@@ -120,7 +129,8 @@ async fn a_model_without_tools_is_shown_with_the_reason() {
     let fake = Fake::start(ollama).await;
     let directory = tempfile::tempdir().unwrap();
     let tools = directory.path().join("tools.json");
-    let tool = json!({"type": "function", "function": {"name": "f", "description": "d".repeat(800), "parameters": {"type": "object"}}});
+    let tool =
+        json!({"type": "function", "function": {"name": "f", "description": "d".repeat(800), "parameters": {"type": "object"}}});
     std::fs::write(&tools, json!([tool]).to_string()).unwrap();
     let (report, code) = doctor(&["--backend", &fake.url, "--tools", tools.to_str().unwrap()]).await;
     assert_eq!(code, Some(0), "{report:#}");
@@ -156,7 +166,11 @@ async fn a_trial_says_what_came_what_was_fixed_and_what_to_do() {
 async fn what_a_trial_learns_is_told() {
     let vllm = Fake::start(openai("vllm")).await;
     let (report, _) = doctor(&["--backend", &vllm.url, "--model", "qwen3-8b", "--try"]).await;
-    assert_eq!((report["tried"]["tools"].as_str(), report["tried"]["attempts"][0]["good"].as_bool()), (Some("prompt"), Some(true)), "{report:#}");
+    assert_eq!(
+        (report["tried"]["tools"].as_str(), report["tried"]["attempts"][0]["good"].as_bool()),
+        (Some("prompt"), Some(true)),
+        "{report:#}"
+    );
     let llama = Fake::start(openai("llamacpp")).await;
     let (report, _) = doctor(&["--backend", &llama.url, "--model", "qwen3-8b", "--try"]).await;
     assert_eq!(report["tried"]["tools"], "native");

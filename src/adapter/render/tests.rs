@@ -179,7 +179,8 @@ fn hostile_templates_end() {
         "{% include 'other' %}",
     ] {
         let hostile = Prompt { tools: Some(template.to_owned()), ..Prompt::default() };
-        let error = render(&asked_by(&hostile), false, &request(json!([{"role": "user", "content": "hi"}])), &tools()).expect_err(template);
+        let error = render(&asked_by(&hostile), false, &request(json!([{"role": "user", "content": "hi"}])), &tools())
+            .expect_err(template);
         assert!(error.message.contains("[prompt] tools"), "{error}");
     }
     assert!(Prompt { call: Some("{{ name".into()), ..Prompt::default() }.check().is_err());

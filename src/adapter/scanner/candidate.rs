@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Region, Scanner, relaxed};
+use super::{Region, Scanner, boundary, relaxed};
 use crate::{
     adapter::{
         Inside, Syntax,
         syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
         triggers::Found,
     },
-    event::{Event, Sink, Tool},
+    event::{Event, Sink, Tool, Why},
     fix::{
         End, fix,
         name::{Resolved, resolve},
@@ -17,6 +17,9 @@ use crate::{
 };
 
 const FENCE: &str = "```";
+/// More whitespace than this does not stand between markers.
+const GAP_BYTES: usize = 256;
+const REPEATED_MARKERS: usize = 2;
 
 /// A place that may be a call.
 pub(super) struct Candidate {
@@ -178,6 +181,13 @@ impl Scanner {
                     return true;
                 }
             }
+            Step::Torn { whole, torn, why, end: stop } => {
+                if marked {
+                    self.accept(whole, &candidate, form, marked, body + stop, out);
+                    self.refuse(&torn, why, out);
+                    return true;
+                }
+            }
             Step::Cut { whole, cut } => {
                 let known = matches!(resolve(&self.tools, &cut.name), Resolved::Known { .. });
                 if marked || known {
@@ -271,6 +281,13 @@ impl Scanner {
         self.from = self.pos;
     }
 
+    /// A call that cannot be read is refused here: no fixer sees it.
+    fn refuse(&mut self, torn: &Parsed, why: &str, out: &mut dyn Sink) {
+        self.calls += 1;
+        let why = Why::Malformed(why.to_owned());
+        out.event(Event::Refused { name: &torn.name, why: &why, raw: &torn.arguments });
+    }
+
     fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
         let index = self.calls;
         self.calls += 1;
@@ -329,21 +346,12 @@ enum Entered {
     No,
 }
 
-/// The last boundary of characters at or before `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// Whether `text` enters this form: where its body begins and whether a marker stands before it.
 fn entry(text: &str, call: &crate::adapter::Call, end: bool) -> Entered {
     let section = starts_with_any(text, &call.section, end);
     let mut maybe = section == Start::Maybe;
     if let Start::Yes(length) = section {
-        let at = length + blank(&text[length..]);
+        let at = length + gap(&text[length..]);
         match opened(&text[at..], call, end) {
             Start::Yes(open) => return Entered::At(at + open, true),
             Start::Maybe => return Entered::Maybe,
@@ -364,18 +372,24 @@ fn entry(text: &str, call: &crate::adapter::Call, end: bool) -> Entered {
     if maybe { Entered::Maybe } else { Entered::No }
 }
 
-/// Whether an opening marker stands here; written several times in a row it counts once.
+/// How many bytes of whitespace may stand between two markers here.
+fn gap(text: &str) -> usize {
+    blank(&text[..boundary(text, GAP_BYTES)])
+}
+
+/// Whether an opening marker stands here; written twice in a row it counts once.
 fn opened(text: &str, call: &crate::adapter::Call, end: bool) -> Start {
     let mut length = match starts_with_any(text, &call.open, end) {
         Start::Yes(length) => length,
         other => return other,
     };
-    loop {
-        let at = length + blank(&text[length..]);
+    for _ in 1..REPEATED_MARKERS {
+        let at = length + gap(&text[length..]);
         match starts_with_any(&text[at..], &call.open, end) {
             Start::Yes(again) => length = at + again,
             Start::Maybe => return Start::Maybe,
-            Start::No => return Start::Yes(length),
+            Start::No => break,
         }
     }
+    Start::Yes(length)
 }

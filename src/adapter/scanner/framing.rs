@@ -13,6 +13,8 @@ use crate::{
 };
 
 const INFO_BYTES: usize = 200;
+/// A longer run of backticks is taken as several.
+const RUN_BYTES: usize = 200;
 
 impl Scanner {
     /// Reasoning markers in the text. `None`: it is something else.
@@ -138,8 +140,8 @@ impl Scanner {
     pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
         let bytes = self.buf.as_bytes();
         let Some(&tick) = bytes.get(at) else { return false };
-        let length = bytes[at..].iter().take_while(|&&byte| byte == tick).count();
-        if at + length == bytes.len() && !end {
+        let length = bytes[at..].iter().take(RUN_BYTES).take_while(|&&byte| byte == tick).count();
+        if at + length == bytes.len() && length < RUN_BYTES && !end {
             return false;
         }
         if length >= 3 && self.at_line_start(at) {

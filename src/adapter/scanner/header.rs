@@ -7,7 +7,10 @@ use super::{Region, Scanner};
 use crate::{
     adapter::{
         Syntax,
-        syntax::recipient::{Header, Kind, Seen, begins_inside, header, raw_parameter},
+        syntax::{
+            Start, blank,
+            recipient::{Header, Kind, Seen, begins_inside, header, is_arguments},
+        },
         triggers::Found,
     },
     event::Sink,
@@ -19,7 +22,7 @@ impl Scanner {
     pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.recipient.as_ref()?;
-        let at = self.pos + super::super::syntax::blank(&self.buf[self.pos..]);
+        let at = self.pos + blank(&self.buf[self.pos..]);
         let known = |name: &str| matches!(resolve(&self.tools, name), Resolved::Known { .. });
         match begins_inside(&self.buf[at..], recipient, &self.tools, end) {
             Seen::Maybe => return Some(false),
@@ -58,16 +61,15 @@ impl Scanner {
                 Resolved::Unknown { .. } if recipient.plain => return None,
                 Resolved::Unknown { .. } => None,
             };
-            let first = self.buf[body..].trim_start().chars().next();
-            if first.is_none() && !end {
-                return Some(false);
-            }
-            quiet = false;
-            let arguments =
-                matches!(first, None | Some('{')) || (!recipient.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()));
-            if recipient.plain && (!arguments || first.is_none()) {
+            let arguments = match is_arguments(&self.buf[body..], recipient, tool, end) {
+                Start::Maybe => return Some(false),
+                start => start != Start::No,
+            };
+            // A lone word, or one before other text, is no header.
+            if recipient.plain && (!arguments || self.buf[body..].trim().is_empty()) {
                 return None;
             }
+            quiet = false;
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
                 self.begin_headed(at, marker, form, !recipient.plain || marker > 0);

@@ -14,59 +14,9 @@ use super::{
 };
 use crate::json::extent::Extent;
 
-/// What a step says of a piece of text that may be longer.
-pub(super) enum Seen<T> {
-    Yes(T),
-    Maybe,
-    No,
-}
+mod form;
 
-/// An argument's opening tag.
-pub(super) struct Tag {
-    pub(super) key: String,
-    pub(super) hint: Hint,
-    /// Length of the tag.
-    pub(super) length: usize,
-    /// `<parameter name="x"/>`: there is no value.
-    pub(super) empty: bool,
-}
-
-/// The markers of one form. Every function looks at the beginning of a text, of which there may be more unless `end`.
-pub(super) trait Form {
-    /// An argument's tag begins here.
-    fn argument_begins(&self, text: &str, end: bool) -> Start;
-    /// An argument's whole tag.
-    fn argument(&self, text: &str, end: bool) -> Seen<Tag>;
-    /// What stands between key and value; empty if nothing does.
-    fn value_open(&self) -> &[String];
-    /// Markers around the type between key and value.
-    fn type_tag(&self) -> Option<&[String; 2]>;
-    /// The value of this argument closes.
-    fn value_close(&self, text: &str, key: &str, end: bool) -> Start;
-    /// The call closes.
-    fn close(&self, text: &str, end: bool) -> Start;
-    /// What is around the calls closes.
-    fn outer(&self, text: &str, end: bool) -> Start;
-    /// Another call begins.
-    fn call(&self, text: &str, end: bool) -> Start;
-    /// A call begins here with structure behind its head: the length of the head.
-    fn nested(&self, text: &str, end: bool) -> Seen<usize>;
-    /// Whether `<![CDATA[` is markup.
-    fn cdata(&self) -> bool;
-    /// The value without what belongs to the form.
-    fn value(&self, text: &str, between: Between) -> String;
-    /// The first bytes of all markers.
-    fn leads(&self) -> Vec<u8>;
-}
-
-/// What the model puts between the tags of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Between {
-    Nothing,
-    Space,
-    #[default]
-    Lines,
-}
+pub(super) use form::{Between, Form, Seen, Tag};
 
 /// What became of the arguments.
 pub(super) enum Outcome {

@@ -3,10 +3,10 @@
 //! the special tokens `f{city:Oslo,days:3}`.
 
 use super::{
-    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, floor,
+    Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     place::Document,
-    starts_with_any,
+    starts_with_any, unclosed,
 };
 use crate::{
     adapter::Lax,
@@ -22,10 +22,20 @@ pub(crate) struct LaxReader {
     calls: Vec<Parsed>,
     /// Where the current call, or the text behind the last one, begins.
     at: usize,
-    head: Option<(String, usize)>,
-    literal: Option<Literal>,
-    /// The body is not written like that: only a closing marker can end it, searched from here.
-    torn: Option<usize>,
+    body: Option<Body>,
+}
+
+/// A call whose name was read.
+#[derive(Debug)]
+struct Body {
+    name: String,
+    open: usize,
+    document: Document,
+    /// The tool's parameters.
+    keys: Vec<String>,
+    literal: Literal,
+    /// It is not written like that: only a closing marker can end it.
+    torn: Option<Closing>,
 }
 
 enum Head {
@@ -55,39 +65,60 @@ impl LaxReader {
 
     /// The name of the call that is being read.
     pub(crate) fn name(&self) -> Option<String> {
-        self.head.as_ref().map(|(name, _)| name.clone())
+        self.body.as_ref().map(|body| body.name.clone())
     }
 
     fn step(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
-        let Some((name, open)) = self.head.clone() else { return self.head(text, lax, context) };
-        if let Some(seen) = self.torn {
-            return Some(self.step_torn(text, seen, name, open, context));
-        }
-        let tool = match resolve(context.tools, &name) {
-            Resolved::Known { tool, .. } => Some(tool),
-            Resolved::Unknown { .. } => None,
+        let Some(Body { name, open, document, keys, literal, torn }) = &mut self.body else {
+            return self.head(text, lax, context);
         };
-        let document = Document::new(tool);
-        let keys = document.root().keys();
-        let ends = |rest: &str| ends(rest, lax, context);
-        let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys: &keys, ends: &ends, end: context.end };
-        let literal = self.literal.get_or_insert_with(|| Literal::new(open));
-        match literal.read(text, dialect) {
-            Read::More if !context.end => Some(Step::More),
-            Read::More if literal.refused_end() && !context.marked => Some(Step::Reject),
-            Read::More => Some(self.cut(name)),
-            Read::Fail if context.marked && !context.close.is_empty() => {
-                self.torn = Some(open);
-                None
-            }
-            Read::Fail => Some(Step::Reject),
-            Read::Done { items, end } => {
-                let arguments = arguments(items, &document);
-                self.calls.push(Parsed { name, id: None, arguments });
-                (self.at, self.head, self.literal) = (end, None, None);
-                None
-            }
+        if let Some(closing) = torn {
+            let Some((begin, end)) = closing.find(text, context.close) else {
+                return Some(if context.end { self.cut(None) } else { Step::More });
+            };
+            let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[*open..begin].trim().to_owned() };
+            return Some(Step::Torn {
+                whole: std::mem::take(&mut self.calls),
+                torn,
+                why: "keys and values do not fit together",
+                end,
+            });
         }
+        let ends = |rest: &str| ends(rest, lax, context);
+        let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys, ends: &ends, end: context.end };
+        let read = match literal.read(text, dialect) {
+            Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
+            Read::More if !context.end => return Some(Step::More),
+            Read::More if literal.refused_end() && !context.marked => return Some(Step::Reject),
+            Read::More => {
+                let items = literal.unclosed().filter(|_| context.marked);
+                let so_far = items.and_then(|items| arguments(items, document));
+                return Some(self.cut(so_far));
+            }
+            Read::Fail => None,
+        };
+        match read {
+            Some((arguments, end)) => {
+                self.calls.push(Parsed { name: std::mem::take(name), id: None, arguments });
+                (self.at, self.body) = (end, None);
+                None
+            }
+            None if context.marked && !context.close.is_empty() => {
+                *torn = Some(Closing::after(*open));
+                None
+            }
+            None => Some(Step::Reject),
+        }
+    }
+
+    /// Begins a call.
+    fn open(&mut self, name: String, open: usize, context: Context<'_>) {
+        let document = match resolve(context.tools, &name) {
+            Resolved::Known { tool, .. } => Document::new(Some(tool)),
+            Resolved::Unknown { .. } => Document::default(),
+        };
+        let keys = document.root().keys();
+        self.body = Some(Body { name, open, document, keys, literal: Literal::new(open), torn: None });
     }
 
     /// Before a call, or behind the last one.
@@ -98,7 +129,7 @@ impl LaxReader {
                     if !context.marked && matches!(resolve(context.tools, &name), Resolved::Unknown { .. }) {
                         return Some(Step::Reject);
                     }
-                    self.head = Some((name, open));
+                    self.open(name, open, context);
                     None
                 }
                 Head::Bare { name, end } => {
@@ -124,7 +155,7 @@ impl LaxReader {
             Start::Maybe => Some(Step::More),
             Start::Yes(_) if context.marked => match head(text, self.at + junk, lax, context) {
                 Head::Call { name, open } => {
-                    self.head = Some((name, open));
+                    self.open(name, open, context);
                     None
                 }
                 Head::Maybe if !context.end => Some(Step::More),
@@ -134,27 +165,15 @@ impl LaxReader {
         }
     }
 
-    fn step_torn(&mut self, text: &str, seen: usize, name: String, open: usize, context: Context<'_>) -> Step {
-        match find_any(text, seen, context.close) {
-            Some((begin, end)) => {
-                self.calls.push(Parsed { name, id: None, arguments: text[open..begin].trim().to_owned() });
-                self.done(end)
-            }
-            None if context.end => self.cut(name),
-            None => {
-                let longest = context.close.iter().map(String::len).max().unwrap_or(1);
-                self.torn = Some(floor(text, text.len().saturating_sub(longest)).max(seen));
-                Step::More
-            }
-        }
-    }
-
     fn done(&mut self, end: usize) -> Step {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    fn cut(&mut self, name: String) -> Step {
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments: UNFINISHED.to_owned() } }
+    /// The text ended inside of a call; `so_far` are its arguments where only the closing bracket is missing.
+    fn cut(&mut self, so_far: Option<String>) -> Step {
+        let name = self.name().unwrap_or_default();
+        let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments } }
     }
 }
 
@@ -197,14 +216,11 @@ fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
     starts_with_any(rest, &next, context.end)
 }
 
-/// The arguments as JSON text; what has no key makes an array, which no tool takes.
-fn arguments(items: Vec<Item>, document: &Document) -> String {
-    let place = document.root();
+/// The arguments as JSON text; `None` if some have no key.
+fn arguments(items: Vec<Item>, document: &Document) -> Option<String> {
     if let [(None, Node::Dict(members))] = items.as_slice() {
-        return place.object(members.clone()).to_string();
+        return Some(document.root().object(members.clone()).to_string());
     }
-    match items.iter().all(|(key, _)| key.is_some()) {
-        true => place.object(items.into_iter().filter_map(|(key, value)| Some((key?, value))).collect()).to_string(),
-        false => serde_json::Value::Array(items.into_iter().map(|(_, value)| place.json(value)).collect()).to_string(),
-    }
+    let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
+    Some(document.root().object(members?).to_string())
 }

@@ -109,6 +109,14 @@ impl Literal {
         self.refused_end
     }
 
+    /// The members of the outermost brackets where only their end is missing.
+    pub(crate) fn unclosed(&self) -> Option<Vec<Item>> {
+        match self.stack.as_slice() {
+            [outermost] if !self.lenient && self.token.is_none() && self.expect == Expect::After => Some(outermost.items.clone()),
+            _ => None,
+        }
+    }
+
     /// Reads on; `text` is the same text, longer with every call.
     pub(crate) fn read(&mut self, text: &str, dialect: Dialect<'_>) -> Read {
         loop {

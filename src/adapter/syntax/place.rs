@@ -144,7 +144,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// JSON text of a number that only JSON does not spell so: `007`, `1_000`, `+3`, `.5`, `0x1F`.
-fn number(text: &str) -> Option<String> {
+pub(crate) fn number(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(|&c| c != '_').collect();
     if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         return i64::from_str_radix(hex, 16).ok().map(|number| number.to_string());

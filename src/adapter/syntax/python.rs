@@ -1,13 +1,11 @@
 //! Calls as Python: `[f(a=1), g(b="x")]`, or one `f(a=1)` a line, also as `print(f(a=1))` or `r = f(a=1)` and in a fence of
 //! its own. Positional arguments take the names of the tool's parameters in the schema's order.
 
-use serde_json::Value;
-
 use super::{
-    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, floor,
+    Closing, Context, Parsed, Start, Step, UNFINISHED, blank, floor,
     literal::{Dialect, Item, Literal, Node, Read},
     place::Document,
-    starts_with_any,
+    starts_with_any, unclosed,
 };
 use crate::fix::name::{Resolved, resolve};
 
@@ -36,15 +34,15 @@ enum Phase {
     /// Before a call.
     Head,
     /// Inside of its parentheses; so many others are open around it.
-    Arguments { name: String, around: usize, literal: Box<Literal> },
+    Arguments { name: String, around: usize, document: Box<Document>, literal: Box<Literal> },
     /// Behind a call that still has parentheses around it.
     Around(usize),
     /// Behind a call.
     Between,
     /// Behind all calls.
     Behind,
-    /// The arguments are no literals: only a closing marker can end the call, searched from `seen`.
-    Torn { name: String, seen: usize },
+    /// The arguments are no literals: only a closing marker can end the call.
+    Torn { name: String, closing: Closing },
 }
 
 /// What stands before the arguments.
@@ -85,31 +83,30 @@ impl PythonReader {
         match &mut self.phase {
             Phase::Begin => self.begin(text, context),
             Phase::Head => self.head(text, context),
-            Phase::Arguments { name, around, literal } => {
-                let tool = match resolve(context.tools, name) {
-                    Resolved::Known { tool, .. } => Some(tool),
-                    Resolved::Unknown { .. } => None,
-                };
+            Phase::Arguments { name, around, document, literal } => {
                 let bracket = self.bracket;
                 let ends = |rest: &str| ends(rest, bracket, context);
                 let dialect =
                     Dialect { delimiters: &[], loose: false, words: context.marked, keys: &[], ends: &ends, end: context.end };
-                match literal.read(text, dialect) {
-                    Read::More if context.end => Some(self.cut()),
-                    Read::More => Some(Step::More),
-                    Read::Fail if context.close.is_empty() || !context.marked => Some(Step::Reject),
-                    Read::Fail => {
-                        self.phase = Phase::Torn { name: std::mem::take(name), seen: self.at };
-                        None
+                let read = match literal.read(text, dialect) {
+                    Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
+                    Read::More if context.end => {
+                        let items = literal.unclosed().filter(|_| context.marked && *around == 0);
+                        let so_far = items.and_then(|items| arguments(items, document));
+                        return Some(self.cut(so_far));
                     }
-                    Read::Done { items, end } => {
-                        let document = Document::new(tool);
-                        let arguments = arguments(items, &document).to_string();
+                    Read::More => return Some(Step::More),
+                    Read::Fail => None,
+                };
+                match read {
+                    Some((arguments, end)) => {
                         self.calls.push(Parsed { name: std::mem::take(name), id: None, arguments });
                         (self.at, self.phase) = (end, Phase::Around(*around));
-                        None
                     }
+                    None if context.close.is_empty() || !context.marked => return Some(Step::Reject),
+                    None => self.phase = Phase::Torn { name: std::mem::take(name), closing: Closing::after(self.at) },
                 }
+                None
             }
             Phase::Around(0) => {
                 self.phase = Phase::Between;
@@ -123,27 +120,21 @@ impl PythonReader {
                         None
                     }
                     None if !context.end => Some(Step::More),
-                    None => Some(self.cut()),
+                    None => Some(self.cut(None)),
                     Some(_) => Some(Step::Reject),
                 }
             }
             Phase::Between => self.between(text, context),
             Phase::Behind => Some(self.behind(text, context)),
-            Phase::Torn { name, seen } => {
-                let (name, from) = (name.clone(), *seen);
-                match find_any(text, from, context.close) {
-                    Some((begin, end)) => {
-                        self.calls.push(Parsed { name, id: None, arguments: text[self.at..begin].trim().to_owned() });
-                        Some(self.done(end))
-                    }
-                    None if context.end => Some(self.cut()),
-                    None => {
-                        let longest = context.close.iter().map(String::len).max().unwrap_or(1);
-                        *seen = from.max(floor(text, text.len().saturating_sub(longest)));
-                        Some(Step::More)
-                    }
+            Phase::Torn { name, closing } => match closing.find(text, context.close) {
+                Some((begin, end)) => {
+                    let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[self.at..begin].trim().to_owned() };
+                    let whole = std::mem::take(&mut self.calls);
+                    Some(Step::Torn { whole, torn, why: "an argument is no literal, or has no parameter", end })
                 }
-            }
+                None if context.end => Some(self.cut(None)),
+                None => Some(Step::More),
+            },
         }
     }
 
@@ -179,6 +170,16 @@ impl PythonReader {
             (self.at, self.phase) = (self.at + 1, Phase::Behind);
             return None;
         }
+        if !self.bracket && !self.calls.is_empty() {
+            match starts_with_any(rest, context.close, context.end) {
+                Start::Maybe if !rest.is_empty() => return Some(Step::More),
+                Start::Yes(_) => {
+                    self.phase = Phase::Behind;
+                    return None;
+                }
+                Start::Maybe | Start::No => {}
+            }
+        }
         match head(rest, !self.bracket && !context.close.is_empty(), &self.assigned) {
             Head::Skip(length) => {
                 self.at += length;
@@ -189,12 +190,17 @@ impl PythonReader {
                     return Some(self.stop(text));
                 }
                 self.assigned.extend(variable);
+                let name = callee(name, context);
+                let document = match resolve(context.tools, &name) {
+                    Resolved::Known { tool, .. } => Document::new(Some(tool)),
+                    Resolved::Unknown { .. } => Document::default(),
+                };
                 let literal = Box::new(Literal::new(self.at + open));
-                self.phase = Phase::Arguments { name: callee(name, context), around, literal };
+                self.phase = Phase::Arguments { name, around, document: Box::new(document), literal };
                 None
             }
             Head::Maybe if !context.end => Some(Step::More),
-            Head::Maybe if self.bracket && !self.calls.is_empty() => Some(self.cut()),
+            Head::Maybe if self.bracket && !self.calls.is_empty() => Some(self.cut(None)),
             Head::Maybe | Head::No => Some(self.stop(text)),
         }
     }
@@ -214,11 +220,12 @@ impl PythonReader {
         let newline = text[self.at..self.at + gap].contains('\n');
         match rest.as_bytes().first() {
             None if !context.end => return Some(Step::More),
-            None if self.bracket => return Some(self.cut()),
+            // The calls are whole, only the bracket is missing.
+            None if self.bracket && !context.marked => return Some(self.cut(None)),
             None => return Some(self.done(self.at)),
             Some(b',' | b';') => (self.at, self.phase) = (self.at + gap + 1, Phase::Head),
             Some(b']') if self.bracket => (self.at, self.phase) = (self.at + gap + 1, Phase::Behind),
-            Some(_) if self.bracket => return Some(Step::Reject),
+            Some(_) if self.bracket && !context.marked => return Some(Step::Reject),
             Some(_) if !context.close.is_empty() => match starts_with_any(rest, context.close, context.end) {
                 Start::Maybe => return Some(Step::More),
                 Start::Yes(_) => self.phase = Phase::Behind,
@@ -255,10 +262,12 @@ impl PythonReader {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside of a call, or between calls whose brackets are open.
-    fn cut(&mut self) -> Step {
+    /// The text ended inside of a call, or between calls whose brackets are open. `so_far` are the arguments of a call that
+    /// lacks nothing but its end.
+    fn cut(&mut self, so_far: Option<String>) -> Step {
         let name = self.name().unwrap_or_default();
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments: UNFINISHED.to_owned() } }
+        let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments } }
     }
 }
 
@@ -341,16 +350,15 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     }
 }
 
-/// The arguments as JSON; positional ones that have no name make an array, which no tool takes.
-fn arguments(mut items: Vec<Item>, document: &Document) -> Value {
+/// The arguments as JSON text; `None` if some have neither name nor parameter.
+fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let place = document.root();
     let keys = place.keys();
     if let [(None, Node::Dict(members))] = items.as_slice() {
         let is_arguments = members.iter().all(|(key, _)| keys.is_empty() || keys.contains(key));
         let takes_object = keys.first().is_some_and(|key| place.member(key).allows("object") == Some(true));
         if is_arguments || !takes_object {
-            let members = members.clone();
-            return place.object(members);
+            return Some(place.object(members.clone()).to_string());
         }
     }
     let given: Vec<String> = items.iter().filter_map(|(key, _)| key.clone()).collect();
@@ -358,8 +366,6 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Value {
     for (key, _) in items.iter_mut().filter(|(key, _)| key.is_none()) {
         *key = free.next().filter(|name| !given.contains(name));
     }
-    match items.iter().all(|(key, _)| key.is_some()) {
-        true => place.object(items.into_iter().filter_map(|(key, value)| Some((key?, value))).collect()),
-        false => Value::Array(items.into_iter().map(|(_, value)| place.json(value)).collect()),
-    }
+    let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
+    Some(place.object(members?).to_string())
 }

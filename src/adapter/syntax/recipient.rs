@@ -3,10 +3,12 @@
 
 use super::{
     Context, Parsed, Start, Step, UNFINISHED, blank, find_any, floor, starts_with_any,
+    tagged::TaggedReader,
+    unclosed,
     value::{Behind, Got, TornReader, ValueReader, behind, sound},
 };
 use crate::{
-    adapter::{Recipient, syntax::place::Document},
+    adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
     event::{Tool, Tools},
     fix::name::{Resolved, resolve},
 };
@@ -52,6 +54,8 @@ enum Body {
     /// Not begun.
     #[default]
     Before,
+    /// One tag for each argument.
+    Tagged(Box<TaggedReader>),
     /// An object.
     Value(ValueReader),
     /// Its brackets are balanced here.
@@ -138,6 +142,19 @@ pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bo
     }
 }
 
+/// Whether the body of a message to a tool is its arguments.
+pub(crate) fn is_arguments(body: &str, data: &Recipient, tool: Option<&Tool>, end: bool) -> Start {
+    let body = body.trim_start();
+    let tags = data.parameters.iter().map(|parameters| &parameters.argument[0]);
+    let markers: Vec<String> = data.end.iter().chain(&data.start).chain(tags).cloned().collect();
+    match starts_with_any(body, &markers, end) {
+        Start::No if body.is_empty() || body.starts_with('{') => Start::Yes(0),
+        Start::No if !data.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()) => Start::Yes(0),
+        _ if body.is_empty() && !end => Start::Maybe,
+        start => start,
+    }
+}
+
 /// The parameter that a body without JSON is: the only one, and a string.
 pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
     let document = Document::new(Some(tool));
@@ -192,6 +209,25 @@ fn known_words(text: &str, data: &Recipient) -> bool {
     bare.split_whitespace().all(|word| known.contains(&word) || to(word))
 }
 
+// === impl Parameters ===
+
+impl Parameters {
+    /// The tags as a form whose name stands elsewhere.
+    fn tagged(&self) -> Tagged {
+        let pair = |[open, close]: &[String; 2]| [vec![open.clone()], vec![close.clone()]];
+        Tagged {
+            name: [Vec::new(), Vec::new()],
+            argument: pair(&self.argument),
+            value: pair(&self.value),
+            type_attribute: None,
+            trim: Trim::OneNewline,
+            cdata: false,
+            entities: false,
+            type_tag: None,
+        }
+    }
+}
+
 // === impl RecipientReader ===
 
 impl RecipientReader {
@@ -215,6 +251,7 @@ impl RecipientReader {
             true => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
             false => Step::More,
         };
+        let tags = data.parameters.as_ref().map(Parameters::tagged);
         // The next header ends a message too, and is not part of it.
         let ends: Vec<String> = data.end.iter().chain(&data.start).cloned().collect();
         let behind_end = |begin: usize, end: usize| {
@@ -237,10 +274,18 @@ impl RecipientReader {
                         Resolved::Unknown { .. } => None,
                     };
                     self.body = match tool.and_then(raw_parameter) {
+                        _ if tags.as_ref().is_some_and(|tags| text[start..].starts_with(tags.argument[0][0].as_str())) => {
+                            let Some(tags) = &tags else { return Step::Reject };
+                            Body::Tagged(Box::new(TaggedReader::headed(name.clone(), start, tags, context)))
+                        }
                         _ if text[start..].starts_with('{') => Body::Value(ValueReader::at(start)),
                         Some(key) => Body::Raw { key, seen: start },
                         None => return Step::Reject,
                     };
+                }
+                Body::Tagged(tagged) => {
+                    let Some(tags) = &tags else { return Step::Reject };
+                    return tagged.read(text, tags, context);
                 }
                 Body::Value(value) => match value.read(text, &ends, context.end) {
                     Got::More => return cut(&text[from..]),
@@ -268,7 +313,8 @@ impl RecipientReader {
                     None => {
                         let longest = ends.iter().map(String::len).max().unwrap_or(1);
                         *seen = floor(text, text.len().saturating_sub(longest)).max(*seen);
-                        return cut(UNFINISHED);
+                        let arguments = serde_json::json!({ key.as_str(): text[from..].trim() });
+                        return cut(&unclosed(&arguments.to_string()));
                     }
                 },
             }

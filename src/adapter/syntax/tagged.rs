@@ -59,6 +59,16 @@ struct Markers<'a> {
 // === impl TaggedReader ===
 
 impl TaggedReader {
+    /// A call whose name is known already; its arguments begin at `body`.
+    pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
+        let types = match resolve(context.tools, &name) {
+            Resolved::Known { tool, .. } => Types::new(Some(tool)),
+            Resolved::Unknown { .. } => Types::new(None),
+        };
+        let arguments = Arguments::new(body, None, &Markers { tagged, context });
+        TaggedReader { name: Some(name), lone: false, types, arguments }
+    }
+
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
         let form = Markers { tagged, context };
         let name = match &self.name {
@@ -110,14 +120,6 @@ impl Markers<'_> {
 
     fn head(&self, text: &str, end: bool) -> Seen<Head> {
         let mut at = gap(text);
-        // Some models write the opening marker twice.
-        loop {
-            match starts_with_any(&text[at..], &self.context.call.open, end) {
-                Start::Yes(length) => at += length + gap(&text[at + length..]),
-                Start::Maybe => return Seen::Maybe,
-                Start::No => break,
-            }
-        }
         let [open, close] = &self.tagged.name;
         let bare = match starts_with_any(&text[at..], open, end) {
             Start::Yes(length) => {

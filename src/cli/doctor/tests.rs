@@ -20,7 +20,12 @@ fn where_it_runs_decides_how_it_is_reached() {
             "WSL",
         ),
         (Facts { docker: true, ..Facts::default() }, Listen::default(), vec!["from a container", "needs listen = "], "WSL"),
-        (Facts { docker: true, ..Facts::default() }, everywhere, vec!["http://host.docker.internal:9000/v1", "other machines"], "needs"),
+        (
+            Facts { docker: true, ..Facts::default() },
+            everywhere,
+            vec!["http://host.docker.internal:9000/v1", "other machines"],
+            "needs",
+        ),
     ] {
         let said = addresses(&facts, &listen).join("\n");
         assert!(expected.iter().all(|text| said.contains(text)) && !said.contains(not), "{said}");

@@ -128,8 +128,8 @@ impl Search<'_, '_> {
         while let Some(byte) = self.text.at(at) {
             match byte {
                 b'}' | b']' | b')' | b';' | b',' => at = self.text.skip(at + 1),
-                b'`' | b'<' => return 0,
-                b'{' | b'[' => return cost::ODDITY,
+                b'<' | b'`' if !self.text.more_json(at) => return 0,
+                b'{' | b'[' | b'`' => return cost::ODDITY,
                 _ if self.text.more_json(at) => return cost::SPILT,
                 _ => return cost::PROSE,
             }

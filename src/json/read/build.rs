@@ -115,6 +115,7 @@ impl<'s> Builder<'s> {
             StepKind::Text(quote) => {
                 let (text, exact) = self.text(start, end, quote);
                 let exact = exact && quote == Quote::Double && self.source.as_bytes().get(end) == Some(&b'"');
+                let exact = exact && start > 0 && self.source.as_bytes()[start - 1] == b'"';
                 let (start, end) = if exact { (start - 1, end + 1) } else { (start, end) };
                 self.add(Node { value: Value::Text(text), start, end, exact });
             }

@@ -155,3 +155,30 @@ pub(super) struct Best {
     pub(super) state: State,
     pub(super) other: Option<u32>,
 }
+
+// === impl Scan ===
+
+impl Scan {
+    /// A scan for the end of the string whose content starts at `start`, behind its opening quote at `open` (the same place
+    /// if it has none).
+    pub(super) fn new(open: usize, start: usize, quote: Quote, more: bool) -> Scan {
+        let start = start as u32;
+        Scan {
+            open: open as u32,
+            start,
+            quote,
+            at: start,
+            inner: 0,
+            passed: 0,
+            brackets: [0; 3],
+            balanced: start,
+            crossed: false,
+            more,
+        }
+    }
+
+    /// Whether its opening quote is missing.
+    pub(super) fn is_half_quoted(&self) -> bool {
+        self.open == self.start
+    }
+}

@@ -2,13 +2,14 @@
 //! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
 
 use super::super::lex::Quote;
+use super::rules::HALF_QUOTED;
 use super::search::Search;
 use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
 use super::{Ending, Key};
 
 /// What the text behind a delimiter says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Follow {
+pub(super) struct Follow {
     /// What it costs to end the string here.
     cost: u32,
     /// How plausible an end it is: going on over it costs accordingly.
@@ -136,6 +137,9 @@ impl Search<'_, '_> {
         if let Some(step) = self.steps.last_mut() {
             step.after = after as u32;
         }
+        if scan.is_half_quoted() {
+            self.repair(&mut state, HALF_QUOTED, start, end);
+        }
         if scan.quote != Quote::Double {
             self.repair(&mut state, quote_rule(scan.quote), scan.open as usize, after);
         }
@@ -166,7 +170,10 @@ impl Search<'_, '_> {
         };
         let end = if comma { before - 1 } else { before };
         let end = self.text.source[start..end].trim_end().len() + start;
-        if end > start && matches!(self.text.bytes[end - 1], b'"' | b'\'') {
+        // What closed properly did not lose its quote: a quote stands before the comma, or the first escaped one of the string.
+        let closed = end > start && self.text.bytes[end - 1] == self.text.bytes[quote];
+        let escape = memchr::memmem::find(&self.text.bytes[start..end], b"\\\"").map(|at| start + at + 2);
+        if closed && escape.is_none_or(|escape| escape == end) {
             return;
         }
         let mut found = self.ended(state, scan, (start, end), if comma { before - 1 } else { before });
@@ -183,6 +190,9 @@ impl Search<'_, '_> {
     /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
     /// brackets that end it.
     fn unended(&mut self, mut state: State, scan: &Scan) -> Option<State> {
+        if scan.is_half_quoted() {
+            return self.dead(scan.start as usize, "no value can start here");
+        }
         let start = scan.start as usize;
         if scan.inner > 0 {
             state.cost += cost::INNER_QUOTES + scan.passed;
@@ -212,7 +222,8 @@ impl Search<'_, '_> {
     fn escaped_end(&mut self, state: State, scan: &Scan) {
         let start = scan.start as usize;
         let escapes = memchr::memmem::find_iter(&self.text.bytes[start..], b"\\\"").map(|at| start + at);
-        for at in escapes.take(4).collect::<Vec<_>>() {
+        // Only the first one: behind an escaped quote the next one is escaped on purpose.
+        for at in escapes.take(1).collect::<Vec<_>>() {
             if self.follow(at + 2, state.frame, true).is_some() {
                 let mut found = self.ended(state, scan, (start, at + 1), at + 2);
                 self.repair(&mut found, ("T2", "backslash before the closing quote kept as content", true), start, at + 1);
@@ -254,7 +265,7 @@ impl Search<'_, '_> {
     }
 
     /// What the text behind a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
-    fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
+    pub(super) fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let (mut at, gap) = self.text.gap(after);
         self.worked(at - after);
         if gap.escaped_space && !clean {
@@ -326,6 +337,7 @@ impl Search<'_, '_> {
             return match byte {
                 _ if self.value_ahead(at) => follow(0, Pass::Open),
                 b'(' | b'.' | b'+' => follow(cost::ODDITY, Pass::Free),
+                _ if clean && self.text.word(at) > at && self.text.at(self.text.word(at)) == Some(b'"') => follow(0, Pass::Open),
                 _ if self.text.word(at) > at => follow(if clean { 2 } else { 4 }, Pass::Free),
                 _ => None,
             };

@@ -3,8 +3,8 @@
 use super::super::lex::{Gap, Quote};
 use super::Ending;
 use super::rules::{
-    COMMENT, ESCAPED_SPACE, EXTRA_COMMA, HALF_QUOTED, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE,
-    UNCLOSED, UNQUOTED, WORD,
+    COMMENT, ESCAPED_SPACE, EXTRA_COMMA, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE, UNCLOSED,
+    UNQUOTED, WORD,
 };
 use super::search::Search;
 use super::state::{Bracket, Scan, State, StepKind, Want, cost};
@@ -98,9 +98,13 @@ impl Search<'_, '_> {
 
     fn some_value(&mut self, mut state: State, at: usize, byte: u8) -> Option<State> {
         match byte {
+            b'{' | b'[' if self.text.starts(self.text.skip(at + 1), "\\\"") => return self.half_quoted(state, at, 0),
             b'{' => return self.open(state, Bracket::Object, at),
             b'[' => return self.open(state, Bracket::Array, at),
             b'(' => {
+                if let Some(text) = self.bare(state, at) {
+                    self.push(text, None);
+                }
                 self.repair(&mut state, PARENS, at, at + 1);
                 state.cost += cost::ODDITY;
                 return self.open(state, Bracket::Paren, at);
@@ -184,14 +188,15 @@ impl Search<'_, '_> {
         let object = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Object);
         let mut nested: u32 = 0;
         let mut i = at;
-        let mut rule = UNQUOTED;
-        let mut after = None;
+        let paren = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Paren);
+        let mut half_quoted = false;
         while let Some(byte) = self.text.at(i) {
             match byte {
                 b'(' | b'[' | b'{' => nested += 1,
                 b')' if nested > 0 => nested -= 1,
                 b']' | b'}' if nested > 0 => nested -= 1,
-                b']' | b'}' | b')' => break,
+                b']' | b'}' => break,
+                b')' if paren => break,
                 b',' if nested == 0 => {
                     let next = self.text.skip(i + 1);
                     let structure = !object
@@ -220,25 +225,11 @@ impl Search<'_, '_> {
                     break;
                 }
                 b'<' if self.closing_tag(i) => break,
-                b'"' | b'\'' if i > at => {
-                    let behind = self.text.skip(i + 1);
-                    let ends = match self.text.at(behind) {
-                        None | Some(b'}' | b']') => true,
-                        Some(b',') => {
-                            let next = self.text.skip(behind + 1);
-                            !object || self.text.at(next).is_none_or(|byte| byte == b'}') || self.text.key(next).is_some()
-                        }
-                        _ => false,
-                    };
-                    if ends && byte == b'"' {
-                        rule = HALF_QUOTED;
-                        after = Some(i + 1);
-                        break;
-                    }
-                    if self.text.bytes[i - 1].is_ascii_whitespace() && self.text.key(i).is_some() {
-                        break;
-                    }
+                b'"' if i > at && self.follow(i + 1, state.frame, true).is_some() => {
+                    half_quoted = true;
+                    break;
                 }
+                b'"' | b'\'' if i > at && self.text.bytes[i - 1].is_ascii_whitespace() && self.text.key(i).is_some() => break,
                 _ => {}
             }
             i += 1;
@@ -248,17 +239,34 @@ impl Search<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        if rule == HALF_QUOTED && self.text.number(at).is_some_and(|number| number.end == end) {
+        if half_quoted && self.text.number(at).is_none_or(|number| number.end != end) {
+            return self.half_quoted(state, at, 0);
+        }
+        let unquoted = state;
+        if half_quoted {
             self.note(&mut state, StepKind::Number, at, end);
-            rule = STRAY_QUOTE;
+            self.repair(&mut state, STRAY_QUOTE, end, i + 1);
+            state.at = (i + 1) as u32;
         } else {
             self.note(&mut state, StepKind::Text(Quote::Bare), at, end);
+            self.repair(&mut state, UNQUOTED, at, end);
+            state.at = end as u32;
         }
-        self.repair(&mut state, rule, at, i);
         state.cost += cost::UNQUOTED;
-        state.at = after.unwrap_or(end) as u32;
         state.want = Want::Next;
-        Some(state)
+        self.push(state, None);
+        if half_quoted { None } else { self.half_quoted(unquoted, at, 1) }
+    }
+
+    /// A string whose opening quote is missing.
+    fn half_quoted(&mut self, mut state: State, at: usize, more: u32) -> Option<State> {
+        state.cost += cost::UNQUOTED + more;
+        let scan = Scan::new(at, at, Quote::Double, false);
+        if state.cost as usize <= self.cheapest() {
+            return self.scan(state, scan);
+        }
+        self.push(state, Some(scan));
+        None
     }
 
     /// Whether a value can start here.
@@ -272,19 +280,7 @@ impl Search<'_, '_> {
 
     /// Starts to look for the end of the string that opens at `at`.
     pub(super) fn begin_string(&mut self, state: State, at: usize, length: usize, quote: Quote, more: bool) -> Option<State> {
-        let start = (at + length) as u32;
-        let scan = Scan {
-            open: at as u32,
-            start,
-            quote,
-            at: start,
-            inner: 0,
-            passed: 0,
-            brackets: [0; 3],
-            balanced: start,
-            crossed: false,
-            more,
-        };
+        let scan = Scan::new(at, at + length, quote, more);
         self.scan(state, scan)
     }
 }

@@ -266,3 +266,88 @@ async fn a_backend_with_a_quota_is_waited_for_and_a_queue_has_an_end() {
     waiting.iter().for_each(|waiting| waiting.abort());
     assert_eq!(fake.seen("/v1/chat/completions").len(), 1);
 }
+
+#[tokio::test]
+async fn a_url_alone_is_enough_and_models_have_further_names() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/version" => Script::json(200, r#"{"version":"0.13.0"}"#),
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"coder:30b"},{"name":"other:1b"}]}"#),
+        "POST /api/chat" => Script::lines(vec![text("hello"), done("stop")]),
+        "POST /v1/chat/completions" => Script::json(200, r#"{"passed":true}"#),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let config = format!("[[backend]]\nurl = \"{}\"\n[[alias]]\nname = \"grok/*\"\nmodel = \"*\"\n", fake.url);
+    let proxy = Proxy::start(&config).await;
+    let (_, list) = answer(proxy.get("/v1/models")).await;
+    let names: Vec<&str> = list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
+    assert_eq!(names, ["coder:30b", "grok/coder:30b", "other:1b", "grok/other:1b"]);
+    let asked = request(false).replace("\"m\"", "\"grok/coder:30b\"");
+    let (status, completion) = answer(proxy.post("/v1/chat/completions", &asked)).await;
+    assert_eq!((status, &completion["model"]), (200, &json!("grok/coder:30b")), "the client reads the name that it wrote");
+    assert!(fake.seen("/api/chat")[0].body.contains("\"coder:30b\""), "the backend its own");
+    answer(proxy.post("/off/v1/chat/completions", &asked)).await;
+    assert!(fake.seen("/v1/chat/completions")[0].body.contains("\"coder:30b\""));
+}
+
+#[tokio::test]
+async fn what_google_wants_back_survives_a_client_that_drops_it() {
+    let (proxy, fake) = with_google(|body| {
+        let part = json!({"functionCall": {"name": "read_file", "args": {"uri": "a"}}, "thoughtSignature": "c2lnbmVk"});
+        let answer = if body["contents"].as_array().unwrap().len() == 1 { part } else { json!({"text": "done"}) };
+        Script::events(vec![event(&json!({"candidates": [{"content": {"parts": [answer]}, "finishReason": "STOP"}]}))])
+    })
+    .await;
+    let (_, first) = answer(proxy.post("/v1/chat/completions", request(false))).await;
+    let mut call = first["choices"][0]["message"]["tool_calls"][0].clone();
+    assert_eq!(call["extra_content"]["google"]["thought_signature"], "c2lnbmVk");
+    call.as_object_mut().unwrap().remove("extra_content");
+    let mut second: Value = serde_json::from_str(&request(false)).unwrap();
+    let id = call["id"].clone();
+    second["messages"].as_array_mut().unwrap().extend([
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": id, "content": "text of a"}),
+    ]);
+    answer(proxy.post("/v1/chat/completions", second)).await;
+    let sent: Value = serde_json::from_str(&fake.seen("alt=sse")[1].body).unwrap();
+    assert_eq!(sent["contents"][1]["parts"][0]["thoughtSignature"], "c2lnbmVk", "{sent:#}");
+}
+
+#[tokio::test]
+async fn only_what_has_not_run_is_asked_again() {
+    // A server that loads its model says so twice.
+    let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), |number, _| match number {
+        0 | 1 => Script::json(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#),
+        _ => Script::events(vec![delta(json!({"content": "hello"})), finish("stop")]),
+    })
+    .await;
+    assert_eq!(stream(&proxy).await.text, "hello");
+    assert_eq!(fake.seen("/v1/chat/completions").len(), 3);
+    for (status, message) in [(500, "out of memory"), (429, "slow down")] {
+        let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), move |_, _| {
+            Script::json(status, json!({"error": {"message": message}}).to_string())
+        })
+        .await;
+        let saw = stream(&proxy).await;
+        assert_eq!((saw.status, fake.seen("/v1/chat/completions").len()), (status, 1), "{}", saw.raw);
+    }
+    let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), |_, _| Script::events(vec![Step::Break])).await;
+    stream(&proxy).await;
+    assert_eq!(fake.seen("/v1/chat/completions").len(), 1, "it may have run");
+}
+
+#[tokio::test]
+async fn a_refusal_that_comes_after_prose_is_remembered() {
+    let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), |_, seen| {
+        if seen.body.contains("\"tools\"") {
+            let error = json!({"error": {"code": 500, "message": "got exception: Unexpected empty grammar stack after accepting piece: >  (274)"}});
+            return Script::events(vec![delta(json!({"content": "Look, this is how: "})), event(&error)]);
+        }
+        Script::events(vec![delta(json!({"content": "{\"name\": \"read_file\", \"arguments\": {\"uri\": \"a\"}}"})), finish("stop")])
+    })
+    .await;
+    let first = stream(&proxy).await;
+    assert!(first.text.starts_with("Look") && first.error.is_some(), "{}", first.raw);
+    assert_eq!(stream(&proxy).await.calls.len(), 1);
+    assert_eq!(fake.seen("/v1/chat/completions").len(), 2);
+}

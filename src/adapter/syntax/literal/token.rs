@@ -1,7 +1,7 @@
 //! Strings and bare values: where they end, and what they say.
 
 use super::{Dialect, Literal, Node, Read, lookahead};
-use crate::adapter::syntax::{Start, blank, starts_with_any};
+use crate::adapter::syntax::{Start, blank, place::number, starts_with_any};
 
 /// A longer text is no number.
 const SCALAR_BYTES: usize = 400;
@@ -137,13 +137,11 @@ impl Literal {
             return opened;
         }
         let literal = atom(word).map(Node::Atom);
-        let number = word.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
-            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte));
-        let name = word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        let name = word.starts_with(|c: char| c.is_alphanumeric() || c == '_')
             && word.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
         let node = match literal {
             Some(node) => node,
-            None if number || (name && dialect.words) => Node::Bare(word.to_owned()),
+            None if number(word).is_some() || (name && dialect.words) => Node::Bare(word.to_owned()),
             None => return Some(Read::Fail),
         };
         self.at = stop;

@@ -1,0 +1,133 @@
+//! How fast arguments are checked and repaired, beside serde_json and the repair libraries of the field, in one run: each
+//! round measures every candidate once, and the best round counts, so that a busy machine disturbs all of them alike.
+//!
+//! `cargo bench --no-default-features --bench fix`
+
+use std::hint::black_box;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toolglot::fix::{End, Schemas, fix};
+
+const ROUNDS: usize = 25;
+/// A round of one candidate takes about this long.
+const ROUND: Duration = Duration::from_millis(4);
+const SIZES: [usize; 3] = [200, 2_000, 200_000];
+const SCHEMA: &str =
+    r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}"#;
+
+/// A library, or a way to use ours: returns whether it made something of the text.
+type Candidate<'c> = (&'c str, Box<dyn Fn(&str) -> bool + 'c>);
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout();
+    let schema = Schemas::default().get(&Arc::from(SCHEMA));
+    let ours = |text: &str| fix(text, None, &[], End::Closed).arguments.is_some();
+    let steered = |text: &str| fix(text, Some(&schema), &[], End::Closed).arguments.is_some();
+    for size in SIZES {
+        let strict: [Candidate<'_>; 4] = [
+            ("serde_json", Box::new(|text| serde_json::from_str::<Value>(text).is_ok())),
+            ("toolglot", Box::new(ours)),
+            ("toolglot with schema", Box::new(steered)),
+            ("jiter", Box::new(|text| jiter::JsonValue::parse(text.as_bytes(), false).is_ok())),
+        ];
+        compare(&mut out, "valid, one string of code", &valid(size), &strict)?;
+        compare(&mut out, "valid, many members", &members(size).to_string(), &strict[..2])?;
+        let repair: [Candidate<'_>; 4] = [
+            ("toolglot", Box::new(ours)),
+            ("toolglot with schema", Box::new(steered)),
+            ("jsonfix", Box::new(|text| jsonfix::repair(text).is_ok())),
+            ("jsonrepair-rs", Box::new(|text| jsonrepair_rs::jsonrepair(text).is_ok())),
+        ];
+        compare(&mut out, "broken structure", &broken_structure(size), &repair)?;
+        compare(&mut out, "broken strings: newlines, escapes", &broken_strings(size), &repair)?;
+        compare(&mut out, "broken strings: quotes inside", &broken_quotes(size), &repair[..2])?;
+    }
+    Ok(())
+}
+
+/// Prints MB/s of every candidate and its time relative to the first one.
+fn compare(out: &mut impl Write, what: &str, text: &str, candidates: &[Candidate<'_>]) -> io::Result<()> {
+    writeln!(out, "{what}, {} bytes", text.len())?;
+    let mut best = vec![f64::MAX; candidates.len()];
+    let repeats: Vec<u32> = candidates
+        .iter()
+        .map(|(_, run)| {
+            let before = Instant::now();
+            black_box(run(black_box(text)));
+            (ROUND.as_nanos() / before.elapsed().as_nanos().max(1)).clamp(1, 100_000) as u32
+        })
+        .collect();
+    for _ in 0..ROUNDS {
+        for (at, (_, run)) in candidates.iter().enumerate() {
+            let before = Instant::now();
+            for _ in 0..repeats[at] {
+                black_box(run(black_box(text)));
+            }
+            best[at] = best[at].min(before.elapsed().as_secs_f64() / f64::from(repeats[at]));
+        }
+    }
+    for (at, (name, run)) in candidates.iter().enumerate() {
+        let speed = text.len() as f64 / best[at] / 1e6;
+        let note = if run(text) { "" } else { "  (refused)" };
+        writeln!(out, "  {name:22} {speed:8.1} MB/s  {:6.2} x the time of {}{note}", best[at] / best[0], candidates[0].0)?;
+    }
+    Ok(())
+}
+
+/// Lines of a program, about `size` bytes of them.
+fn code(size: usize) -> String {
+    let lines = [
+        "import os, re\n",
+        "def total(rows):\n",
+        "    return sum(row[\"price\"] for row in rows if row[\"kind\"] == \"sold\")\n",
+        "pattern = re.compile(\"[a-z]+\")  # words only\n",
+        "print(\"done\", os.getenv(\"HOME\", \"/\"), total([]))\n",
+        "\n",
+    ];
+    let mut text = String::with_capacity(size + 100);
+    for line in lines.iter().cycle() {
+        if text.len() + line.len() > size {
+            break;
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+fn valid(size: usize) -> String {
+    json!({"path": "src/app.py", "content": code(size - 60)}).to_string()
+}
+
+/// Many small members of all kinds.
+fn members(size: usize) -> Value {
+    let rows = (0..size / 70)
+        .map(|row| json!({"id": row, "name": format!("item {row}"), "sold": row % 2 == 0, "tags": ["a", "b"], "price": 1.5}));
+    json!({"rows": rows.collect::<Vec<_>>()})
+}
+
+/// Single quotes, bare keys, literals of Python, trailing commas.
+fn broken_structure(size: usize) -> String {
+    let rows: String = (0..size / 70)
+        .map(|row| {
+            format!(
+                "{{id: {row}, 'name': 'item {row}', 'sold': {}, 'tags': ['a', 'b',], price: 1.5,}}, ",
+                if row % 2 == 0 { "True" } else { "False" }
+            )
+        })
+        .collect();
+    format!("{{'rows': [{rows}]}}")
+}
+
+/// Raw newlines, escapes that are none, a trailing comma.
+fn broken_strings(size: usize) -> String {
+    let code = code(size - 60).replace('\\', "\\\\").replace('"', "\\\"").replace("[a-z]+", "\\w+\\.\\d");
+    format!("{{\"path\":\"src/app.py\",\"content\":\"{code}\",}}")
+}
+
+/// Nothing inside is escaped.
+fn broken_quotes(size: usize) -> String {
+    format!("{{\"path\":\"src/app.py\",\"content\":\"{}\"}}", code(size - 60))
+}

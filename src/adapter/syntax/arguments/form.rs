@@ -1,0 +1,57 @@
+//! What the one engine for arguments as tags has to know of a form: its markers, and what is between them.
+
+use crate::adapter::syntax::{Start, typing::Hint};
+
+/// What a step says of a piece of text that may be longer.
+pub(in crate::adapter::syntax) enum Seen<T> {
+    Yes(T),
+    Maybe,
+    No,
+}
+
+/// An argument's opening tag.
+pub(in crate::adapter::syntax) struct Tag {
+    pub(in crate::adapter::syntax) key: String,
+    pub(in crate::adapter::syntax) hint: Hint,
+    /// Length of the tag.
+    pub(in crate::adapter::syntax) length: usize,
+    /// `<parameter name="x"/>`: there is no value.
+    pub(in crate::adapter::syntax) empty: bool,
+}
+
+/// The markers of one form. Every function looks at the beginning of a text, of which there may be more unless `end`.
+pub(in crate::adapter::syntax) trait Form {
+    /// An argument's tag begins here.
+    fn argument_begins(&self, text: &str, end: bool) -> Start;
+    /// An argument's whole tag.
+    fn argument(&self, text: &str, end: bool) -> Seen<Tag>;
+    /// What stands between key and value; empty if nothing does.
+    fn value_open(&self) -> &[String];
+    /// Markers around the type between key and value.
+    fn type_tag(&self) -> Option<&[String; 2]>;
+    /// The value of this argument closes.
+    fn value_close(&self, text: &str, key: &str, end: bool) -> Start;
+    /// The call closes.
+    fn close(&self, text: &str, end: bool) -> Start;
+    /// What is around the calls closes.
+    fn outer(&self, text: &str, end: bool) -> Start;
+    /// Another call begins.
+    fn call(&self, text: &str, end: bool) -> Start;
+    /// A call begins here with structure behind its head: the length of the head.
+    fn nested(&self, text: &str, end: bool) -> Seen<usize>;
+    /// Whether `<![CDATA[` is markup.
+    fn cdata(&self) -> bool;
+    /// The value without what belongs to the form.
+    fn value(&self, text: &str, between: Between) -> String;
+    /// The first bytes of all markers.
+    fn leads(&self) -> Vec<u8>;
+}
+
+/// What the model puts between the tags of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::adapter::syntax) enum Between {
+    Nothing,
+    Space,
+    #[default]
+    Lines,
+}
