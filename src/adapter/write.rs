@@ -24,6 +24,10 @@ pub struct Written {
 impl Adapter {
     /// Calls in the family's own form, one behind the other; `None` if it has none of its own that could carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
+        // A message with a header is more than a call: what else such a family has are remains of it.
+        if self.recipient.is_some() {
+            return None;
+        }
         self.calls.iter().take(self.own_calls).find_map(|form| form.write(calls))
     }
 }

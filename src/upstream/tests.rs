@@ -76,19 +76,17 @@ async fn dropping_the_body_or_the_wait_drops_the_connection() {
     let response = client().send(post(&fake.url)).await.expect("an answer");
     assert!(matches!(fake.seen.recv(), Ok(Seen::Request(_))));
     drop(response);
-    let dropped = Instant::now();
-    assert_eq!(fake.seen.recv_timeout(Duration::from_secs(2)), Ok(Seen::Gone));
-    assert!(dropped.elapsed() < Duration::from_millis(100), "{:?}", dropped.elapsed());
+    assert_eq!(fake.seen.recv_timeout(Duration::from_secs(5)), Ok(Seen::Gone));
 
     // The backend has not answered yet: it reads a prompt. What it writes then meets nobody.
     let fake = Fake::start(|_| {
-        vec![Step::Pause(Duration::from_millis(100)), Step::SendForEver(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())]
+        vec![Step::Pause(Duration::from_millis(250)), Step::SendForEver(b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())]
     });
     let client = client();
-    let waited = tokio::time::timeout(Duration::from_millis(50), client.send(post(&fake.url))).await;
+    let waited = tokio::time::timeout(Duration::from_millis(150), client.send(post(&fake.url))).await;
     assert!(waited.is_err());
-    assert!(matches!(fake.seen.recv(), Ok(Seen::Request(_))));
-    assert_eq!(fake.seen.recv_timeout(Duration::from_secs(2)), Ok(Seen::Gone));
+    assert!(matches!(fake.seen.recv_timeout(Duration::from_secs(5)), Ok(Seen::Request(_))));
+    assert_eq!(fake.seen.recv_timeout(Duration::from_secs(5)), Ok(Seen::Gone));
 }
 
 #[tokio::test]

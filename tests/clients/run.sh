@@ -2,8 +2,9 @@
 # The real client packages against the built binary, which answers with its recorded models.
 # usage: tests/clients/run.sh [path of the binary]      (needs Node 20 or newer, npm, Python 3.10 or newer)
 set -euo pipefail
-cd "$(dirname "$0")"
-binary=${1:-../../target/debug/toolglot}
+here=$(cd "$(dirname "$0")" && pwd)
+binary=$(realpath "${1:-$here/../../target/debug/toolglot}")
+cd "$here"
 work=${TOOLGLOT_CLIENTS_DIR:-$(mktemp -d)}
 
 npm_config_update_notifier=false npm install --silent --legacy-peer-deps --no-audit --no-fund --no-package-lock
