@@ -179,6 +179,7 @@ impl Scanner {
     /// The backend goes on with a call of its own: what stands at the end of a marker is what it leaked of that call.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.from) {
+            let at = self.from + self.buf[self.from..at].trim_end().len();
             self.buf.truncate(at);
             self.pos = self.pos.min(at);
             self.candidate = None;
