@@ -176,6 +176,17 @@ impl Scanner {
         self.promote(reason, out);
     }
 
+    /// The backend goes on with a call of its own: what stands at the end of a marker is what it leaked of that call.
+    pub fn give_way(&mut self, out: &mut dyn Sink) {
+        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.from) {
+            let at = self.from + self.buf[self.from..at].trim_end().len();
+            self.buf.truncate(at);
+            self.pos = self.pos.min(at);
+            self.candidate = None;
+        }
+        self.finish(FinishReason::Stop, out);
+    }
+
     /// One transition; whether there is progress to be made.
     fn step(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         if self.candidate.is_some() {

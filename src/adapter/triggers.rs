@@ -5,6 +5,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{Call, Reasoning, Recipient, Syntax, Wrapper};
 
+/// Less than so many bytes of a marker may be text.
+const LEAK_BYTES: usize = 4;
+
 /// What a marker may mean.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mark {
@@ -174,6 +177,17 @@ impl Triggers {
         // The markers that begin with it stand right behind it in their order.
         let behind = self.sorted.partition_point(|marker| marker.as_str() <= tail);
         !tail.is_empty() && self.sorted.get(behind).is_some_and(|marker| marker.starts_with(tail))
+    }
+
+    /// Where a marker, or the greater part of its beginning, stands at the very end of the text.
+    pub(super) fn leak(&self, text: &str, from: usize) -> Option<usize> {
+        let text = text.trim_end();
+        let start = from.max(text.len().saturating_sub(self.longest));
+        let mut places = (start..text.len().saturating_sub(LEAK_BYTES - 1)).filter(|&at| text.is_char_boundary(at));
+        places.find(|&at| {
+            let behind = self.sorted.partition_point(|marker| marker.as_str() < &text[at..]);
+            self.sorted.get(behind).is_some_and(|marker| marker.starts_with(&text[at..]))
+        })
     }
 
     /// Where the tail begins that may still become a marker; the length of the text if there is none.

@@ -40,7 +40,7 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
 /// The name without what models put around it, from the longest form to the shortest.
 fn spellings(written: &str) -> Vec<&str> {
     let mut name = written.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));
-    if let Some(end) = name.find("<|") {
+    if let Some(end) = name.find("<|").or_else(|| name.find("</")) {
         name = name[..end].trim_end();
     }
     name = name.strip_suffix("()").unwrap_or(name);

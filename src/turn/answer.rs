@@ -99,7 +99,7 @@ impl Answer {
                 if !self.native_seen {
                     // The backend reads calls itself: what the text still holds is no call, leaked markup goes.
                     let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: true, out };
-                    self.scanner.finish(FinishReason::Stop, &mut stage);
+                    self.scanner.give_way(&mut stage);
                     self.native_seen = true;
                     self.gate.natives_begin();
                 }

@@ -437,11 +437,13 @@ fn next(text: &str, from: usize, leads: &[u8]) -> Option<usize> {
     found.map(|at| from + at)
 }
 
-/// How many bytes of whitespace `text` begins with; some models write newlines between tags as a backslash and an `n`.
+/// How many bytes of whitespace `text` begins with. Between tags it may also come as a backslash and an `n`, or in the
+/// letters that byte-level tokenizers write for space and newline.
 pub(super) fn gap(text: &str) -> usize {
-    let mut rest = text.trim_start();
-    while let Some(behind) = rest.strip_prefix("\\n") {
-        rest = behind.trim_start();
+    let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, 'Ġ' | 'Ċ')).len();
+    let mut at = blank(text);
+    while text[at..].starts_with("\\n") {
+        at += 2 + blank(&text[at + 2..]);
     }
-    text.len() - rest.len()
+    at
 }

@@ -139,10 +139,9 @@ impl Markers<'_> {
             Seen::No => return Seen::No,
         };
         if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
+            let body = field.next + stop.len();
             return match self.split(&field.text) {
-                Some((name, key)) => {
-                    Seen::Yes(Head { name, key: Some(key), body: field.next + stop.len(), closed: false, lone: false })
-                }
+                Some((name, key)) => Seen::Yes(Head { name, key, body, closed: false, lone: false }),
                 None => Seen::No,
             };
         }
@@ -154,11 +153,12 @@ impl Markers<'_> {
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, lone: bare && !ended })
     }
 
-    /// A name with a key right behind it.
-    fn split(&self, text: &str) -> Option<(String, String)> {
+    /// A name with a key right behind it, or with a stray closing tag of one.
+    fn split(&self, text: &str) -> Option<(String, Option<String>)> {
         let fits = self.context.tools.iter().filter_map(|tool| {
             let key = text.strip_prefix(tool.name.as_str())?.trim();
-            Types::new(Some(tool)).has(key).then(|| (tool.name.clone(), key.to_owned()))
+            let known = key.is_empty() || Types::new(Some(tool)).has(key);
+            known.then(|| (tool.name.clone(), (!key.is_empty()).then(|| key.to_owned())))
         });
         fits.max_by_key(|(name, _)| name.len())
     }

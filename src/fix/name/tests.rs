@@ -36,6 +36,7 @@ fn spellings_of_one_tool() {
         ("tool:move_card", "move_card"),
         ("tools.list_cards", "list_cards"),
         ("move_card<|channel|>commentary", "move_card"),
+        ("move_card</arg_key>", "move_card"),
         ("move_cardmove_card", "move_card"),
         ("MoveCardTool", "move_card"),
         ("move_card_tool", "move_card"),
