@@ -14,6 +14,7 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::event::{FinishReason, Why};
@@ -63,7 +64,7 @@ pub struct Fix {
     /// How far it goes: never [`Verdict::Clean`] or [`Verdict::Refused`].
     pub level: Verdict,
     /// A short sentence; key names may occur in it, values never.
-    pub note: String,
+    pub note: Cow<'static, str>,
 }
 
 /// The fixer's report on one call.
@@ -120,8 +121,8 @@ fn cost(fixes: &[Fix]) -> u32 {
 // === impl Fix ===
 
 impl Fix {
-    fn whole(rule: &'static str, at: Range<usize>, level: Verdict, note: &str) -> Fix {
-        Fix { rule, path: String::new(), at, level, note: note.to_owned() }
+    fn whole(rule: &'static str, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
+        Fix { rule, path: String::new(), at, level, note: note.into() }
     }
 
     /// How bold it is; compares readings, and 100 minus the sum is the confidence that logs show.

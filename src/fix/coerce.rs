@@ -48,8 +48,8 @@ impl<'c> Coercion<'c> {
         super::cost(&self.fixes)
     }
 
-    pub(super) fn note(&mut self, rule: &'static str, level: Verdict, node: &Node<'_>, note: &str) {
-        self.fixes.push(Fix { rule, path: self.path.clone(), at: node.start..node.end, level, note: note.to_owned() });
+    pub(super) fn note(&mut self, rule: &'static str, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
+        self.fixes.push(Fix { rule, path: self.path.clone(), at: node.start..node.end, level, note: note.into() });
     }
 
     pub(super) fn doubt(&mut self, why: String) {
@@ -142,7 +142,7 @@ impl<'c> Coercion<'c> {
     }
 
     /// The JSON text of a container: its source where that is JSON.
-    fn as_text<'s>(&mut self, node: Node<'s>, rule: &'static str, note: &str) -> Node<'s> {
+    fn as_text<'s>(&mut self, node: Node<'s>, rule: &'static str, note: &'static str) -> Node<'s> {
         self.note(rule, Verdict::Coerced, &node, note);
         let text = node.to_json(self.source);
         node.instead(Value::Text(Cow::Owned(text)))

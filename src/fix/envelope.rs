@@ -180,15 +180,14 @@ fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
 pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Fix)> {
     let rule = schema.rule(schema.top());
     let mut ways = Vec::new();
-    let mut way = |node: Node<'s>, name: &'static str, level: Verdict, note: &str| {
-        let fix = Fix { rule: name, path: String::new(), at: root.start..root.end, level, note: note.to_owned() };
-        ways.push((node, fix));
+    let mut way = |node: Node<'s>, name: &'static str, level: Verdict, note: Cow<'static, str>| {
+        ways.push((node, Fix::whole(name, root.start..root.end, level, note)));
     };
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
                 if let Some(values) = echoed(root, schema) {
-                    way(values, "E7", Verdict::Guess, "values taken out of a copy of the schema");
+                    way(values, "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 }
                 return ways;
             }
@@ -203,21 +202,21 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
                 && let Some(inner) = inside(&holder.node)
             {
                 if echo {
-                    way(inner, "E7", Verdict::Guess, "values taken out of a copy of the schema");
+                    way(inner, "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 } else {
-                    way(inner, "E4", Verdict::Coerced, &format!("arguments taken out of `{}`", holder.key));
+                    way(inner, "E4", Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
                 }
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node)
             {
-                way(inner, "E4", Verdict::Guess, "arguments taken out of the tool's name");
+                way(inner, "E4", Verdict::Guess, Cow::Borrowed("arguments taken out of the tool's name"));
             }
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
-                way(only.clone(), "E6", Verdict::Coerced, "the one element of a list");
+                way(only.clone(), "E6", Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
-                way(object(members, root.start, root.end), "N7", Verdict::Guess, "parameters by position");
+                way(object(members, root.start, root.end), "N7", Verdict::Guess, Cow::Borrowed("parameters by position"));
             }
         }
         _ => {}
@@ -236,11 +235,6 @@ fn inside<'s>(node: &Node<'s>) -> Option<Node<'s>> {
         }
         _ => None,
     }
-}
-
-/// Whether the members are copies of their schemas with the values in them.
-pub(super) fn is_echo(root: &Node<'_>, schema: &Schema) -> bool {
-    echoed(root, schema).is_some()
 }
 
 /// E7: `{"city": {"type": "string", "value": "Oslo"}}`.

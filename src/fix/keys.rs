@@ -1,6 +1,7 @@
 //! The members of an object against the schema: spellings of keys, keys twice, keys that are too many or missing.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use super::Verdict;
 use super::coerce::Coercion;
@@ -62,12 +63,15 @@ fn nothing() -> Node<'static> {
 
 /// N4: a key that occurs twice with one value counts once; with two values the object is ambiguous.
 fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member<'s>> {
-    let mut seen: std::collections::HashMap<Cow<'s, str>, usize> = std::collections::HashMap::with_capacity(members.len());
+    if !has_repeated(&members) {
+        return members;
+    }
     let mut kept: Vec<Member<'s>> = Vec::with_capacity(members.len());
+    let mut places: HashMap<Cow<'s, str>, usize> = HashMap::with_capacity(members.len());
     for member in members {
-        match seen.get(&member.key) {
+        match places.get(&member.key) {
             None => {
-                seen.insert(member.key.clone(), kept.len());
+                places.insert(member.key.clone(), kept.len());
                 kept.push(member);
             }
             Some(first) if same(&kept[*first].node, &member.node) => {
@@ -79,6 +83,14 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
         }
     }
     kept
+}
+
+fn has_repeated(members: &[Member<'_>]) -> bool {
+    if members.len() <= 8 {
+        return members.iter().enumerate().any(|(at, member)| members[..at].iter().any(|other| other.key == member.key));
+    }
+    let mut seen = HashSet::with_capacity(members.len());
+    !members.iter().all(|member| seen.insert(member.key.as_ref()))
 }
 
 /// Whether two trees have the same value.
@@ -112,7 +124,7 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
             continue;
         }
         coercion.enter(name, |coercion| {
-            coercion.note("N1", Verdict::Coerced, &members[at].node, &format!("`{key}` is spelled `{name}`"));
+            coercion.note("N1", Verdict::Coerced, &members[at].node, format!("`{key}` is spelled `{name}`"));
         });
         members[at].key = Cow::Owned(name.clone());
     }
@@ -133,7 +145,7 @@ fn nest(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule)
             continue;
         };
         coercion.enter(&outer, |coercion| {
-            coercion.note("N8", Verdict::Guess, &members[at].node, &format!("`{key}` is `{inner}` inside of `{outer}`"));
+            coercion.note("N8", Verdict::Guess, &members[at].node, format!("`{key}` is `{inner}` inside of `{outer}`"));
         });
         let moved = members.remove(at);
         let moved = Member { key: Cow::Owned(inner), ..moved };
@@ -177,7 +189,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         });
         let (Some(at), None, false) = (found.next(), found.next(), rival) else { continue };
         coercion.enter(name, |coercion| {
-            coercion.note("N2", Verdict::Guess, &members[at].node, &format!("`{}` is called `{name}` here", members[at].key));
+            coercion.note("N2", Verdict::Guess, &members[at].node, format!("`{}` is called `{name}` here", members[at].key));
         });
         members[at].key = Cow::Owned((*name).to_owned());
     }

@@ -159,6 +159,11 @@ impl Schema {
         Some(format!("{} at {}", error.masked(), if path.is_empty() { "/" } else { &path }))
     }
 
+    /// The same for a tree.
+    pub(crate) fn fault_of(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<String> {
+        self.validator.as_ref().and_then(|_| self.fault(&root.to_serde(), keeps_null))
+    }
+
     /// Whether nothing is to be done: the value satisfies the schema, and no stage would spell it differently.
     pub(crate) fn is_satisfied(&self, value: &Value, keeps_null: &[String]) -> bool {
         let root = self.rule(self.top());

@@ -7,7 +7,7 @@ use super::envelope::{self, Found};
 use super::schema::{Schema, Types};
 use super::{End, Fix, Report, Verdict, keys};
 use crate::event::{FinishReason, Why};
-use crate::json::read::{Ending, Reading};
+use crate::json::read::{Ending, Reading, Repair};
 use crate::json::tree::{Member, Node, Value};
 
 /// How often a text may be decoded before it is read.
@@ -22,15 +22,12 @@ pub(super) struct Call<'c> {
 }
 
 /// Arguments that came through the stages.
-struct Settled {
-    json: String,
-    value: serde_json::Value,
+struct Settled<'s> {
+    root: Node<'s>,
     fixes: Vec<Fix>,
     dropped: Vec<String>,
     /// What the schema says against them.
     fault: Option<String>,
-    /// The object with its syntax repaired and nothing else.
-    plain: String,
 }
 
 /// Runs the stages over a text that is not valid arguments as it stands.
@@ -80,8 +77,8 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
         Err(why) => return Report::refused(why),
     };
     match settled.fault {
-        None => accept(settled.json, settled.fixes, settled.dropped),
-        Some(fault) if text == "{}" => Report { arguments: Some(settled.plain), ..Report::refused(Why::Schema(fault)) },
+        None => accept(settled.root.to_json(text), settled.fixes, settled.dropped),
+        Some(fault) if text == "{}" => Report { arguments: Some("{}".to_owned()), ..Report::refused(Why::Schema(fault)) },
         Some(_) => Report::refused(Why::Malformed("there are none, and the tool needs some".to_owned())),
     }
 }
@@ -93,76 +90,72 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
     let adjacent = found.iter().any(|found| found.adjacent);
-    let mut fitting: Vec<Settled> = Vec::new();
-    let mut first_fault: Option<Report> = None;
-    let mut all: Vec<serde_json::Value> = Vec::new();
-    for found in found {
-        let whole = found.start == 0;
-        let dangling = found.reading.dangling.clone();
-        let complete = found.reading.ending == Ending::Complete;
-        let settled = ended(text, &found, call).and_then(|more| {
-            let mut fixes = fixes.clone();
-            fixes.extend(around(text, &found));
-            fixes.extend(more);
-            settle(text, found.reading.root, fixes, call)
-        });
-        match settled {
-            Ok(mut settled) => {
-                settled.dropped.extend(dangling);
-                all.push(settled.value.clone());
-                match &settled.fault {
-                    None => fitting.push(settled),
-                    // What the schema misses may have been cut off.
-                    Some(_) if !complete && call.end != End::Whole => return Err(Report::refused(Why::Truncated)),
-                    Some(fault) => {
-                        let refusal = Report {
-                            arguments: Some(settled.plain.clone()),
-                            fixes: settled.fixes.clone(),
-                            ..Report::refused(Why::Schema(fault.clone()))
-                        };
-                        first_fault.get_or_insert(refusal);
-                    }
+    let mut settled: Vec<Settled<'_>> = Vec::new();
+    let mut refusal: Option<Report> = None;
+    for Found { reading, start, .. } in found {
+        let complete = reading.ending == Ending::Complete;
+        let mut fixes = fixes.clone();
+        fixes.extend(around(text, start, reading.end));
+        let result = ended(text, &reading, call).and_then(|closed| {
+            fixes.extend(reading.repairs.into_iter().map(fix_of));
+            fixes.extend(closed);
+            let plain = call.schema.map(|_| reading.root.clone());
+            let mut result = settle(text, reading.root, fixes, call)?;
+            result.dropped.extend(reading.dangling);
+            match &result.fault {
+                // What the schema misses may have been cut off.
+                Some(_) if !complete && call.end != End::Whole => Err(Why::Truncated),
+                Some(fault) => {
+                    let why = Why::Schema(fault.clone());
+                    let report = Report {
+                        arguments: plain.map(|plain| plain.to_json(text)),
+                        fixes: result.fixes.clone(),
+                        ..Report::refused(why)
+                    };
+                    refusal.get_or_insert(report);
+                    Ok(result)
                 }
+                None => Ok(result),
             }
-            Err(why @ Why::Truncated) => return Err(Report::refused(why)),
+        });
+        match result {
+            Ok(result) => settled.push(result),
+            Err(why) if why == Why::Truncated || start == 0 => return Err(Report::refused(why)),
             Err(why) => {
-                let refusal = Report::refused(why);
-                if whole {
-                    return Err(refusal);
-                }
-                first_fault.get_or_insert(refusal);
+                refusal.get_or_insert(Report::refused(why));
             }
         }
     }
-    if adjacent && all.windows(2).any(|pair| pair[0] != pair[1]) {
+    if adjacent && settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
         return Err(Report::refused(Why::Ambiguous("several different objects".to_owned())));
     }
-    if fitting.windows(2).any(|pair| pair[0].value != pair[1].value) {
+    settled.retain(|settled| settled.fault.is_none());
+    if settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
         return Err(Report::refused(Why::Ambiguous("several objects fit".to_owned())));
     }
-    let count = fitting.len();
-    match fitting.into_iter().next() {
+    let count = settled.len();
+    match settled.into_iter().next() {
         Some(mut settled) => {
             if count > 1 {
                 settled.fixes.push(Fix::whole("E8", 0..text.len(), Verdict::Lossless, "the same object several times"));
             }
-            Ok(accept(settled.json, settled.fixes, settled.dropped))
+            Ok(accept(settled.root.to_json(text), settled.fixes, settled.dropped))
         }
-        None => Err(first_fault.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
+        None => Err(refusal.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
     }
 }
 
 /// The fixes for what stands around a container.
-fn around(text: &str, found: &Found<'_>) -> Vec<Fix> {
+fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     let mut fixes = Vec::new();
-    let before = text[..found.start].trim();
+    let before = text[..start].trim();
     if before.starts_with("```") && !before.trim_start_matches('`').contains(char::is_whitespace) {
-        fixes.push(Fix::whole("E1", 0..found.start, Verdict::Lossless, "code fence around the arguments"));
+        fixes.push(Fix::whole("E1", 0..start, Verdict::Lossless, "code fence around the arguments"));
     } else if !before.is_empty() {
-        fixes.push(Fix::whole("E2", 0..found.start, Verdict::Lossless, "text before the arguments"));
+        fixes.push(Fix::whole("E2", 0..start, Verdict::Lossless, "text before the arguments"));
     }
-    let after = text[found.reading.end..].trim();
-    let at = found.reading.end..text.len();
+    let after = text[end..].trim();
+    let at = end..text.len();
     if !after.is_empty() {
         let fix = match after.bytes().next() {
             Some(b'}' | b']' | b')') => ("S12", "superfluous closing brackets behind the arguments"),
@@ -181,9 +174,8 @@ fn cut(end: End) -> Option<Why> {
     matches!(end, End::Cut(FinishReason::Length | FinishReason::ContentFilter)).then_some(Why::Truncated)
 }
 
-/// Stage 4: whether a text that ended so may run (X1 to X3), and the repairs of the reading as fixes.
-fn ended(text: &str, found: &Found<'_>, call: Call<'_>) -> Result<Vec<Fix>, Why> {
-    let reading = &found.reading;
+/// Stage 4: whether a text that ended so may run (X1 to X3), and the fix for what had to be closed.
+fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix>, Why> {
     let guessed = reading.repairs.iter().any(|repair| repair.guess);
     if reading.ending != Ending::Complete || guessed {
         // A cut text may look complete only because of how its quotes were read.
@@ -209,30 +201,18 @@ fn ended(text: &str, found: &Found<'_>, call: Call<'_>) -> Result<Vec<Fix>, Why>
     if reading.rival.is_some() {
         return Err(Why::Ambiguous(format!("two readings at {}", path(reading))));
     }
-    let mut fixes: Vec<Fix> = Vec::with_capacity(reading.repairs.len() + 1);
-    for repair in &reading.repairs {
-        let level = if repair.guess { Verdict::Guess } else { Verdict::Lossless };
-        // The same repair again and again at one value is one fix.
-        if let Some(last) = fixes.last_mut()
-            && last.rule == repair.rule
-            && last.path == repair.path
-        {
-            last.at.end = last.at.end.max(repair.end);
-            last.level = last.level.max(level);
-            continue;
-        }
-        fixes.push(Fix {
-            rule: repair.rule,
-            path: repair.path.clone(),
-            at: repair.start..repair.end,
-            level,
-            note: repair.note.to_owned(),
-        });
+    Ok(closed.then(|| Fix::whole("X2", text.len()..text.len(), level, "open brackets closed at the end")))
+}
+
+/// A repair of the reader in the report.
+fn fix_of(repair: Repair) -> Fix {
+    Fix {
+        rule: repair.rule,
+        path: repair.path,
+        at: repair.start..repair.end,
+        level: if repair.guess { Verdict::Guess } else { Verdict::Lossless },
+        note: repair.note.into(),
     }
-    if closed {
-        fixes.push(Fix::whole("X2", text.len()..text.len(), level, "open brackets closed at the end"));
-    }
-    Ok(fixes)
 }
 
 fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
@@ -240,83 +220,59 @@ fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
 }
 
 /// Stages 6 to 9 for one container, with its wrappers taken off where that is what fits.
-fn settle(source: &str, root: Node<'_>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled, Why> {
-    let plain = root.to_json(source);
+fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
     if let Some(key) = marked_up(&root) {
         return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
     }
     let Some(schema) = call.schema else {
-        let value = root.to_serde();
-        let anything = Schema::default();
-        let mut coercion = Coercion::new(&anything, source, call.keeps_null);
-        let root = coercion.value(root, super::schema::ANY);
-        if let Some(doubt) = coercion.doubt {
-            return Err(Why::Ambiguous(doubt));
-        }
-        let mut fixes = fixes;
-        fixes.extend(coercion.fixes);
-        return Ok(Settled { json: root.to_json(source), value, fixes, dropped: Vec::new(), fault: None, plain });
+        return coerced(source, root, fixes, &Schema::default(), call);
     };
-    let own = coerced(source, root.clone(), fixes.clone(), schema, call, &plain);
-    let rule = schema.rule(schema.top());
-    let known = match &root.value {
-        Value::Object(members) => {
-            members.is_empty() || rule.properties.is_empty() || members.iter().any(|member| rule.find(&member.key).is_some())
-        }
-        _ => false,
-    };
-    if let Ok(own) = &own
-        && own.fault.is_none()
-        && known
-        && !envelope::is_echo(&root, schema)
-    {
-        return Ok(Settled {
-            json: own.json.clone(),
-            value: own.value.clone(),
-            fixes: own.fixes.clone(),
-            dropped: own.dropped.clone(),
-            fault: None,
-            plain,
-        });
+    let ways = envelope::unwrapped(&root, schema);
+    let knows_nothing = schema.rule(schema.top()).properties.is_empty();
+    if ways.is_empty() || knows_nothing {
+        return object_only(coerced(source, root, fixes, schema, call)?, schema);
     }
-    let mut layers = vec![(root, fixes)];
-    for _ in 0..3 {
-        let mut next = Vec::new();
-        for (node, fixes) in layers {
-            for (inner, fix) in envelope::unwrapped(&node, schema) {
+    let mut layer: Vec<(Node<'s>, Vec<Fix>)> = vec![(root.clone(), fixes.clone())];
+    for _ in 0..LAYERS {
+        let mut inner = Vec::new();
+        for (node, fixes) in &layer {
+            for (node, fix) in envelope::unwrapped(node, schema) {
                 let mut fixes = fixes.clone();
                 fixes.push(fix);
-                let settled = coerced(source, inner.clone(), fixes.clone(), schema, call, &plain);
-                if let Ok(settled) = settled
+                if let Ok(settled) = coerced(source, node.clone(), fixes.clone(), schema, call)
                     && settled.fault.is_none()
                 {
                     return Ok(settled);
                 }
-                next.push((inner, fixes));
+                inner.push((node, fixes));
             }
         }
-        layers = next;
+        layer = inner;
     }
-    let own = own?;
-    match own.value {
-        serde_json::Value::Object(_) => Ok(own),
-        _ if own.fault.is_none() && rule.types.allow(Types::ARRAY) && !rule.types.is_all() => Ok(own),
+    object_only(coerced(source, root, fixes, schema, call)?, schema)
+}
+
+/// Arguments are an object, unless the schema expressly allows a list.
+fn object_only<'s>(settled: Settled<'s>, schema: &Schema) -> Result<Settled<'s>, Why> {
+    let types = schema.rule(schema.top()).types;
+    match &settled.root.value {
+        Value::Object(_) => Ok(settled),
+        Value::Array(_) if settled.fault.is_none() && types.allow(Types::ARRAY) && !types.is_all() => Ok(settled),
         _ => Err(Why::NotAnObject),
     }
 }
 
-/// Keys, types, validation of one object.
-fn coerced(source: &str, root: Node<'_>, fixes: Vec<Fix>, schema: &Schema, call: Call<'_>, plain: &str) -> Result<Settled, Why> {
+/// Keys, types, validation of one container.
+fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let mut coercion = Coercion::new(schema, source, call.keeps_null);
+    coercion.fixes = fixes;
     let root = coercion.value(root, schema.top());
-    if let Some(doubt) = coercion.doubt {
-        return Err(Why::Ambiguous(doubt));
+    match coercion.doubt {
+        Some(doubt) => Err(Why::Ambiguous(doubt)),
+        None => {
+            Ok(Settled { fault: schema.fault_of(&root, call.keeps_null), root, fixes: coercion.fixes, dropped: coercion.dropped })
+        }
     }
-    let value = root.to_serde();
-    let fault = schema.fault(&value, call.keeps_null);
-    let mut fixes = fixes;
-    fixes.extend(coercion.fixes);
-    Ok(Settled { json: root.to_json(source), value, fixes, dropped: coercion.dropped, fault, plain: plain.to_owned() })
 }
 
 /// The texts that are no container at all: parameters in another form, or the one parameter itself.
@@ -337,8 +293,8 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     };
     let mut fixes = fixes;
     fixes.push(Fix::whole(rule, whole, level, note));
-    let settled = coerced(text, node, fixes, schema, call, text).ok()?;
-    settled.fault.is_none().then(|| accept(settled.json, settled.fixes, settled.dropped))
+    let settled = coerced(text, node, fixes, schema, call).ok()?;
+    settled.fault.is_none().then(|| accept(settled.root.to_json(text), settled.fixes, settled.dropped))
 }
 
 /// The first key that contains markup of a calling protocol: the body of the call was torn.

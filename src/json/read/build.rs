@@ -1,6 +1,7 @@
 //! The steps of the winning reading -> the tree and the list of repairs.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use super::super::decode::decode;
 use super::super::lex::Quote;
@@ -8,6 +9,9 @@ use super::super::tree::{Member, Node, Value};
 use super::search::Search;
 use super::state::{Best, NONE, Step, StepKind, Want};
 use super::{Ending, Reading, Repair};
+
+/// No more repairs than these are listed one by one.
+const MOST_REPAIRS: usize = 1000;
 
 /// A container that is being filled.
 struct Open<'s> {
@@ -19,13 +23,19 @@ struct Open<'s> {
     exact: bool,
     paren: bool,
     key: Option<(Cow<'s, str>, usize)>,
+    /// Length of its own path.
+    base: usize,
 }
 
 struct Builder<'s> {
     source: &'s str,
     open: Vec<Open<'s>>,
+    /// JSON pointer to the value that was read last, or is being read; without the number of a plain item.
+    path: String,
     root: Option<Node<'s>>,
     repairs: Vec<Repair>,
+    /// Repairs beyond those that are listed: how many, and whether one of them was a guess.
+    more: Option<(usize, bool)>,
     void: Option<String>,
     end: usize,
 }
@@ -33,8 +43,16 @@ struct Builder<'s> {
 /// Builds the tree of the best reading.
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     let steps = chain(search, best.state.step);
-    let mut builder =
-        Builder { source: search.text.source, open: Vec::new(), root: None, repairs: Vec::new(), void: None, end: 0 };
+    let mut builder = Builder {
+        source: search.text.source,
+        open: Vec::new(),
+        path: String::new(),
+        more: None,
+        root: None,
+        repairs: Vec::new(),
+        void: None,
+        end: 0,
+    };
     let mut rival = None;
     for step in &steps {
         builder.take(step);
@@ -54,6 +72,10 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
         Want::Over(ending) => ending,
         _ => Ending::Open,
     };
+    if let Some((_, guess)) = builder.more {
+        let note = "more repairs than are listed";
+        builder.repairs.push(Repair { rule: "S0", note, guess, path: String::new(), start: 0, end });
+    }
     let root = builder.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
     let end = if ending == Ending::Complete { builder.end } else { end };
     Reading { root, repairs: builder.repairs, ending, end, void: builder.void, rival, dangling, tagged: best.state.tagged }
@@ -108,6 +130,8 @@ impl<'s> Builder<'s> {
             StepKind::Key(quote) => {
                 let (text, _) = self.text(start, end, quote);
                 if let Some(open) = self.open.last_mut() {
+                    self.path.truncate(open.base);
+                    push_component(&mut self.path, &text);
                     open.key = Some((text, start));
                     open.exact &= quote == Quote::Double;
                 }
@@ -170,14 +194,20 @@ impl<'s> Builder<'s> {
     }
 
     fn begin(&mut self, value: Value<'s>, start: usize, paren: bool) {
-        self.open.push(Open { value, start, repairs: self.repairs.len(), exact: true, paren, key: None });
+        if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last() {
+            self.path.truncate(*base);
+            let _ = write!(self.path, "/{}", items.len());
+        }
+        let base = self.path.len();
+        self.open.push(Open { value, start, repairs: self.repaired(), exact: true, paren, key: None, base });
     }
 
     fn close(&mut self, end: usize, closed: bool) {
         let Some(open) = self.open.pop() else { return };
-        let exact = closed && open.exact && open.repairs == self.repairs.len();
+        let exact = closed && open.exact && open.repairs == self.repaired();
         let mut node = Node { value: open.value, start: open.start, end, exact };
         self.end = end;
+        self.path.truncate(open.base);
         if open.paren
             && let Value::Array(items) = &mut node.value
             && items.len() == 1
@@ -195,7 +225,12 @@ impl<'s> Builder<'s> {
         };
         open.exact &= node.exact;
         match &mut open.value {
-            Value::Array(items) => items.push(node),
+            Value::Array(items) => {
+                if !matches!(node.value, Value::Array(_) | Value::Object(_)) {
+                    self.path.truncate(open.base);
+                }
+                items.push(node);
+            }
             Value::Object(members) => {
                 let (key, start) = open.key.take().unwrap_or((Cow::Borrowed(""), node.start));
                 members.push(Member { key, start, node });
@@ -227,38 +262,51 @@ impl<'s> Builder<'s> {
         if let Some(open) = self.open.last_mut() {
             open.exact = false;
         }
+        if self.repairs.len() >= MOST_REPAIRS {
+            let (count, guessed) = self.more.unwrap_or_default();
+            self.more = Some((count + 1, guessed | guess));
+            return;
+        }
         let path = self.path();
         self.repairs.push(Repair { rule, note, guess, path, start, end });
     }
 
+    /// How many repairs there were so far.
+    fn repaired(&self) -> usize {
+        self.repairs.len() + self.more.map_or(0, |(count, _)| count)
+    }
+
     /// JSON pointer to the value that was read last, or is being read.
     fn path(&self) -> String {
-        let mut path = String::new();
-        for open in &self.open {
-            match (&open.key, &open.value) {
-                (Some((key, _)), _) => {
-                    path.push('/');
-                    path.push_str(&key.replace('~', "~0").replace('/', "~1"));
-                }
-                (None, Value::Array(items)) if !items.is_empty() => {
-                    path.push('/');
-                    path.push_str(&(items.len() - 1).to_string());
-                }
-                (None, Value::Object(members)) => {
-                    if let Some(member) = members.last() {
-                        path.push('/');
-                        path.push_str(&member.key.replace('~', "~0").replace('/', "~1"));
-                    }
-                }
-                _ => {}
-            }
+        let mut path = self.path.clone();
+        if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last()
+            && path.len() == *base
+            && !items.is_empty()
+        {
+            let _ = write!(path, "/{}", items.len() - 1);
         }
         path
     }
 }
 
+/// Appends a key to a JSON pointer.
+fn push_component(path: &mut String, key: &str) {
+    path.push('/');
+    for c in key.chars() {
+        match c {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            c => path.push(c),
+        }
+    }
+}
+
 /// The number in JSON's spelling, and whether it was in it already.
 fn number(written: &str) -> (Cow<'_, str>, bool) {
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0')) {
+        return (Cow::Borrowed(written), true);
+    }
     let bytes = written.as_bytes();
     let (sign, rest) = match bytes.first() {
         Some(b'-') => ("-", &written[1..]),

@@ -30,3 +30,4 @@ pub(super) const PREFIXED: Rule = ("S9", "string prefix of another language drop
 pub(super) const PARENS: Rule = ("S19", "parentheses", true);
 pub(super) const FENCE_INSIDE: Rule = ("E1", "code fence inside the object dropped", true);
 pub(super) const SEMICOLON: Rule = ("S2", "semicolon instead of a comma", true);
+pub(super) const HASTY: Rule = ("S0", "too many ways to read it: not all of them were compared", true);

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::super::lex::Text;
+use super::rules::HASTY;
 use super::state::{Best, Bracket, Frame, NONE, Scan, State, Step, StepKind, Want, cost};
 use super::{Ending, Guide, Key, MAX_DEPTH, Unreadable};
 
@@ -13,6 +14,22 @@ use super::{Ending, Guide, Key, MAX_DEPTH, Unreadable};
 struct Item {
     state: State,
     scan: Option<Scan>,
+}
+
+/// A string that ended at its first quote and might not have: the scan is made when it comes to that.
+#[derive(Debug, Clone, Copy)]
+struct Again {
+    /// The string's step.
+    step: u32,
+    cost: u32,
+    passed: u32,
+}
+
+/// What waits with one cost.
+#[derive(Debug, Default)]
+struct Bucket {
+    items: Vec<Item>,
+    again: Vec<Again>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,10 +65,14 @@ pub(super) struct Search<'s, 'g> {
     pub(super) frames: Vec<Frame>,
     /// Keys of which the guide knows nothing: (list before, hash).
     pub(super) keys: Vec<(u32, u64)>,
-    queue: Vec<Vec<Item>>,
+    queue: Vec<Bucket>,
     /// No bucket below this one has an item.
     lowest: usize,
     entered: HashMap<u64, Entered, BuildHasherDefault<Identity>>,
+    /// States that the first reading entered, while it is the only one.
+    trail: Vec<(u64, u32)>,
+    /// How many readings were begun.
+    begun: usize,
     work: usize,
     pub(super) stuck: Unreadable,
 }
@@ -69,6 +90,8 @@ impl<'s, 'g> Search<'s, 'g> {
             queue: Vec::new(),
             lowest: 0,
             entered: HashMap::default(),
+            trail: Vec::new(),
+            begun: 0,
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
         }
@@ -87,7 +110,7 @@ impl<'s, 'g> Search<'s, 'g> {
             entered: false,
         };
         self.push(state, None);
-        let limit = 50_000 + 4 * self.text.bytes.len();
+        let limit = 10_000 + 4 * self.text.bytes.len();
         let mut best: Option<Best> = None;
         while let Some((cost, item)) = self.pop() {
             if let Some(best) = &best
@@ -96,8 +119,10 @@ impl<'s, 'g> Search<'s, 'g> {
                 break;
             }
             if self.work > limit {
+                self.push_at(cost, item.state, item.scan);
                 break;
             }
+            self.begun += 1;
             let over = match item.scan {
                 Some(scan) => self.scan(item.state, scan).and_then(|state| self.advance(state)),
                 None => self.advance(item.state),
@@ -109,11 +134,20 @@ impl<'s, 'g> Search<'s, 'g> {
                 Some(_) => {}
             }
         }
-        match best {
-            Some(best) => Ok(best),
-            None if self.work > limit => Err(Unreadable { at: self.stuck.at, what: "too many ways to read it" }),
-            None => Err(self.stuck.clone()),
+        if best.is_none() && self.work > limit {
+            return self.cheapest_complete().ok_or(Unreadable { at: self.stuck.at, what: "too many ways to read it" });
         }
+        best.ok_or_else(|| self.stuck.clone())
+    }
+
+    /// The cheapest reading that waits and has come to the end of the root: for a text with too many ways to read it.
+    fn cheapest_complete(&mut self) -> Option<Best> {
+        let complete = |item: &&Item| matches!(item.state.want, Want::End | Want::Over(Ending::Complete));
+        let mut state = self.queue.iter().find_map(|bucket| bucket.items.iter().find(complete))?.state;
+        state.want = Want::Over(Ending::Complete);
+        let at = state.at as usize;
+        self.repair(&mut state, HASTY, at, at);
+        Some(Best { state, other: None })
     }
 
     /// Follows one reading until it is over, stuck, or no longer the cheapest.
@@ -165,21 +199,66 @@ impl<'s, 'g> Search<'s, 'g> {
             return;
         }
         if self.queue.len() <= cost {
-            self.queue.resize_with(cost + 1, Vec::new);
+            self.queue.resize_with(cost + 1, Bucket::default);
         }
-        self.queue[cost].push(Item { state, scan });
+        self.queue[cost].items.push(Item { state, scan });
         self.lowest = self.lowest.min(cost);
+    }
+
+    /// Lets the other readings of a string wait that ended at its first quote: `step` is the string, `cost` that of the
+    /// state before it, `passed` what it costs to go on over the quote.
+    pub(super) fn push_again(&mut self, step: u32, cost: u32, passed: u32) {
+        let price = (cost + cost::INNER_QUOTES + passed) as usize;
+        if price > cost::MOST {
+            return;
+        }
+        if self.queue.len() <= price {
+            self.queue.resize_with(price + 1, Bucket::default);
+        }
+        self.queue[price].again.push(Again { step, cost, passed });
+        self.lowest = self.lowest.min(price);
+    }
+
+    fn resumed(&self, again: Again) -> Option<Item> {
+        let step = self.steps.get(again.step as usize)?;
+        let (quote, more) = match step.kind {
+            StepKind::Text(quote) => (quote, false),
+            StepKind::MoreText(quote) => (quote, true),
+            _ => return None,
+        };
+        let start = step.start as usize;
+        let scan =
+            Scan { at: step.after, inner: 1, passed: again.passed, ..Scan::new(start.saturating_sub(1), start, quote, more) };
+        let state = State {
+            at: step.start,
+            frame: step.frame,
+            step: step.previous,
+            cost: again.cost,
+            want: Want::Value,
+            comma: false,
+            tagged: false,
+            entered: false,
+        };
+        Some(Item { state, scan: Some(scan) })
     }
 
     fn pop(&mut self) -> Option<(u32, Item)> {
         let cost = self.cheapest();
-        let item = self.queue.get_mut(cost)?.pop()?;
+        let bucket = self.queue.get_mut(cost)?;
+        let item = match bucket.items.pop() {
+            Some(item) => item,
+            None => {
+                let again = bucket.again.pop()?;
+                self.resumed(again)?
+            }
+        };
         Some((cost as u32, item))
     }
 
     /// The cost of the cheapest reading that waits.
     pub(super) fn cheapest(&mut self) -> usize {
-        while self.lowest < self.queue.len() && self.queue[self.lowest].is_empty() {
+        let is_empty = |bucket: &Bucket| bucket.items.is_empty() && bucket.again.is_empty();
+        while self.lowest < self.queue.len() && is_empty(&self.queue[self.lowest]) {
             self.lowest += 1;
         }
         if self.lowest < self.queue.len() { self.lowest } else { usize::MAX }
@@ -193,6 +272,13 @@ impl<'s, 'g> Search<'s, 'g> {
     /// Whether this state is worth following: nobody was here cheaper. Another of the same cost makes it a rival.
     fn enter(&mut self, state: &State) -> bool {
         let name = self.state_name(state.at, state.frame);
+        if self.begun <= 1 {
+            self.trail.push((name, state.cost));
+            return true;
+        }
+        for (name, cost) in self.trail.drain(..) {
+            self.entered.insert(name, Entered { cost, rival: false });
+        }
         match self.entered.get_mut(&name) {
             Some(before) => {
                 before.rival |= before.cost == state.cost;

@@ -60,6 +60,7 @@ impl Search<'_, '_> {
                 _ => self.follow(after, state.frame, clean),
             };
             let mut found = None;
+            let text = self.steps.len() as u32;
             if let Some(candidate) = candidate {
                 let mut state = self.ended(state, &scan, (scan.start as usize, end), after);
                 state.cost += candidate.cost;
@@ -81,8 +82,10 @@ impl Search<'_, '_> {
             let price = state.cost + scan.passed + cost::INNER_QUOTES;
             match found {
                 Some(found) => {
-                    if !matches!(scan.quote, Quote::Thrice(_)) {
-                        self.push_at(price, state, Some(scan));
+                    match scan.quote {
+                        Quote::Thrice(_) => {}
+                        _ if clean && !scan.is_half_quoted() => self.push_again(text, state.cost, scan.passed),
+                        _ => self.push_at(price, state, Some(scan)),
                     }
                     if found.cost as usize <= self.cheapest() {
                         return Some(found);
