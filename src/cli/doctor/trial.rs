@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{adapters, mode};
 use crate::{
     adapter::{Adapter, Call},
-    backend::{Decoder, Dialect},
+    backend::{Decoder, Dialect, ToolMode},
     error::Error,
     event::{Channel, Delta, Event, Tools},
     fix::Checked,
@@ -94,12 +94,11 @@ const SHOWN_CHARS: usize = 160;
 
 pub(super) async fn run(app: &App, model: &str) -> Trial {
     let mut trial = Trial { model: model.to_owned(), tools: "native", attempts: Vec::new() };
-    let adapter = survey::survey(app, Some(model), &[]).await.ok().and_then(|found| {
-        found.into_iter().flat_map(|found| found.models).next().map(|spoken| (spoken.reader.adapter, spoken.tools))
-    });
-    if let Some((_, tools)) = &adapter {
-        trial.tools = mode(*tools);
-    }
+    let found = survey::survey(app, Some(model), &[]).await.unwrap_or_default();
+    let spoken = found.into_iter().flat_map(|found| found.models).next();
+    let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
+    let adapter = spoken.map(|spoken| spoken.reader.adapter);
+    trial.tools = mode(told);
     for case in cases() {
         let (sender, seen) = mpsc::channel();
         let request =
@@ -115,7 +114,7 @@ pub(super) async fn run(app: &App, model: &str) -> Trial {
         let attempt = match tried {
             Ok(tried) => {
                 trial.tools = mode(tried.learned.tools);
-                judge(&case, &tried, upstream, adapter.as_ref().map(|(adapter, _)| &**adapter))
+                judge(&case, &tried, upstream, adapter.as_deref(), told)
             }
             Err(error) => failed(&case, &error),
         };
@@ -190,7 +189,7 @@ fn tools() -> Value {
     ])
 }
 
-fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapter>) -> Attempt {
+fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapter>, told: ToolMode) -> Attempt {
     let choice = tried.completion.pointer("/choices/0").unwrap_or(&Value::Null);
     let text = choice.pointer("/message/content").and_then(Value::as_str).unwrap_or_default();
     let cut = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
@@ -221,8 +220,12 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
             "it wrote something about {name} that no adapter reads as a call: record it (`toolglot record`) and add its form to an adapter"
         ),
         Wanted::Call(..) => {
-            let other = if mode(tried.learned.tools) == "native" { "prompt" } else { "native" };
-            format!("it did not call at all: try `tools = \"{other}\"` on a route for it, or another model")
+            let other = match tried.learned.tools {
+                ToolMode::Native => "try `tools = \"prompt\"` on a route for it, or another model",
+                ToolMode::Prompt if told == ToolMode::Native => "try `tools = \"raw\"` on a route for it, or another model",
+                ToolMode::Prompt | ToolMode::Raw => "small models often do that: try a larger one, or one that was trained on tools",
+            };
+            format!("it did not call at all: {other}")
         }
     });
     let form = (!called.is_empty()).then(|| match upstream.native {
