@@ -45,6 +45,11 @@ const MODELS: &[(&str, &[&str])] = &[
     ("dots", &["rednote-hilab/dots.llm1.inst"]),
     ("dots", &["rednote-hilab/dots.llm1.inst"]),
     ("functiongemma", &["functiongemma:270m-it-fp16", "google/functiongemma-270m-it"]),
+    ("beam", &["beam-8b"]),
+    ("functionary-v2", &["meetkai/functionary-small-v2.5", "functionary-7b-v2"]),
+    ("functionary-v3.2", &["meetkai/functionary-medium-v3.2", "functionary-small-v3.2-GGUF"]),
+    ("gpt-oss", &["gpt-oss:20b", "openai/gpt-oss-120b", "lmstudio-community/gpt-oss-20b-MLX-8bit"]),
+    ("muse", &["muse-glimmer-8b", "meta/Muse-Spark"]),
     ("gemma4", &["gemma4:e4b", "google/gemma-4-31B-it", "unsloth/gemma-4-26B-A4B-it-GGUF:Q4_K_M"]),
     ("gigachat3.5", &["ai-sage/GigaChat3.5-Ultra"]),
     ("gigachat3.5", &["ai-sage/GigaChat3.5-Lightning"]),
@@ -478,6 +483,11 @@ fn the_published_schema_has_the_keys_of_the_program() {
     let cases = [
         ("/properties", "unknown = 1"),
         ("/properties/reasoning/properties", "proof = \"doc\"\n[reasoning]\nunknown = 1"),
+        ("/properties/recipient/properties", "proof = \"doc\"\n[recipient]\nunknown = 1"),
+        (
+            "/properties/recipient/properties/parameters/properties",
+            "proof = \"doc\"\n[recipient]\nstart = \"a\"\nmessage = \"b\"\nto = \"c\"\ncontent = \"d\"\n[recipient.parameters]\nunknown = 1",
+        ),
         ("/properties/answer/properties", "proof = \"doc\"\n[answer]\nunknown = 1"),
         ("/properties/prompt/properties", "proof = \"doc\"\n[prompt]\nunknown = 1"),
         ("/$defs/call/properties", "proof = \"doc\"\n[[call]]\nunknown = 1"),
