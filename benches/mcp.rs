@@ -64,14 +64,21 @@ async fn calls(out: &mut impl Write) -> io::Result<()> {
     #[allow(clippy::disallowed_methods, reason = "the server that is measured")]
     let server = tokio::spawn(async move { axum::serve(listener, engine.routes()).await });
     let other = tempfile::tempdir()?;
-    let entries = json!({"http": {"url": format!("{url}/mcp"), "type": "http"}, "sse": {"url": format!("{url}/sse"), "type": "sse"}});
+    let entries =
+        json!({"http": {"url": format!("{url}/mcp"), "type": "http"}, "sse": {"url": format!("{url}/sse"), "type": "sse"}});
     let client = self::pool(other.path(), entries, None);
     let own = ServiceInfo::built_in("sqlite", "get_all_employees");
     let rows = [
         ("the tool itself (SQLite)", direct),
         ("through the pool", best_call(&pool, &own).await),
-        ("through client, streamable HTTP, server, pool", best_call(&client, &ServiceInfo::external("http", "get_all_employees")).await),
-        ("through client, HTTP with SSE, server, pool", best_call(&client, &ServiceInfo::external("sse", "get_all_employees")).await),
+        (
+            "through client, streamable HTTP, server, pool",
+            best_call(&client, &ServiceInfo::external("http", "get_all_employees")).await,
+        ),
+        (
+            "through client, HTTP with SSE, server, pool",
+            best_call(&client, &ServiceInfo::external("sse", "get_all_employees")).await,
+        ),
     ];
     for (what, time) in rows {
         writeln!(out, "{what:<48} {:>9.1} us", time.as_nanos() as f64 / 1000.0)?;

@@ -1,6 +1,9 @@
 //! `toolglot fix`: broken arguments -> fixed arguments, with the list of what was changed. As JSON lines for suites, or for
 //! a person with one text on standard input (arguments go to standard output, the report to standard error).
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     io::{self, BufRead, Write},
     path::{Path, PathBuf},

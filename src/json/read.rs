@@ -9,6 +9,8 @@ mod rules;
 mod search;
 mod state;
 mod strings;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use super::tree::Node;

@@ -1,6 +1,9 @@
 //! JSON as the standard has it: text -> [`serde_json::Value`] at serde_json's own speed, and the one thing that `Value`
 //! hides: whether an object had the same key twice.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};

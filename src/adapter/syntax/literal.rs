@@ -249,3 +249,6 @@ impl Literal {
         self.stack.last().is_some_and(|frame| frame.close != b']')
     }
 }
+
+#[cfg(test)]
+mod tests;

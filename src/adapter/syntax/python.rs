@@ -171,7 +171,7 @@ impl PythonReader {
             return None;
         }
         if !self.bracket && !self.calls.is_empty() {
-            match starts_with_any(rest, context.close, context.end) {
+            match closes(rest, context) {
                 Start::Maybe if !rest.is_empty() => return Some(Step::More),
                 Start::Yes(_) => {
                     self.phase = Phase::Behind;
@@ -226,10 +226,9 @@ impl PythonReader {
             Some(b',' | b';') => (self.at, self.phase) = (self.at + gap + 1, Phase::Head),
             Some(b']') if self.bracket => (self.at, self.phase) = (self.at + gap + 1, Phase::Behind),
             Some(_) if self.bracket && !context.marked => return Some(Step::Reject),
-            Some(_) if !context.close.is_empty() => match starts_with_any(rest, context.close, context.end) {
+            Some(_) if !context.close.is_empty() => match closes(rest, context) {
                 Start::Maybe => return Some(Step::More),
                 Start::Yes(_) => self.phase = Phase::Behind,
-                Start::No if rest.starts_with(FENCE) => self.phase = Phase::Behind,
                 Start::No if newline || rest.starts_with('#') => self.phase = Phase::Head,
                 Start::No if context.marked => self.phase = Phase::Behind,
                 Start::No => return Some(Step::Reject),
@@ -327,6 +326,14 @@ fn callee(name: String, context: Context<'_>) -> String {
     }
 }
 
+/// Whether a closing marker or the end of a fence stands here.
+fn closes(rest: &str, context: Context<'_>) -> Start {
+    match starts_with_any(rest, context.close, context.end) {
+        Start::No => starts_with_any(rest, &[FENCE.to_owned()], context.end),
+        start => start,
+    }
+}
+
 /// Whether a call may end where `rest` begins.
 fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     let gap = blank(rest);
@@ -342,8 +349,7 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
         b']' if bracket => Start::Yes(0),
         b',' | b';' => begins_call(rest[1..].trim_start()),
         b')' if !bracket => Start::Yes(0),
-        _ => match starts_with_any(rest, context.close, context.end) {
-            Start::No if rest.starts_with(FENCE) => Start::Yes(0),
+        _ => match closes(rest, context) {
             Start::No if newline && !bracket => begins_call(rest),
             start => start,
         },
@@ -369,3 +375,6 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
     Some(place.object(members?).to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -334,3 +334,6 @@ fn without_constraint(name: String, data: &Recipient, tools: &Tools) -> String {
         data.constraint.iter().filter_map(|word| name.strip_suffix(word.as_str())).find(|bare| !known(&name) && known(bare));
     bare.map(str::to_owned).unwrap_or(name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{adapter::syntax::place::Document, event::Tool};
+
+/// The members of the bracket that `text` begins with, as JSON; fed whole and in single characters, with the same result.
+fn read(text: &str, loose: bool, words: bool, schema: &str) -> Option<Value> {
+    let tool = Tool::new("f", "", schema);
+    let document = Document::new(Some(&tool));
+    let delimiters = ["<|\"|>".to_owned()];
+    let keys = document.root().keys();
+    let run = |pieces: &[usize]| {
+        let mut literal = Literal::new(0);
+        let mut last = Read::More;
+        for &to in pieces {
+            let end = to == text.len();
+            let ends = |rest: &str| match rest.trim() {
+                "" if end => Start::Yes(0),
+                "" => Start::Maybe,
+                _ => Start::No,
+            };
+            let delimiters: &[String] = if loose { &delimiters } else { &[] };
+            last = literal.read(&text[..to], Dialect { delimiters, loose, words, keys: &keys, ends: &ends, end });
+            if last != Read::More {
+                break;
+            }
+        }
+        match last {
+            Read::Done { items, .. } => {
+                let member = |(key, node): Item| (key.unwrap_or_default(), node);
+                Some(document.root().object(items.into_iter().map(member).collect()))
+            }
+            Read::More | Read::Fail => None,
+        }
+    };
+    let whole = run(&[text.len()]);
+    let every: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
+    assert_eq!(whole, run(&every), "{text}");
+    whole
+}
+
+#[test]
+fn python_values_become_json() {
+    for (text, want) in [
+        ("(a=1, b='x')", json!({"a": 1, "b": "x"})),
+        ("(a=True, b=None, c=false, d=-2.5e3)", json!({"a": true, "b": null, "c": false, "d": -2500.0})),
+        ("(a=[1, (2, 3), {'k': {'n': []}}], )", json!({"a": [1, [2, 3], {"k": {"n": []}}]})),
+        ("(a={'x', 'y'}, b={}, c=(1,), d=('s'))", json!({"a": ["x", "y"], "b": {}, "c": [1], "d": "s"})),
+        ("(a='it\\'s', b=\"say \\\"so\\\"\", c='\\u00e9\\x41\\n')", json!({"a": "it's", "b": "say \"so\"", "c": "éA\n"})),
+        ("(a='\\ud83c\\udf31 \\d+ C:\\temp')", json!({"a": "🌱 \\d+ C:\temp"})),
+        ("(a=\"\"\"two\nlines \"quoted\" \"\"\", b='')", json!({"a": "two\nlines \"quoted\" ", "b": ""})),
+        ("(a='one ' 'two' \" three\")", json!({"a": "one two three"})),
+        ("(a=r'\\d+\\'', b=u'ü', c=f'plain')", json!({"a": "\\d+\\'", "b": "ü", "c": "plain"})),
+        ("(a=007, b=1_000, c=0x1F)", json!({"a": "007", "b": "1_000", "c": "0x1F"})),
+        ("(a=[ # a comment\n 1])", json!({"a": [1]})),
+    ] {
+        assert_eq!(read(text, false, false, "{}"), Some(want), "{text}");
+    }
+}
+
+#[test]
+fn an_expression_is_no_value() {
+    for text in
+        ["(a=b)", "(a=f(1))", "(a=1 + 2)", "(a=x[0])", "(a=f'{x}')", "(a=not b)", "(a='x' % y)", "(a==1)", "(a=)", "(a=1 b=2)"]
+    {
+        assert_eq!(read(text, false, false, "{}"), None, "{text}");
+    }
+}
+
+#[test]
+fn quotes_that_are_not_escaped_end_a_string_where_structure_follows() {
+    for (text, want) in [
+        ("(a='sed -n '3,5p' x')", json!({"a": "sed -n '3,5p' x"})),
+        ("(a='it's', b='that's all')", json!({"a": "it's", "b": "that's all"})),
+        ("(a='f('x'), g', b=[1, 'y'])", json!({"a": "f('x'), g", "b": [1, "y"]})),
+        ("(a=[\"say \"hi\" now\", \"b\"])", json!({"a": ["say \"hi\" now", "b"]})),
+    ] {
+        assert_eq!(read(text, false, false, "{}"), Some(want), "{text}");
+    }
+}
+
+#[test]
+fn nothing_is_closed_that_the_model_left_open() {
+    for text in ["(a='x", "(a='x'", "(a=[1, 2", "(a='x\\", "(a=\"\"\"x\"\"", "(a=1", "(", "{a:<|\"|>x", "{a:x", "{a:{b:1}"] {
+        for loose in [false, true] {
+            assert_eq!(read(text, loose, true, "{}"), None, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_loose_dictionary_is_typed_by_the_schema() {
+    let schema = r##"{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"integer"},"o":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/o"}]},
+        "m":{"type":["string","null"]},"l":{"type":"array","items":{"type":"string"}}},"$defs":{"o":{"type":"object","properties":{"zip":{"type":"string"}}}}}"##;
+    for (text, want) in [
+        ("{s:42,n:42}", json!({"s": "42", "n": 42})),
+        ("{n:007,s:007}", json!({"n": 7, "s": "007"})),
+        ("{m:null,s:null}", json!({"m": null, "s": "null"})),
+        ("{o:{zip:0123},l:[1,true,x]}", json!({"o": {"zip": "0123"}, "l": ["1", "true", "x"]})),
+        ("{s:a, b: c, n:1}", json!({"s": "a, b: c", "n": 1})),
+        ("{s:f(x) { return {y: 1}; },n:1}", json!({"s": "f(x) { return {y: 1}; }", "n": 1})),
+        ("{s:a } b}", json!({"s": "a } b"})),
+        ("(s='x', n=3)", json!({"s": "x", "n": 3})),
+        ("{\"s\": \"x\", 'n': 3}", json!({"s": "x", "n": 3})),
+        ("{s:<|\"|>a, n:1} b<|\"|>,n:2}", json!({"s": "a, n:1} b", "n": 2})),
+        ("{s:lost its opener<|\"|>,n:2}", json!({"s": "lost its opener", "n": 2})),
+        ("{s:<|\"|>print(<|\"|>hi<|\"|>)<|\"|>,n:2}", json!({"s": "print(\"hi\")", "n": 2})),
+        ("{s:<|\"|>C:\\new<|\"|>}", json!({"s": "C:\\new"})),
+    ] {
+        assert_eq!(read(text, true, true, schema), Some(want), "{text}");
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused_and_not_followed() {
+    let deep = format!("(a={}1{})", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(read(&deep[..400], false, false, "{}"), None);
+    let ends = |_: &str| Start::No;
+    let dialect = Dialect { delimiters: &[], loose: false, words: false, keys: &[], ends: &ends, end: true };
+    assert_eq!(Literal::new(0).read(&deep, dialect), Read::Fail);
+}

@@ -1,0 +1,78 @@
+use std::sync::Arc;
+
+use crate::{
+    adapter::{Library, Scanner, scanner::Options},
+    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    fix::Schemas,
+};
+
+#[derive(Default)]
+struct Seen {
+    text: String,
+    calls: Vec<String>,
+}
+
+impl Sink for Seen {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.text.push_str(text),
+            Event::CallStart { name, .. } => self.calls.push(name.to_owned()),
+            _ => {}
+        }
+    }
+}
+
+/// What an answer of this model holds, cut into pieces of so many bytes.
+fn scan(model: &str, text: &str, piece: usize) -> Seen {
+    let schema = r#"{"type":"object","properties":{"bed":{"type":"string"}},"required":["bed"]}"#;
+    let tools = Tools::new([Tool::new("water_bed", "", schema), Tool::new("list_beds", "", "{}")], ToolChoice::Auto);
+    let adapter = Library::embedded().unwrap().find(model, None).adapter;
+    let mut scanner = Scanner::new(adapter, Arc::new(tools), Arc::new(Schemas::default()), Options::default());
+    let mut seen = Seen::default();
+    for piece in text.as_bytes().chunks(piece) {
+        scanner.push(Channel::Content, std::str::from_utf8(piece).unwrap(), &mut seen);
+    }
+    scanner.finish(FinishReason::Stop, &mut seen);
+    seen
+}
+
+#[test]
+fn code_and_prose_that_look_like_a_call_are_text() {
+    for text in [
+        "water_bed(bed=\"x\") waters a bed.",
+        "[water_bed(bed=\"x\")](https://example.org) is a link.",
+        "[list_beds()](https://example.org/beds)",
+        "water_bed(bed) takes a bed.",
+        "water_bed() needs a bed",
+        "water_bed",
+        "list_beds is a tool",
+        "Call water_bed(bed=\"x\")",
+        "[unknown(bed=\"x\")]",
+        "beds = list_beds()",
+        "print(list_beds())",
+        "[1, 2, 3]",
+        "[x](y)",
+    ] {
+        for piece in [1, 3, 1000] {
+            let seen = scan("my-own-model", text, piece);
+            assert_eq!((seen.text.as_str(), seen.calls), (text, Vec::new()), "pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_is_the_whole_answer_counts() {
+    for (text, calls) in [
+        ("water_bed(bed=\"x\")", &["water_bed"][..]),
+        ("water_bed(\"x\")\nlist_beds()\n", &["water_bed", "list_beds"]),
+        ("water_bed({'bed': 'x'})", &["water_bed"]),
+        ("[list_beds(), water_bed(bed='x')]", &["list_beds", "water_bed"]),
+        ("functions.list_beds()", &["functions.list_beds"]),
+        ("```tool_code\nb = list_beds()\nprint(b) \n```", &["list_beds"]),
+        ("```tool_code\nprint(default_api.water_bed(bed='x'))\n```\n", &["default_api.water_bed"]),
+    ] {
+        for piece in [1, 3, 1000] {
+            assert_eq!(scan("gemma3", text, piece).calls, calls, "{text} in pieces of {piece}");
+        }
+    }
+}
