@@ -19,6 +19,7 @@ use crate::{
         self,
         catalogue::{Catalogue, Offered},
         pool::{BUILT_IN, Call as PoolCall, Pool},
+        response::McpResponse,
     },
     store::{Files, Key, Kind, Store},
 };
@@ -110,7 +111,8 @@ impl Call {
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
             let (pool, _) = pool(config, environment)?;
-            let ended = self.call(&pool, &name, &source, out, beat).await;
+            let called = beating(beat, &name, self.call(&pool, &name, &source)).await;
+            let ended = called.and_then(|response| self.show(&response, &name, out));
             pool.shut_down().await;
             ended
         })
@@ -129,24 +131,15 @@ impl Call {
         }
     }
 
-    async fn call(&self, pool: &Pool, name: &str, source: &str, out: &mut dyn Write, beat: &mut dyn Write) -> Result<(), Error> {
+    async fn call(&self, pool: &Pool, name: &str, source: &str) -> Result<McpResponse, Error> {
         let offered = candidates(pool, name).await;
         let tool = find(&offered, name)?;
         let arguments = read(tool, source)?;
         let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
-        let running = pool.call(&tool.service, arguments, &call);
-        tokio::pin!(running);
-        let mut passed = Duration::ZERO;
-        let response = loop {
-            tokio::select! {
-                response = &mut running => break response,
-                () = tokio::time::sleep(HEARTBEAT) => {
-                    passed += HEARTBEAT;
-                    // Nobody listening is no reason to stop.
-                    let _ = writeln!(beat, "toolglot: {name} runs, {} s", passed.as_secs());
-                }
-            }
-        };
+        Ok(pool.call(&tool.service, arguments, &call).await)
+    }
+
+    fn show(&self, response: &McpResponse, name: &str, out: &mut dyn Write) -> Result<(), Error> {
         let text = if self.json { response.to_value().to_string() } else { response.to_text() };
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("standard output: {error}")))?;
         match response.is_error() {
@@ -157,6 +150,22 @@ impl Call {
 }
 
 // === private ===
+
+/// Waits for the tool (and for the start of its server), and says now and then that it does.
+async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    let mut passed = Duration::ZERO;
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(HEARTBEAT) => {
+                passed += HEARTBEAT;
+                // Nobody listening is no reason to stop.
+                let _ = writeln!(beat, "toolglot: {name} runs, {} s", passed.as_secs());
+            }
+        }
+    }
+}
 
 fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     // Who names a tool on the command line wants it.
