@@ -15,6 +15,7 @@ mod fixtures;
 mod floors;
 mod mcp;
 mod negative;
+mod ordinary;
 mod properties;
 mod proxy;
 mod samples;
