@@ -26,6 +26,7 @@ use crate::{
 
 /// Runs one tool of a registered MCP server or of the built-in ones.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct Call {
     /// `server__tool`, `server.tool`, a bare name that only one server has, or the id of a call that waits
     name: String,
@@ -66,6 +67,8 @@ struct Waiting {
     arguments: String,
 }
 
+const EXIT_CODES: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
+Exit codes: 0 it answered, 1 it failed (the answer says why) or could not be called, 2 wrong command line or configuration.";
 /// How long to wait for servers to start: a person does, and it may have to be downloaded.
 pub(super) const PATIENCE: Duration = Duration::from_secs(25);
 /// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.

@@ -49,6 +49,8 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
         let Ok(native) = fixtures::client_bytes(round, &adapter, "native") else { continue };
         let native = reader::read_native(&native);
         let xml = reader::read_xml(&fixtures::client_bytes(round, &adapter, "void_xml").unwrap(), &tools);
+        let letters = fixtures::client_bytes_in_letters(round, &adapter, "void_xml").unwrap();
+        assert_eq!(reader::read_xml(&letters, &tools), xml, "{}: in single characters", path.display());
         assert_eq!((&native.error, &xml.error), (&None, &None), "{}", path.display());
         assert_eq!(native.call.map(|(name, _)| name), meant.as_ref().map(|(name, _)| name.clone()), "{}", path.display());
         match (xml.call, meant) {

@@ -7,6 +7,8 @@
     reason = "a test ends where it cannot go on; its servers are tasks"
 )]
 
+#[cfg(unix)]
+mod call;
 mod cli;
 mod clients;
 mod doctor;
