@@ -220,8 +220,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
     fn tell_progress(&mut self) {
-        let held = self.reading.as_ref().map(|reading| &reading.answer).filter(|answer| self.plan.progress && answer.holds());
-        let Some(answer) = held else {
+        let Some(reading) = self.reading.as_ref().filter(|reading| self.plan.progress && reading.holds()) else {
             self.progress = None;
             return;
         };
@@ -232,7 +231,7 @@ impl<O: Sink> Rounds<O> {
         if self.progress.replace(now + PROGRESS).is_none() {
             return;
         }
-        if let Some((name, bytes)) = answer.writing() {
+        if let Some((name, bytes)) = reading.writing() {
             self.shape.event(Event::Note(&Note::Writing { name, bytes }), &mut self.out);
         }
     }
@@ -344,6 +343,17 @@ fn report(checked: &Checked) {
 // === impl Reading ===
 
 impl Reading {
+    /// Whether something is held back that may be a call, or is one.
+    fn holds(&self) -> bool {
+        self.decoder.writing().is_some() || self.answer.holds()
+    }
+
+    /// The call that is being written, as one of the backend's own or in the text: its tool, and the bytes of it so far.
+    fn writing(&self) -> Option<(String, usize)> {
+        let native = self.decoder.writing().map(|(name, bytes)| (name.to_owned(), bytes));
+        native.or_else(|| self.answer.writing())
+    }
+
     /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
     fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, batch, cuttable, .. } = self;

@@ -7,6 +7,8 @@
     reason = "a test ends where it cannot go on; its servers are tasks"
 )]
 
+#[cfg(unix)]
+mod call;
 mod cli;
 mod clients;
 mod doctor;
@@ -15,6 +17,7 @@ mod fixtures;
 mod floors;
 mod mcp;
 mod negative;
+mod ordinary;
 mod properties;
 mod proxy;
 mod samples;
