@@ -17,6 +17,8 @@ mod mcp;
 mod negative;
 mod properties;
 mod proxy;
+#[cfg(unix)]
+mod react;
 mod samples;
 #[cfg(unix)]
 mod shell;
