@@ -30,6 +30,7 @@ use crate::{
     mcp::{
         self,
         engine::{Engine, Options},
+        registry::Registry,
     },
     store::{Files, Memory},
     turn, upstream,
@@ -87,6 +88,13 @@ struct Seen {
 
 /// What all requests share, as handlers get it.
 pub type App = Arc<State>;
+
+impl State {
+    /// The servers whose tools are run.
+    pub fn registry(&self) -> &Registry {
+        self.mcp.pool().registry()
+    }
+}
 
 /// What a path prefix decides for the requests under it.
 #[derive(Debug, Clone, Copy, Default)]

@@ -31,6 +31,7 @@ mod streams;
 /// A proxy between a scripted model and a registry in a folder of its own.
 struct Room {
     url: String,
+    app: server::App,
     model: Model,
     folder: tempfile::TempDir,
 }
@@ -182,9 +183,10 @@ impl Model {
             match seen.line.as_str() {
                 "GET /api/tags" => Script::json(200, json!({"models": [{"name": family.model()}]}).to_string()),
                 "GET /v1/models" => Script::json(200, json!({"data": [{"id": family.model()}]}).to_string()),
-                "POST /api/show" => {
-                    Script::json(200, json!({"capabilities": capabilities, "model_info": {"x.context_length": 32768}}).to_string())
-                }
+                "POST /api/show" => Script::json(
+                    200,
+                    json!({"capabilities": capabilities, "model_info": {"x.context_length": 32768}}).to_string(),
+                ),
                 "GET /api/ps" => Script::json(200, r#"{"models":[]}"#),
                 "POST /api/chat" | "POST /v1/chat/completions" => {
                     let at = asked.fetch_add(1, Ordering::SeqCst);
@@ -234,13 +236,18 @@ impl Room {
         let environment = Environment::of_process();
         let mut config = Config::parse(&text, None, &Overrides::default(), &environment).unwrap();
         config.mcp.state = folder.path().join("state");
-        let settings =
-            server::Settings { config, demo: false, record: None, environment, ollama: "http://127.0.0.1:9".into() };
+        let settings = server::Settings { config, demo: false, record: None, environment, ollama: "http://127.0.0.1:9".into() };
         let app = server::app(settings).unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
-        Room { url, model, folder }
+        let router = server::router(Arc::clone(&app));
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Room { url, app, model, folder }
+    }
+
+    /// Reads the registry again.
+    fn reload(&self) {
+        self.app.registry().reload().unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -292,6 +299,12 @@ struct Streamed {
 }
 
 impl Streamed {
+    /// The text in a stream that is not at its end yet.
+    fn parts(raw: &str) -> String {
+        let lines = raw.lines().filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok());
+        lines.map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
     fn of(raw: &str) -> Streamed {
         let mut all = Streamed { raw: raw.to_owned(), ..Streamed::default() };
         for line in raw.lines() {

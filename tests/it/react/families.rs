@@ -39,7 +39,11 @@ async fn a_chain_of_three() {
     for family in FAMILIES {
         let room = Room::new(family, answers()).await;
         let streamed = room.stream(json!({})).await;
-        assert_eq!((streamed.content.as_str(), streamed.finishes.as_slice()), ("11.5 days.", &["stop".to_owned()][..]), "{family:?}");
+        assert_eq!(
+            (streamed.content.as_str(), streamed.finishes.as_slice()),
+            ("11.5 days.", &["stop".to_owned()][..]),
+            "{family:?}"
+        );
         let done: Vec<String> = traced(&streamed.trace).into_iter().map(|(name, _)| name).collect();
         assert_eq!(done, [SEARCH, PERSON, DAYS], "{family:?}");
         assert_eq!(streamed.trace["rounds"], 4);
@@ -61,8 +65,15 @@ async fn calls_side_by_side_keep_their_order() {
         let answer = room.answer(json!({})).await;
         assert_eq!(said(&answer), "Three people.", "{family:?}");
         assert_eq!(answer["toolglot"]["calls"].as_array().unwrap().len(), 3, "{family:?}");
-        let results: String =
-            room.model.messages().iter().rev().take(3).rev().map(|message| message["content"].as_str().unwrap().to_owned()).collect();
+        let results: String = room
+            .model
+            .messages()
+            .iter()
+            .rev()
+            .take(3)
+            .rev()
+            .map(|message| message["content"].as_str().unwrap().to_owned())
+            .collect();
         let at: Vec<usize> = ["Mina Park", "Jonas Weber", "Aiko Tanaka"].iter().map(|name| results.find(name).unwrap()).collect();
         assert!(at.is_sorted(), "{family:?}: {results}");
     }
@@ -71,11 +82,8 @@ async fn calls_side_by_side_keep_their_order() {
 #[tokio::test]
 async fn an_error_goes_back_and_the_model_mends_it() {
     for family in FAMILIES {
-        let answers = vec![
-            call(PERSON, json!({"employee_id": "EMP404"})),
-            call(PERSON, json!({"employee_id": "EMP002"})),
-            text("Found."),
-        ];
+        let answers =
+            vec![call(PERSON, json!({"employee_id": "EMP404"})), call(PERSON, json!({"employee_id": "EMP002"})), text("Found.")];
         let room = Room::new(family, answers).await;
         let answer = room.answer(json!({})).await;
         assert_eq!(said(&answer), "Found.", "{family:?}");
