@@ -14,6 +14,7 @@ mod alias;
 mod environment;
 mod mcp;
 mod raw;
+mod react;
 mod shell;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod tests;
 pub use alias::Alias;
 pub use environment::{Environment, data_directory};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use react::{Lowered, Progress, React};
 pub use shell::{Shell, ShellForm, ShellVia};
 
 /// The port that Void's vLLM provider looks at by itself.
@@ -37,6 +39,8 @@ pub struct Config {
     pub mode: Mode,
     /// How mode `shell` hands calls over.
     pub shell: Shell,
+    /// How far mode `react` goes.
+    pub react: React,
     /// The client's profile for all requests that no path prefix decides, by name.
     pub profile: Option<String>,
     /// Directory of adapter files that go over the embedded ones.
@@ -79,6 +83,8 @@ pub enum Mode {
     Rewrite,
     /// The same; calls of our own tools are handed over as shell commands.
     Shell,
+    /// The same; calls of our own tools are run here, and the model goes on with their results.
+    React,
 }
 
 /// A directory of adapter files.
@@ -224,6 +230,7 @@ impl Config {
                 form: raw.shell_form.unwrap_or_default(),
                 runner_found: environment.finds("toolglot"),
             },
+            react: raw.react.check()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(base.join("adapters")),

@@ -17,6 +17,7 @@ use crate::{
     error::Error,
     event::{Event, Sink},
     fix::Schemas,
+    mcp::pool::Pool,
     plan::Plan,
     store::Store,
     upstream::Client,
@@ -26,6 +27,7 @@ pub mod answer;
 mod context;
 mod extras;
 mod gate;
+mod react;
 mod reask;
 mod rounds;
 mod send;
@@ -46,6 +48,8 @@ pub struct Shared {
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
+    /// Everything that can run a tool.
+    pub pool: Arc<Pool>,
 }
 
 /// An error of a backend that comes within this time keeps its HTTP status; after it, the answer begins with a comment.

@@ -85,6 +85,11 @@ impl Pool {
         &self.registry
     }
 
+    /// Whether the built-in tools are offered.
+    pub fn has_built_in(&self) -> bool {
+        self.builtin.is_some()
+    }
+
     /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time. A
     /// server that is not connected within `patience`, counted from the moment when connecting began, is a problem of the
     /// catalogue ([`PATIENCE`] where a model waits for it).

@@ -46,6 +46,7 @@ impl Case {
             adapter: &adapter,
             chat: &chat,
             tools: &self.tools,
+            offer: true,
             mode: self.mode,
             fold_system: self.fold_system,
             vision: true,
