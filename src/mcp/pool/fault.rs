@@ -27,6 +27,11 @@ impl Fault {
         self.known().reason.get_or_insert(reason.into());
     }
 
+    /// Notes the reason in the place of an earlier one, where a connection outlives what is wrong with it.
+    pub(super) fn replace(&self, reason: impl Into<String>) {
+        self.known().reason = Some(reason.into());
+    }
+
     /// Notes a line of standard error.
     pub(super) fn line(&self, line: &str) {
         let mut known = self.known();
