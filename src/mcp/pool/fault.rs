@@ -18,6 +18,7 @@ struct Known {
 
 const LINES: usize = 8;
 const LINE_BYTES: usize = 300;
+const BEGINNING_CHARS: usize = 120;
 
 // === impl Fault ===
 
@@ -60,4 +61,9 @@ impl Fault {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The beginning of what was no message, for people.
+pub(super) fn beginning(text: &str) -> &str {
+    text.char_indices().nth(BEGINNING_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -13,7 +13,12 @@ use rmcp::{
     },
 };
 
-use super::{MESSAGE_BYTES, causes, fault::Fault};
+use serde::de::IgnoredAny;
+
+use super::{
+    MESSAGE_BYTES, causes,
+    fault::{Fault, beginning},
+};
 
 /// An HTTP client for one connection.
 #[derive(Clone)]
@@ -34,9 +39,14 @@ impl Http {
 
     fn watched(&self, events: BoxedSseResponse) -> BoxedSseResponse {
         let fault = self.fault.clone();
-        let noted = events.inspect(move |event| {
-            if let Err(error) = event {
-                fault.replace(format!("the event stream broke: {}", causes(error)));
+        let noted = events.inspect(move |event| match event {
+            Err(error) => fault.replace(format!("the event stream broke: {}", causes(error))),
+            Ok(event) => {
+                let data = event.data.as_deref().filter(|data| serde_json::from_str::<IgnoredAny>(data).is_err());
+                // An event without data only says where a stream can be taken up again.
+                if let Some(data) = data.filter(|data| !data.is_empty()) {
+                    fault.replace(format!("it sent an event that is no message: {}", beginning(data)));
+                }
             }
         });
         noted.boxed()

@@ -18,7 +18,10 @@ use tokio::{
     sync::{Mutex, Notify},
 };
 
-use super::{MESSAGE_BYTES, fault::Fault};
+use super::{
+    MESSAGE_BYTES,
+    fault::{Fault, beginning},
+};
 use crate::{
     config::Environment,
     mcp::registry::Launch,
@@ -246,9 +249,9 @@ impl Transport<RoleClient> for Process {
             match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
                 Ok(message) => return Some(message),
                 Err(error) => {
-                    let start: String = String::from_utf8_lossy(&line).chars().take(120).collect();
-                    tracing::debug!(%error, line = start, "a line of an MCP server is no message");
-                    self.fault.line(&format!("(no message) {start}"));
+                    let text = String::from_utf8_lossy(&line);
+                    tracing::debug!(%error, "a line of an MCP server is no message");
+                    self.fault.line(&format!("(no message) {}", beginning(&text)));
                 }
             }
         }
