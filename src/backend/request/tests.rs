@@ -61,7 +61,7 @@ impl Case {
         let Outgoing::Http(request) = prepared.outgoing else { panic!("over the network") };
         let codes = prepared.notes.iter().map(|note| match note {
             Note::Warning { code, .. } => *code,
-            Note::Writing { .. } => "writing",
+            _ => "other",
         });
         (request.url, serde_json::from_slice(&request.body).expect("JSON"), codes.collect())
     }
