@@ -15,6 +15,8 @@ pub enum Refusal {
     Tools,
     /// A system message: fold it into the first user turn.
     System,
+    /// Anything but user and assistant in turns: join neighbours of one role, fold system text.
+    Roles,
     /// `think`: the model does not reason. Leave it out.
     Thinking,
     /// The backend's own parser could not read what the model wrote with `tools`. Keep that parser out (raw mode).
@@ -33,6 +35,8 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("developer instruction is not enabled", Refusal::System),
     ("system role not supported", Refusal::System),
     ("system role is not supported", Refusal::System),
+    ("roles must alternate", Refusal::Roles),
+    ("only user and assistant roles", Refusal::Roles),
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),

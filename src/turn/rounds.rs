@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{
     Shared,
     answer::{Answer, Policy, Setup},
+    aside::Aside,
     context,
     extras::{self, Extras},
     reask,
@@ -48,6 +49,8 @@ pub(super) struct Rounds<O> {
     progress: Option<Instant>,
     /// What the backend wants back with its calls.
     extras: Extras,
+    /// Warnings that stand in the answer.
+    aside: Aside,
 }
 
 /// The answer that is being read.
@@ -71,6 +74,7 @@ struct Behind<'a, O> {
     gap: &'a mut bool,
     spent: Usage,
     extras: &'a mut Extras,
+    aside: &'a mut Aside,
     /// The answer's id.
     id: &'a str,
 }
@@ -95,6 +99,7 @@ impl<O: Sink> Rounds<O> {
             Some(shell) => shape.in_shell(shell),
             None => shape,
         };
+        let aside = Aside::new(plan.show_warnings);
         Rounds {
             plan,
             shared,
@@ -109,6 +114,7 @@ impl<O: Sink> Rounds<O> {
             spent: Usage::default(),
             progress: None,
             extras: Extras::default(),
+            aside,
         }
     }
 
@@ -167,6 +173,7 @@ impl<O: Sink> Rounds<O> {
                 tools: &plan.tools,
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
+                alternate: plan.learned.alternate,
                 vision: plan.vision,
                 num_ctx: context.num_ctx,
                 authorization: plan.passed.authorization.as_ref(),
@@ -181,7 +188,7 @@ impl<O: Sink> Rounds<O> {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
                 }
                 for note in context.notes.iter().chain(&prepared.notes) {
-                    self.shape.event(Event::Note(note), &mut self.out);
+                    self.behind().event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
@@ -322,8 +329,8 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, .. } = self;
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, id: &plan.head.envelope.id }
+        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, .. } = self;
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id: &plan.head.envelope.id }
     }
 }
 
@@ -392,6 +399,9 @@ impl<O: Sink> Sink for Behind<'_, O> {
             tap.event(&event);
         }
         self.extras.event(&event, self.id);
+        if let Some(text) = self.aside.event(&event) {
+            self.shape.event(Event::Text(&text), self.out);
+        }
         match event {
             Event::Text(text) => {
                 if std::mem::take(self.gap) {

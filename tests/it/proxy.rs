@@ -12,8 +12,11 @@ use crate::fake::{Fake, Script, Seen, Step};
 
 mod backends;
 mod chat;
+mod faults;
 mod ollama;
+mod prefix;
 mod requests;
+mod slow;
 mod void;
 
 /// A proxy on a free port.

@@ -68,6 +68,8 @@ fn refusals_are_told_from_faults() {
         ("tools param requires --jinja flag", Some(Refusal::Tools)),
         ("No endpoints found that support tool use. Try another model.", Some(Refusal::Tools)),
         ("Unable to generate parser for this template: System role not supported", Some(Refusal::System)),
+        ("Conversation roles must alternate user/assistant/user/assistant/...", Some(Refusal::Roles)),
+        ("Only user and assistant roles are supported!", Some(Refusal::Roles)),
         ("Failed to parse input at pos 204: <tool_call>", Some(Refusal::Parser)),
         ("error parsing tool call: raw='{', err=unexpected end of JSON input", Some(Refusal::Parser)),
         ("The model produced output that does not match the expected peg-native format", Some(Refusal::Parser)),

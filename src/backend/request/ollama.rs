@@ -53,7 +53,7 @@ pub(super) fn body(
     body.insert("stream".into(), json!(true));
     // Ollama has no `tool_choice`: where no call is wanted, none is offered.
     if let Some(tools) = tools.filter(|tools| tools.wanted()) {
-        body.insert("tools".into(), Value::Array(functions(chat, tools)));
+        body.insert("tools".into(), Value::Array(functions(chat, tools.iter())));
     }
     let mut options = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::{constrain, functions, named};
 use crate::{
     backend::Profile,
-    event::{Note, ToolChoice, Tools},
+    event::{ToolChoice, Tools},
     openai::ChatRequest,
 };
 
-pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profile, notes: &mut Vec<Note>) -> Value {
+pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profile) -> Value {
     chat.stream = true;
     if profile != Profile::Generic
         && let Some(limit) = chat.rest.shift_remove("max_completion_tokens")
@@ -19,7 +19,8 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profil
     }
     match tools {
         Some(tools) => {
-            chat.tools = functions(&chat, tools);
+            let only = constrain::only_named(tools, profile);
+            chat.tools = functions(&chat, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
             if profile == Profile::Vllm {
                 chat.tools.iter_mut().for_each(constrain::strict);
             }
@@ -27,16 +28,9 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profil
                 ToolChoice::Auto => chat.tool_choice.filter(Value::is_string),
                 ToolChoice::None => Some(json!("none")),
                 ToolChoice::Required => Some(json!("required")),
+                ToolChoice::Named(_) if only.is_some() => Some(json!("required")),
                 ToolChoice::Named(_) => Some(json!({"type": "function", "function": {"name": named(tools)}})),
             };
-            if chat.rest.get("logprobs").is_some_and(|value| value == &json!(true)) {
-                chat.rest.shift_remove("logprobs");
-                chat.rest.shift_remove("top_logprobs");
-                notes.push(Note::Warning {
-                    code: "logprobs_dropped",
-                    text: "`logprobs` does not go together with tools and was left out".into(),
-                });
-            }
         }
         None => {
             // Servers refuse a choice where nothing is offered.
