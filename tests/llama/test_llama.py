@@ -93,7 +93,7 @@ def ask(proxy, model, stream, content="What is the weather in Oslo?", tools=True
     """What a client gets: status, text, reasoning, calls, finish reason."""
     body = {"model": model, "stream": stream, "messages": [{"role": "user", "content": content}], "temperature": 0, **more}
     if tools:
-        body["tools"] = TOOLS
+        body["tools"] = TOOLS if tools is True else tools
     request = urllib.request.Request(
         f"{proxy}/v1/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
     )
@@ -144,6 +144,27 @@ class Calls(unittest.TestCase):
                 for stream in (True, False):
                     saw = ask(proxy, "qwen3-8b", stream)
                     self.assertEqual((saw["text"], saw["finish"], saw["calls"]), ("It is cold in Oslo: minus four degrees.", "stop", []))
+
+
+    def test_a_call_that_must_be_made_is_made(self):
+        # The model would chat. The server's grammar holds it to the form, and the form has one value only.
+        def tool(name, value):
+            schema = {"type": "object", "properties": {"state": {"enum": [value]}}, "required": ["state"]}
+            return {"type": "function", "function": {"name": name, "description": "A switch", "parameters": schema}}
+
+        lamp, door = tool("set_lamp", "on"), tool("set_door", "open")
+        named = {"type": "function", "function": {"name": "set_door"}}
+        for mode in ("native", "prompt"):
+            with setup("qwen3-8b", "It is cold in Oslo: minus four degrees.", HERMES, tools=mode) as (_, proxy):
+                for choice, tools, wanted in (
+                    ("auto", [lamp, door], []),
+                    ("required", [lamp], [("set_lamp", {"state": "on"})]),
+                    (named, [lamp, door], [("set_door", {"state": "open"})]),
+                ):
+                    for stream in (True, False):
+                        with self.subTest(tools=mode, choice=choice, stream=stream):
+                            saw = ask(proxy, "qwen3-8b", stream, tools=tools, tool_choice=choice, max_tokens=300)
+                            self.assertEqual(saw["calls"], wanted, saw)
 
 
 class Reasoning(unittest.TestCase):
