@@ -91,6 +91,8 @@ pub struct Learned {
     pub alternate: bool,
     /// It does not think, and refuses to be asked to.
     pub no_thinking: bool,
+    /// It refuses fields that it does not know.
+    pub plain: bool,
 }
 
 /// Who asks: part of store keys and logs. One local user, until there are more.
@@ -248,6 +250,7 @@ impl Learned {
             Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
             Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
+            Refusal::Fields => self.plain = true,
         }
         *self != before
     }

@@ -36,9 +36,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
-        Kind::OpenAi | Kind::Replay => {
-            ("/chat/completions".into(), openai::body(chat, offered, round.backend.profile), Dialect::OpenAi)
-        }
+        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, round), Dialect::OpenAi),
     };
     let request = HttpRequest {
         method: Method::POST,

@@ -139,6 +139,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             mode,
             fold_system: false,
             alternate: false,
+            plain: false,
             vision: false,
             num_ctx: None,
             authorization: None,

@@ -174,6 +174,7 @@ impl<O: Sink> Rounds<O> {
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
                 alternate: plan.learned.alternate,
+                plain: plan.learned.plain,
                 vision: plan.vision,
                 num_ctx: context.num_ctx,
                 authorization: plan.passed.authorization.as_ref(),

@@ -147,23 +147,25 @@ class Calls(unittest.TestCase):
 
 
     def test_a_call_that_must_be_made_is_made(self):
-        # The model would chat. The server's grammar holds it to the form, and the form has one value only.
+        # In the prompt the model would chat, natively it would call the lamp. The server's grammar holds it to what it must do, and
+        # the tools have one value each.
         def tool(name, value):
             schema = {"type": "object", "properties": {"state": {"enum": [value]}}, "required": ["state"]}
             return {"type": "function", "function": {"name": name, "description": "A switch", "parameters": schema}}
 
-        lamp, door = tool("set_lamp", "on"), tool("set_door", "open")
-        named = {"type": "function", "function": {"name": "set_door"}}
-        for mode in ("native", "prompt"):
-            with setup("qwen3-8b", "It is cold in Oslo: minus four degrees.", HERMES, tools=mode) as (_, proxy):
-                for choice, tools, wanted in (
-                    ("auto", [lamp, door], []),
-                    ("required", [lamp], [("set_lamp", {"state": "on"})]),
-                    (named, [lamp, door], [("set_door", {"state": "open"})]),
-                ):
+        tools = [tool("set_lamp", "on"), tool("set_door", "open")]
+        on, opened = [("set_lamp", {"state": "on"})], [("set_door", {"state": "open"})]
+        door = {"type": "function", "function": {"name": "set_door"}}
+        lamp = '<tool_call>\n{"name": "set_lamp", "arguments": {"state": "on"}}\n</tool_call>'
+        for mode, text, cases in (
+            ("prompt", "It is cold in Oslo.", (("auto", tools, []), ("required", tools[:1], on), (door, tools, opened))),
+            ("native", lamp, (("auto", tools, on), ("required", tools, on), (door, tools, opened))),
+        ):
+            with setup("qwen3-8b", text, HERMES, ["<tool_call>", "</tool_call>"], tools=mode) as (_, proxy):
+                for choice, offered, wanted in cases:
                     for stream in (True, False):
                         with self.subTest(tools=mode, choice=choice, stream=stream):
-                            saw = ask(proxy, "qwen3-8b", stream, tools=tools, tool_choice=choice, max_tokens=300)
+                            saw = ask(proxy, "qwen3-8b", stream, tools=offered, tool_choice=choice, max_tokens=1500)
                             self.assertEqual(saw["calls"], wanted, saw)
 
 

@@ -17,6 +17,7 @@ struct Case {
     num_ctx: Option<u64>,
     fold_system: bool,
     alternate: bool,
+    plain: bool,
     preserve: Vec<String>,
 }
 
@@ -36,6 +37,7 @@ fn case(kind: Kind) -> Case {
         num_ctx: None,
         fold_system: false,
         alternate: false,
+        plain: false,
         preserve: Vec::new(),
     }
 }
@@ -54,6 +56,7 @@ impl Case {
             mode: self.mode,
             fold_system: self.fold_system,
             alternate: self.alternate,
+            plain: self.plain,
             vision: true,
             num_ctx: self.num_ctx,
             authorization: None,
@@ -386,6 +389,37 @@ fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
             (roles(&body), body["messages"][0]["content"].as_str()),
             (vec!["user".into(), "assistant".into()], Some("One.\n\nTwo."))
         );
+    }
+}
+
+#[test]
+fn a_server_that_refuses_unknown_fields_gets_those_that_all_know() {
+    let mut chat = conversation();
+    for (field, value) in [("store", json!(true)), ("user", json!("u")), ("temperature", json!(0.2)), ("seed", json!(7))] {
+        chat[field] = value;
+    }
+    chat["messages"][2]["reasoning_content"] = json!("Hm.");
+    let loose = case(Kind::OpenAi).sent(chat.clone()).1;
+    assert_eq!((&loose["store"], &loose["messages"][2]["reasoning_content"]), (&json!(true), &json!("Hm.")));
+    let plain = Case { plain: true, ..case(Kind::OpenAi) }.sent(chat).1;
+    let fields: Vec<&str> = plain.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["model", "messages", "stream", "tools", "temperature", "seed"]);
+    let turn: Vec<&str> = plain["messages"][2].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(turn, ["role", "content", "tool_calls"]);
+    assert_eq!(plain["tools"][0]["function"].get("strict"), None);
+}
+
+#[test]
+fn words_for_effort_are_those_that_ollama_knows() {
+    for (effort, think) in [
+        ("none", json!(false)),
+        ("minimal", json!("low")),
+        ("low", json!("low")),
+        ("high", json!("high")),
+        ("xhigh", json!("high")),
+    ] {
+        let chat = json!({"model": "m", "messages": [], "reasoning_effort": effort});
+        assert_eq!(case(Kind::Ollama).sent(chat).1["think"], think, "{effort}");
     }
 }
 

@@ -146,6 +146,7 @@ async fn who_refuses_tools_gets_them_in_the_prompt() {
                 "data: [{\"error\":{\"code\":400,\"message\":\"Function calling is not enabled for models/m\"}}]\n\n".to_owned(),
             ),
         ),
+        (Server::Google, event(&json!({"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL"}]}))),
     ] {
         let Step::Send(first) = first else { unreachable!() };
         check(server, "in the stream", End::Call, move |sent| match sent.get("tools") {
@@ -190,6 +191,35 @@ async fn a_template_of_two_roles_gets_two_roles() {
     let before = fake.seen("/v1/chat/completions").len();
     assert_eq!(stream_of(&proxy, &asked).await.calls.len(), 1);
     assert_eq!(fake.seen("/v1/chat/completions").len(), before + 1, "remembered");
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_a_field_is_asked_without() {
+    for refusal in [
+        r#"[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"store\": Cannot find field.","status":"INVALID_ARGUMENT"}}]"#,
+        r#"{"error":{"message":"property 'store' is unsupported","type":"invalid_request_error"}}"#,
+        r#"{"detail":[{"type":"extra_forbidden","loc":["body","store"],"msg":"Extra inputs are not permitted"}]}"#,
+    ] {
+        let (proxy, fake) = before(Server::OpenAi("somebody"), move |sent| match sent.get("store") {
+            Some(_) => Script::json(400, refusal),
+            None => told(Server::OpenAi("somebody")),
+        })
+        .await;
+        let asked = request(true).replace("\"model\"", "\"store\":true,\"model\"");
+        assert_eq!(stream_of(&proxy, &asked).await.calls.len(), 1, "{refusal}");
+        assert_eq!(stream_of(&proxy, &asked).await.calls.len(), 1, "{refusal}");
+        assert_eq!(fake.seen("/v1/chat/completions").len(), 3, "remembered");
+    }
+}
+
+#[tokio::test]
+async fn probabilities_of_tokens_are_the_servers_own_bytes_where_no_tools_are() {
+    let (proxy, fake) =
+        before(Server::OpenAi("somebody"), |_| Script::json(200, r#"{"choices":[{"logprobs":{"content":[]}}]}"#)).await;
+    let plain = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "logprobs": true});
+    let (_, body) = answer(proxy.post("/v1/chat/completions", plain)).await;
+    assert_eq!(body, json!({"choices": [{"logprobs": {"content": []}}]}));
+    assert!(fake.seen("/v1/chat/completions")[0].body.contains("\"logprobs\":true"));
 }
 
 #[tokio::test]
