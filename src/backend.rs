@@ -109,6 +109,8 @@ pub struct Round<'a> {
     pub chat: &'a ChatRequest,
     /// The tools that are offered.
     pub tools: &'a Tools,
+    /// They are offered; otherwise they only name the calls in the history.
+    pub offer: bool,
     /// How they are offered.
     pub mode: ToolMode,
     /// The model has no system role ([`Refusal::System`]): system text goes into the first user turn.

@@ -12,6 +12,7 @@ mod environment;
 mod listen;
 mod mcp;
 mod raw;
+mod react;
 mod shell;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use backend::{Backend, Kind, Secret};
 pub use environment::{Environment, data_directory};
 pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use react::{Lowered, Progress, React};
 pub use shell::{Shell, ShellForm, ShellVia};
 
 /// Everything that an operator can decide, validated.
@@ -34,6 +36,8 @@ pub struct Config {
     pub mode: Mode,
     /// How mode `shell` hands calls over.
     pub shell: Shell,
+    /// How far mode `react` goes.
+    pub react: React,
     /// The client's profile for all requests that no path prefix decides, by name.
     pub profile: Option<String>,
     /// Directory of adapter files that go over the embedded ones.
@@ -71,6 +75,8 @@ pub enum Mode {
     Rewrite,
     /// The same; calls of our own tools are handed over as shell commands.
     Shell,
+    /// The same; calls of our own tools are run here, and the model goes on with their results.
+    React,
 }
 
 /// A directory of adapter files.
@@ -181,6 +187,7 @@ impl Config {
                 form: raw.shell_form.unwrap_or_default(),
                 runner_found: environment.finds("toolglot"),
             },
+            react: raw.react.check()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(base.join("adapters")),

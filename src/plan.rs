@@ -28,8 +28,11 @@ use crate::{
     store::{Key, Kind},
 };
 
+mod react;
 #[cfg(test)]
 mod tests;
+
+pub use react::React;
 
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
@@ -56,6 +59,8 @@ pub struct Plan {
     pub one_call: bool,
     /// How calls of our own tools become shell commands; `None`: they do not.
     pub shell: Option<Shell>,
+    /// How calls of our own tools are run here; `None`: they are not.
+    pub react: Option<React>,
     /// The file that the configuration was read from: the tools runner must read the same.
     pub configuration: Option<PathBuf>,
     /// What the client's front must know.
@@ -132,6 +137,8 @@ pub struct Request<'a> {
     pub caller: Caller,
     /// Headers that go on.
     pub passed: Passed,
+    /// In mode `react`: the tools that are run here.
+    pub react: Option<React>,
 }
 
 /// The mode of a request: what it asks for itself, else what the route of its model says, else the configuration's.
@@ -141,7 +148,16 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, mode, front, backend, mut learned, model, caller, passed } = request;
+    let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, react } = request;
+    if let Some(react) = &react {
+        // An Ollama is never asked for more; of other backends nobody may know the context.
+        let cap = config.limits.context_tokens;
+        let context = match backend.kind {
+            backend::Kind::Ollama => model.context.unwrap_or(cap).min(cap),
+            _ => model.context.unwrap_or(cap),
+        };
+        react.offer(&mut incoming, context)?;
+    }
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
     let adapter = reader(config, library, &chat.model, model)?.adapter;
@@ -150,6 +166,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
     Ok(Plan {
         shell: (mode == Mode::Shell).then(|| shell(config, &id)),
+        react,
         configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
         head: Head {
             kind: front,

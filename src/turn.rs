@@ -17,6 +17,7 @@ use crate::{
     error::Error,
     event::{Event, Note, Sink},
     fix::Schemas,
+    mcp::pool::Pool,
     plan::Plan,
     store::Store,
     upstream::Client,
@@ -27,6 +28,7 @@ mod aside;
 mod context;
 mod extras;
 mod gate;
+mod react;
 mod reask;
 mod rounds;
 mod send;
@@ -47,6 +49,8 @@ pub struct Shared {
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
+    /// Everything that can run a tool.
+    pub pool: Arc<Pool>,
 }
 
 /// An error of a backend that comes within this time keeps its HTTP status; after it, the answer begins with a comment.

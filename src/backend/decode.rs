@@ -89,6 +89,11 @@ impl Decoder {
         Ok(())
     }
 
+    /// The call whose arguments are still coming: its name, and the bytes of them so far.
+    pub fn writing(&self) -> Option<(&str, usize)> {
+        self.answer.calls.writing()
+    }
+
     /// Whether the finish was yielded: nothing of interest follows, the connection can go.
     pub fn is_done(&self) -> bool {
         self.done

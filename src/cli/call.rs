@@ -19,12 +19,14 @@ use crate::{
         self,
         catalogue::{Catalogue, Offered},
         pool::{BUILT_IN, Call as PoolCall, Pool},
+        response::McpResponse,
     },
     store::{Files, Key, Kind, Store},
 };
 
 /// Runs one tool of a registered MCP server or of the built-in ones.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct Call {
     /// `server__tool`, `server.tool`, a bare name that only one server has, or the id of a call that waits
     name: String,
@@ -65,6 +67,8 @@ struct Waiting {
     arguments: String,
 }
 
+const EXIT_CODES: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
+Exit codes: 0 it answered, 1 it failed (the answer says why) or could not be called, 2 wrong command line or configuration.";
 /// How long to wait for servers to start: a person does, and it may have to be downloaded.
 pub(super) const PATIENCE: Duration = Duration::from_secs(25);
 /// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
@@ -110,7 +114,8 @@ impl Call {
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
             let (pool, _) = pool(config, environment)?;
-            let ended = self.call(&pool, &name, &source, out, beat).await;
+            let called = beating(beat, &name, self.call(&pool, &name, &source)).await;
+            let ended = called.and_then(|response| self.show(&response, &name, out));
             pool.shut_down().await;
             ended
         })
@@ -129,24 +134,15 @@ impl Call {
         }
     }
 
-    async fn call(&self, pool: &Pool, name: &str, source: &str, out: &mut dyn Write, beat: &mut dyn Write) -> Result<(), Error> {
+    async fn call(&self, pool: &Pool, name: &str, source: &str) -> Result<McpResponse, Error> {
         let offered = candidates(pool, name).await;
         let tool = find(&offered, name)?;
         let arguments = read(tool, source)?;
         let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
-        let running = pool.call(&tool.service, arguments, &call);
-        tokio::pin!(running);
-        let mut passed = Duration::ZERO;
-        let response = loop {
-            tokio::select! {
-                response = &mut running => break response,
-                () = tokio::time::sleep(HEARTBEAT) => {
-                    passed += HEARTBEAT;
-                    // Nobody listening is no reason to stop.
-                    let _ = writeln!(beat, "toolglot: {name} runs, {} s", passed.as_secs());
-                }
-            }
-        };
+        Ok(pool.call(&tool.service, arguments, &call).await)
+    }
+
+    fn show(&self, response: &McpResponse, name: &str, out: &mut dyn Write) -> Result<(), Error> {
         let text = if self.json { response.to_value().to_string() } else { response.to_text() };
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("standard output: {error}")))?;
         match response.is_error() {
@@ -157,6 +153,22 @@ impl Call {
 }
 
 // === private ===
+
+/// Waits for the tool (and for the start of its server), and says now and then that it does.
+async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    let mut passed = Duration::ZERO;
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(HEARTBEAT) => {
+                passed += HEARTBEAT;
+                // Nobody listening is no reason to stop.
+                let _ = writeln!(beat, "toolglot: {name} runs, {} s", passed.as_secs());
+            }
+        }
+    }
+}
 
 fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     // Who names a tool on the command line wants it.

@@ -60,6 +60,7 @@ pub struct Collected {
     calls: Calls,
     warnings: Vec<Note>,
     elapsed: Duration,
+    trace: Option<String>,
 }
 
 /// Puts a call together from its three events.
@@ -138,7 +139,7 @@ impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
         let (completion, calls) = (Completion::default(), Calls::default());
-        Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO }
+        Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
     }
 
     /// Takes the next event.
@@ -152,6 +153,7 @@ impl Collected {
                 self.completion.calls.push(self.calls.end(index, extra, &self.head.envelope.id));
             }
             Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
+            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Refused { .. } | Event::Note(_) => {}
             Event::Finish { reason, usage } => {
                 self.completion.reason = Some(reason);
@@ -178,10 +180,15 @@ impl Collected {
 
     /// The object.
     pub fn into_value(self) -> Value {
-        match self.head.kind {
+        let mut value = match self.head.kind {
             Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
             Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
+        };
+        let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
+        if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
+            value.insert(TRACE.into(), trace);
         }
+        value
     }
 }
 
@@ -205,6 +212,9 @@ impl Calls {
     }
 }
 
+/// The field that says what was done in a turn, beside those of the protocol.
+pub const TRACE: &str = "toolglot";
+
 /// The id of a call that has none of its own: from the answer's id and its position there.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
@@ -215,6 +225,7 @@ fn note_text(note: &Note) -> String {
     match note {
         Note::Writing { name, bytes } if *bytes < 1000 => format!("writing {name}, {bytes} B"),
         Note::Writing { name, bytes } => format!("writing {name}, {}.{} kB", bytes / 1000, bytes % 1000 / 100),
+        Note::Progress(text) | Note::Trace(text) => text.clone(),
         Note::Warning { text, .. } => format!("warning: {text}"),
     }
 }

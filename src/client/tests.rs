@@ -58,3 +58,23 @@ fn a_request_without_tools_stays_as_it_is() {
     assert_eq!(incoming.request, request(body));
     assert!(!incoming.tools.wanted());
 }
+
+#[test]
+fn a_model_in_a_loop_does_not_cost_the_whole_answer() {
+    use crate::event::Event;
+
+    let mut shape = shape::Shape::new(shape::Kind::Native, Default::default(), false);
+    let (mut started, mut ended) = (0, 0);
+    let mut sink = |event: Event<'_>| match event {
+        Event::CallStart { .. } => started += 1,
+        Event::CallEnd { .. } => ended += 1,
+        _ => {}
+    };
+    for index in 0..200 {
+        shape.event(Event::CallStart { index, id: None, name: "ls" }, &mut sink);
+        shape.event(Event::CallArguments { index, json: "{}" }, &mut sink);
+        shape.event(Event::CallEnd { index, extra: None }, &mut sink);
+    }
+    // OpenAI's packages take no more.
+    assert_eq!((started, ended, shape.counts().dropped), (128, 128, 72));
+}

@@ -31,6 +31,7 @@ pub(super) struct Raw {
     pub(super) aliases: Vec<Alias>,
     pub(super) limits: RawLimits,
     pub(super) mcp: super::mcp::RawMcp,
+    pub(super) react: super::react::RawReact,
 }
 
 #[derive(Debug, Deserialize)]

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{
     App, Prefix,
     forward::{self, Endpoint},
-    ollama, reply,
+    ollama, react, reply,
 };
 use crate::{
     backend::{Backend, Kind},
@@ -40,6 +40,8 @@ pub(super) struct Asked<'a> {
     pub(super) mode: Mode,
     pub(super) front: front::Kind,
     pub(super) headers: &'a HeaderMap,
+    /// In mode `react`: the turn that winds up counts as one of the rounds.
+    pub(super) last_counts: bool,
 }
 
 pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
@@ -67,10 +69,10 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
         front::Kind::Ollama => Endpoint::Ollama("/api/chat"),
     };
     let body = if model == called { body } else { forward::renamed(&body, &model)? };
-    let mode = plan::mode(&app.config, &model, asked);
+    let mode = plan::mode(&app.config, &model, asked.or_else(|| app.config.mode_of_name(&called)));
     match mode {
         Mode::Off => return forward::forward(app, &backend, endpoint, &head.headers, body).await,
-        Mode::Rewrite => {}
+        Mode::Rewrite | Mode::React => {}
         Mode::Shell => app.config.check_runner()?,
     }
     let chat = match front {
@@ -86,7 +88,8 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     }
     drop(body);
     let streamed = chat.stream;
-    let mut plan = plan(app, Asked { prefix, mode, front, headers: &head.headers }, chat, backend).await?;
+    let asked = Asked { prefix, mode, front, headers: &head.headers, last_counts: false };
+    let mut plan = plan(app, asked, chat, backend).await?;
     plan.head.envelope.model = called;
     tracing::info!(
         model = plan.chat.model,
@@ -114,11 +117,15 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     Ok(response)
 }
 
-pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
-    let Asked { prefix, mode, front, headers } = asked;
+pub(super) async fn plan(app: &App, asked: Asked<'_>, mut chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
+    let Asked { prefix, mode, front, headers, last_counts } = asked;
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let profile = prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
+    let react = match mode {
+        Mode::React => Some(react::of(app, &mut chat, headers, last_counts).await?),
+        _ => None,
+    };
     let mut incoming = client::read(chat, &hints)?;
     if mode == Mode::Shell {
         for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
@@ -137,7 +144,7 @@ pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend
     plan::plan(
         &app.config,
         &app.library,
-        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed },
+        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed, react },
     )
 }
 
@@ -159,7 +166,8 @@ fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
         Some("off") => Ok(Some(Mode::Off)),
         Some("rewrite") => Ok(Some(Mode::Rewrite)),
         Some("shell") => Ok(Some(Mode::Shell)),
-        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite and shell are possible"))),
+        Some("react") => Ok(Some(Mode::React)),
+        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite, shell and react are possible"))),
     }
 }
 

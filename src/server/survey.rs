@@ -93,7 +93,13 @@ pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<
     let backend = backend_of(app, &chat.model).await?;
     let key = Learned::key(&Caller::default(), &backend, &chat.model);
     let headers = HeaderMap::new();
-    let asked = chat::Asked { prefix: Prefix::default(), mode: Mode::Rewrite, front: front::Kind::OpenAi, headers: &headers };
+    let asked = chat::Asked {
+        prefix: Prefix::default(),
+        mode: Mode::Rewrite,
+        front: front::Kind::OpenAi,
+        headers: &headers,
+        last_counts: false,
+    };
     let plan = chat::plan(app, asked, chat, backend).await?;
     let planned = plan.learned;
     let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
@@ -136,6 +142,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             adapter: &reader.adapter,
             chat: &incoming.request,
             tools: &incoming.tools,
+            offer: true,
             mode,
             fold_system: false,
             alternate: false,

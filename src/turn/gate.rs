@@ -17,6 +17,8 @@ use crate::{
 pub struct Policy {
     /// The model may be asked again.
     pub may_reask: bool,
+    /// Refused calls go on as events: whoever runs the calls answers them to the model.
+    pub answers_refused: bool,
     /// Text behind a delivered call is sent on.
     pub keep_text_after_call: bool,
     /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
@@ -177,6 +179,10 @@ impl Gate {
     fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered > 0, "call refused");
+        if self.policy.answers_refused {
+            self.truncated |= *why == Why::Truncated;
+            return out.event(Event::Refused { name, why, raw });
+        }
         if self.delivered > 0 {
             return;
         }
@@ -202,7 +208,7 @@ impl Gate {
         if self.delivered > 0 {
             return FinishReason::ToolCalls;
         }
-        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning {
+        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning && self.refused == 0 {
             let why = match reason {
                 FinishReason::Length => "the output limit was reached before the model wrote anything",
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",

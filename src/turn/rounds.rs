@@ -7,10 +7,11 @@ use tokio::time::Instant;
 
 use super::{
     Shared,
-    answer::{Answer, Policy, Setup},
+    answer::{Answer, Outcome, Policy, Setup},
     aside::Aside,
     context,
     extras::{self, Extras},
+    react::{Agent, Next},
     reask,
     send::send,
     spool,
@@ -19,6 +20,7 @@ use super::{
 use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::{Counts, Shape},
+    config::Progress,
     error::Error,
     event::{Delta, Event, FinishReason, Note, Sink, Usage},
     fix::{Checked, Verdict},
@@ -51,6 +53,8 @@ pub(super) struct Rounds<O> {
     extras: Extras,
     /// Warnings that stand in the answer.
     aside: Aside,
+    /// In mode `react`: runs the calls of our own tools.
+    agent: Option<Agent>,
 }
 
 /// The answer that is being read.
@@ -77,6 +81,8 @@ struct Behind<'a, O> {
     aside: &'a mut Aside,
     /// The answer's id.
     id: &'a str,
+    /// Who keeps calls from going on.
+    agent: Option<&'a mut Agent>,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -100,7 +106,9 @@ impl<O: Sink> Rounds<O> {
             None => shape,
         };
         let aside = Aside::new(plan.show_warnings);
+        let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
         Rounds {
+            agent,
             plan,
             shared,
             tap,
@@ -118,8 +126,11 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Waits for the backend once and passes on what came; `false` at the end of the turn.
+    /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        if self.agent.as_ref().is_some_and(Agent::runs) {
+            return Ok(self.run_tools().await);
+        }
         let Some(reading) = &mut self.reading else {
             self.reading = Some(self.ask().await?);
             return Ok(true);
@@ -157,6 +168,9 @@ impl<O: Sink> Rounds<O> {
         if self.plan.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
         }
+        if let Some(agent) = &mut self.agent {
+            agent.begin(&self.shared, &mut self.plan).await;
+        }
         extras::put_back(&self.shared, &mut self.plan).await;
         loop {
             if self.plan.learned.no_thinking {
@@ -171,6 +185,7 @@ impl<O: Sink> Rounds<O> {
                 adapter: &plan.adapter,
                 chat: &plan.chat,
                 tools: &plan.tools,
+                offer: self.agent.as_ref().is_none_or(Agent::offers),
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
                 alternate: plan.learned.alternate,
@@ -221,15 +236,19 @@ impl<O: Sink> Rounds<O> {
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
             scanner: plan.scanner.clone(),
-            policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
+            policy: Policy {
+                may_reask: self.asked_again < plan.retry,
+                answers_refused: self.agent.is_some(),
+                notice_when_empty: true,
+                ..Policy::default()
+            },
         };
         Answer::new(setup).towards(self.shape.carrier())
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
     fn tell_progress(&mut self) {
-        let held = self.reading.as_ref().map(|reading| &reading.answer).filter(|answer| self.plan.progress && answer.holds());
-        let Some(answer) = held else {
+        let Some(reading) = self.reading.as_ref().filter(|reading| self.plan.progress && reading.holds()) else {
             self.progress = None;
             return;
         };
@@ -240,7 +259,7 @@ impl<O: Sink> Rounds<O> {
         if self.progress.replace(now + PROGRESS).is_none() {
             return;
         }
-        if let Some((name, bytes)) = answer.writing() {
+        if let Some((name, bytes)) = reading.writing() {
             self.shape.event(Event::Note(&Note::Writing { name, bytes }), &mut self.out);
         }
     }
@@ -272,26 +291,118 @@ impl<O: Sink> Rounds<O> {
                 tap.checked(checked);
             }
         }
+        if self.agent.is_some() {
+            return self.act(&outcome);
+        }
         let Some(reask) = outcome.reask else {
-            if let Some(tap) = &mut self.tap {
-                tap.end();
-            }
-            let counts = self.shape.counts();
-            if counts != Counts::default() {
-                let Counts { dropped, refused, defused, withheld } = counts;
-                tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
-            }
+            self.end();
             return false;
         };
         tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
         self.asked_again += 1;
-        self.gap = !self.said.is_empty() && !self.said.ends_with('\n');
-        let usage = outcome.usage.unwrap_or_default();
-        self.spent.prompt_tokens += usage.prompt_tokens;
-        self.spent.completion_tokens += usage.completion_tokens;
+        self.spend(outcome.usage);
         let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
         self.plan.chat.messages.extend(messages);
         true
+    }
+
+    /// Another answer follows this one.
+    fn spend(&mut self, usage: Option<Usage>) {
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        let usage = usage.unwrap_or_default();
+        self.spent.prompt_tokens += usage.prompt_tokens;
+        self.spent.completion_tokens += usage.completion_tokens;
+    }
+
+    /// The turn is over.
+    fn end(&mut self) {
+        if let Some(tap) = &mut self.tap {
+            tap.end();
+        }
+        let counts = self.shape.counts();
+        if counts != Counts::default() {
+            let Counts { dropped, refused, defused, withheld } = counts;
+            tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
+        }
+    }
+
+    /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
+    fn act(&mut self, outcome: &Outcome) -> bool {
+        let Some(agent) = &mut self.agent else { return false };
+        if agent.answered(&self.shared, &mut self.plan, &self.said, outcome) {
+            let (complaints, beginning) = (agent.complaints(), agent.beginning());
+            self.spend(outcome.usage);
+            for complaint in complaints {
+                self.tell(&complaint);
+            }
+            self.show(beginning);
+            return true;
+        }
+        if let Some(line) = agent.last_line(&self.said) {
+            self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+            self.tell(&line);
+        }
+        self.finish(None);
+        false
+    }
+
+    /// Waits for a result; with the last one, the model or the client goes on.
+    async fn run_tools(&mut self) -> bool {
+        let Some(agent) = &mut self.agent else { return false };
+        if let Some(line) = agent.next(&self.plan).await {
+            self.show(Some(line));
+            return true;
+        }
+        match agent.conclude(&self.shared, &mut self.plan).await {
+            Next::Again => true,
+            Next::HandOver(calls) => {
+                let mut behind = self.behind();
+                behind.agent = None;
+                for (index, call) in (0..).zip(&calls) {
+                    let extra = call.extra.as_ref().map(ToString::to_string);
+                    behind.event(Event::CallStart { index, id: Some(&call.id), name: &call.name });
+                    behind.event(Event::CallArguments { index, json: &call.arguments });
+                    behind.event(Event::CallEnd { index, extra: extra.as_deref() });
+                }
+                self.extras.keep(&self.shared, &self.plan).await;
+                self.finish(Some(FinishReason::ToolCalls));
+                false
+            }
+        }
+    }
+
+    /// The end of a turn in mode `react`.
+    fn finish(&mut self, reason: Option<FinishReason>) {
+        let Some(agent) = &mut self.agent else { return };
+        let (own, mut usage) = agent.finish();
+        let trace = agent.trace();
+        let mut behind = self.behind();
+        behind.agent = None;
+        if reason.is_some() {
+            // What this answer cost was counted when its calls began.
+            usage = usage.map(|_| Usage::default());
+        }
+        if let Some(trace) = &trace {
+            behind.event(Event::Note(trace));
+        }
+        behind.event(Event::Finish { reason: reason.unwrap_or(own), usage });
+        self.end();
+    }
+
+    /// Says a line of our own to the user.
+    fn tell(&mut self, line: &str) {
+        let mut behind = self.behind();
+        behind.event(Event::Text(&format!("{line}\n")));
+    }
+
+    /// Shows which tool runs, as the user wants it.
+    fn show(&mut self, line: Option<String>) {
+        let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.agent) else { return };
+        match agent.progress() {
+            Progress::Comment => self.shape.event(Event::Note(&Note::Progress(line)), &mut self.out),
+            Progress::Reasoning => self.shape.event(Event::Reasoning(&format!("{line}\n")), &mut self.out),
+            Progress::Off => {}
+        }
     }
 
     /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
@@ -330,8 +441,9 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, .. } = self;
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id: &plan.head.envelope.id }
+        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, agent, .. } = self;
+        let (id, agent) = (&plan.head.envelope.id, agent.as_mut());
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id, agent }
     }
 }
 
@@ -352,6 +464,17 @@ fn report(checked: &Checked) {
 // === impl Reading ===
 
 impl Reading {
+    /// Whether something is held back that may be a call, or is one.
+    fn holds(&self) -> bool {
+        self.decoder.writing().is_some() || self.answer.holds()
+    }
+
+    /// The call that is being written, as one of the backend's own or in the text: its tool, and the bytes of it so far.
+    fn writing(&self) -> Option<(String, usize)> {
+        let native = self.decoder.writing().map(|(name, bytes)| (name.to_owned(), bytes));
+        native.or_else(|| self.answer.writing())
+    }
+
     /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
     fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, batch, cuttable, .. } = self;
@@ -396,6 +519,9 @@ impl Reading {
 
 impl<O: Sink> Sink for Behind<'_, O> {
     fn event(&mut self, event: Event<'_>) {
+        if self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
+            return;
+        }
         if let Some(tap) = self.tap {
             tap.event(&event);
         }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 
 import ollama
 import openai
@@ -12,34 +13,19 @@ from langchain_openai import ChatOpenAI
 
 URL = os.environ["TOOLGLOT_URL"]
 BASE = URL + "/v1"
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get_weather",
-            "description": "Weather of a city",
-            "parameters": {
-                "type": "object",
-                "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-                "required": ["city"],
-            },
-        },
-    },
-    {
-        "type": "function",
-        "function": {"name": "get_time", "description": "The time now", "parameters": {"type": "object", "properties": {}}},
-    },
-]
-CASES = [
-    ("qwen2.5-coder:7b", "Weather in Oslo?", [("get_weather", {"city": "Oslo", "days": 3})], ""),
-    ("qwen3:8b", "Weather in Oslo and Lima?", [("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Lima"})], "Looking both up."),
-    ("llama3.1:8b", "What time is it?", [("get_time", {})], ""),
-    ("qwen3:8b", "Weather and time?", [("get_weather", {"city": "Oslo"}), ("get_time", {})], ""),
-]
+SHARED = json.loads((pathlib.Path(__file__).parent / "cases.json").read_text())
+TOOLS = SHARED["tools"]
+FAULT = "llama runner process has terminated"
+cases = pytest.mark.parametrize("case", SHARED["cases"], ids=lambda case: case["name"])
+faults = pytest.mark.parametrize("case", SHARED["faults"], ids=lambda case: case["name"])
 
 
-def question(text):
-    return [{"role": "user", "content": text}]
+def calls(case):
+    return [(name, arguments) for name, arguments in case["calls"]]
+
+
+def ask(case, **more):
+    return {"model": case["model"], "messages": [{"role": "user", "content": case["question"]}], "tools": TOOLS, **more}
 
 
 @pytest.fixture(scope="module")
@@ -47,29 +33,62 @@ def client():
     return openai.OpenAI(base_url=BASE, api_key="none", max_retries=0)
 
 
-@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
-def test_openai_stream(client, model, text, calls, prose):
-    with client.chat.completions.stream(model=model, messages=question(text), tools=TOOLS) as stream:
+# openai
+
+
+@cases
+def test_openai_stream(client, case):
+    with client.chat.completions.stream(**ask(case)) as stream:
         for _ in stream:
             pass
         done = stream.get_final_completion().choices[0]
-    assert [(call.function.name, json.loads(call.function.arguments)) for call in done.message.tool_calls] == calls
-    assert (done.message.content or "") == prose
+    assert [(call.function.name, json.loads(call.function.arguments)) for call in done.message.tool_calls] == calls(case)
+    assert (done.message.content or "") == case["text"]
     assert done.message.role == "assistant"
     assert done.finish_reason == "tool_calls"
 
 
-@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
-def test_openai_collected(client, model, text, calls, prose):
-    done = client.chat.completions.create(model=model, messages=question(text), tools=TOOLS).choices[0]
-    assert [(call.function.name, json.loads(call.function.arguments)) for call in done.message.tool_calls] == calls
-    assert (done.message.content or "") == prose
+@cases
+def test_openai_chunks(client, case):
+    text, reasoning, ids = "", "", []
+    for chunk in client.chat.completions.create(**ask(case, stream=True)):
+        delta = chunk.choices[0].delta
+        text += delta.content or ""
+        reasoning += getattr(delta, "reasoning_content", None) or ""
+        ids += [call.id for call in delta.tool_calls or []]
+    assert (text, reasoning) == (case["text"], case["reasoning"])
+    assert len(set(ids)) == len(case["calls"])
 
 
-def test_openai_error_in_the_middle(client):
-    with pytest.raises(openai.APIError, match="llama runner process has terminated"):
-        for _ in client.chat.completions.create(model="llama3.1:8b", messages=question("Break in the middle"), tools=TOOLS, stream=True):
-            pass
+@cases
+def test_openai_collected(client, case):
+    done = client.chat.completions.create(**ask(case)).choices[0]
+    assert [(call.function.name, json.loads(call.function.arguments)) for call in done.message.tool_calls] == calls(case)
+    assert (done.message.content or "") == case["text"]
+
+
+@faults
+def test_openai_stream_fault(client, case):
+    with pytest.raises(openai.APIError, match=FAULT):
+        with client.chat.completions.stream(**ask(case)) as stream:
+            for _ in stream:
+                pass
+
+
+@faults
+def test_openai_chunks_fault(client, case):
+    with pytest.raises(openai.APIError, match=FAULT):
+        for chunk in client.chat.completions.create(**ask(case, stream=True)):
+            assert not chunk.choices[0].delta.tool_calls
+
+
+@faults
+def test_openai_collected_fault(client, case):
+    with pytest.raises(openai.APIError, match=FAULT):
+        client.chat.completions.create(**ask(case))
+
+
+# LangChain
 
 
 @tool
@@ -84,51 +103,75 @@ def get_time() -> str:
     return "12:00"
 
 
-@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
-def test_langchain_stream(model, text, calls, prose):
-    chat = ChatOpenAI(base_url=BASE, api_key="none", model=model, max_retries=0).bind_tools([get_weather, get_time])
+def over_openai(case):
+    return ChatOpenAI(base_url=BASE, api_key="none", model=case["model"], max_retries=0).bind_tools([get_weather, get_time])
+
+
+def over_ollama(case):
+    return ChatOllama(base_url=URL, model=case["model"], validate_model_on_init=True).bind_tools([get_weather, get_time])
+
+
+def collected(chat, case):
+    return chat(case).invoke(case["question"])
+
+
+def streamed(chat, case):
     whole = None
-    for chunk in chat.stream(text):
+    for chunk in chat(case).stream(case["question"]):
         whole = chunk if whole is None else whole + chunk
-    assert [(call["name"], call["args"]) for call in whole.tool_calls] == calls
+    return whole
+
+
+chats = pytest.mark.parametrize("chat", [over_openai, over_ollama], ids=["openai", "ollama"])
+ways = pytest.mark.parametrize("way", [streamed, collected])
+
+
+@chats
+@ways
+@cases
+def test_langchain(chat, way, case):
+    whole = way(chat, case)
+    assert [(call["name"], call["args"]) for call in whole.tool_calls] == calls(case)
     assert whole.invalid_tool_calls == []
-    assert whole.content == prose
+    assert whole.content == case["text"]
 
 
-@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
-def test_langchain_ollama_stream(model, text, calls, prose):
-    chat = ChatOllama(base_url=URL, model=model, validate_model_on_init=True).bind_tools([get_weather, get_time])
-    whole = None
-    for chunk in chat.stream(text):
-        whole = chunk if whole is None else whole + chunk
-    assert [(call["name"], call["args"]) for call in whole.tool_calls] == calls
-    assert whole.invalid_tool_calls == []
-    assert whole.content == prose
+@chats
+@ways
+@faults
+def test_langchain_fault(chat, way, case):
+    with pytest.raises((openai.APIError, ollama.ResponseError, ValueError), match=FAULT):
+        way(chat, case)
 
 
-@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
-def test_langchain_ollama_collected(model, text, calls, prose):
-    done = ChatOllama(base_url=URL, model=model).bind_tools([get_weather, get_time]).invoke(text)
-    assert [(call["name"], call["args"]) for call in done.tool_calls] == calls
-    assert done.content == prose
+# ollama
 
 
-def test_langchain_ollama_error_in_the_middle():
-    with pytest.raises(ollama.ResponseError, match="llama runner process has terminated"):
-        for _ in ChatOllama(base_url=URL, model="llama3.1:8b").bind_tools([get_weather]).stream("Break in the middle"):
-            pass
+@cases
+def test_ollama_stream(case):
+    got, text, thinking = [], "", ""
+    for part in ollama.Client(host=URL).chat(**ask(case, stream=True)):
+        got += [(call.function.name, dict(call.function.arguments)) for call in part.message.tool_calls or []]
+        text += part.message.content or ""
+        thinking += part.message.thinking or ""
+    assert (got, text, thinking) == (calls(case), case["text"], case["reasoning"])
 
 
-@pytest.mark.parametrize(("model", "text", "calls", "prose"), CASES)
-def test_ollama_collected(model, text, calls, prose):
-    done = ollama.Client(host=URL).chat(model=model, messages=question(text), tools=TOOLS)
-    assert [(call.function.name, dict(call.function.arguments)) for call in done.message.tool_calls] == calls
-    assert done.message.content == prose
+@cases
+def test_ollama_collected(case):
+    done = ollama.Client(host=URL).chat(**ask(case))
+    assert [(call.function.name, dict(call.function.arguments)) for call in done.message.tool_calls] == calls(case)
+    assert done.message.content == case["text"]
 
 
-def test_ollama_reasoning_and_discovery():
+@faults
+def test_ollama_fault(case):
+    with pytest.raises(ollama.ResponseError, match=FAULT):
+        for part in ollama.Client(host=URL).chat(**ask(case, stream=True)):
+            assert not part.message.tool_calls
+
+
+def test_ollama_discovery():
     client = ollama.Client(host=URL)
-    parts = client.chat(model="qwen3:8b", messages=question("Weather in Oslo and Lima?"), tools=TOOLS, stream=True)
-    assert "".join(part.message.thinking or "" for part in parts) == "Both cities."
     assert "gemma3:12b" in [model.model for model in client.list().models]
     assert "tools" in client.show("gemma3:12b").capabilities

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The binary, far from any configuration and any backend of this machine.
-fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolglot"));
     command
         .args(arguments)
@@ -30,7 +30,7 @@ fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// A server under way. It is ended with the test.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     said: Arc<Mutex<String>>,
     url: String,
@@ -42,7 +42,7 @@ impl Running {
         Running::of(&mut toolglot(directory, arguments), until)
     }
 
-    fn of(command: &mut Command, until: &str) -> Running {
+    pub(crate) fn of(command: &mut Command, until: &str) -> Running {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = Arc::new(Mutex::new(String::new()));
@@ -62,7 +62,11 @@ impl Running {
         running
     }
 
-    fn said(&self) -> String {
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
@@ -244,7 +248,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     let config = parse(&text);
     assert!(config.is_ok(), "{config:?}\n{text}");
     // An unknown key is told which ones there are: each of them is shown, in its own table.
-    for table in ["", "[[backend]]", "[[route]]", "[[alias]]", "[limits]", "[mcp]"] {
+    for table in ["", "[[backend]]", "[[route]]", "[[alias]]", "[react]", "[limits]", "[mcp]"] {
         let refused = parse(&format!("{table}\nunheard_of = 1\n")).unwrap_err().message;
         assert!(refused.contains("line 2: unknown field `unheard_of`"), "{table}: {refused}");
         let known = refused.split_once("expected").map_or("", |(_, known)| known);

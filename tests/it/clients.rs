@@ -49,6 +49,8 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
         let Ok(native) = fixtures::client_bytes(round, &adapter, "native") else { continue };
         let native = reader::read_native(&native);
         let xml = reader::read_xml(&fixtures::client_bytes(round, &adapter, "void_xml").unwrap(), &tools);
+        let letters = fixtures::client_bytes_in_letters(round, &adapter, "void_xml").unwrap();
+        assert_eq!(reader::read_xml(&letters, &tools), xml, "{}: in single characters", path.display());
         assert_eq!((&native.error, &xml.error), (&None, &None), "{}", path.display());
         assert_eq!(native.call.map(|(name, _)| name), meant.as_ref().map(|(name, _)| name.clone()), "{}", path.display());
         match (xml.call, meant) {
@@ -310,5 +312,43 @@ async fn who_shows_reasoning_hears_that_a_call_is_being_written() {
         assert!(read.call.is_some(), "{sse}");
         assert_eq!(read.reasoning.contains("writing rewrite_file, "), reasoning, "{settings}{path}: {sse}");
         assert_eq!(sse.contains(": writing rewrite_file, "), comment, "{settings}{path}: {sse}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_the_backends_own_is_said_to_be_written_too() {
+    let fragment = |call: Value| {
+        Step::Send(format!(
+            "data: {}\n\n",
+            json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": null}]})
+        ))
+    };
+    let more = move |text: &str| fragment(json!({"index": 0, "function": {"arguments": text}}));
+    let fake = Fake::start(move |seen: &Seen| match seen.line.as_str() {
+        "GET /v1/models" => Script::json(200, r#"{"data":[{"id":"m"}]}"#),
+        _ => Script::events(vec![
+            fragment(json!({"index": 0, "id": "a", "type": "function", "function": {"name": "rewrite_file", "arguments": ""}})),
+            more("{\"uri\": \"/w/a\", \"new_"),
+            Step::Wait(Duration::from_millis(2100)),
+            more("content\": \"one two "),
+            Step::Wait(Duration::from_millis(100)),
+            more("three\"}"),
+            Step::Send(
+                "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n".into(),
+            ),
+        ]),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\n", fake.url)).await;
+    let function = json!({"name": "rewrite_file", "parameters": {"type": "object"}});
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "go"}],
+        "tools": [{"type": "function", "function": function}]});
+    for (path, reasoning) in [("/void/v1/chat/completions", true), ("/v1/chat/completions", false)] {
+        let sse = proxy.post(path, &body).send().await.unwrap().text().await.unwrap();
+        let read = reader::read_native(&sse);
+        let values = vec![("uri".to_owned(), "/w/a".to_owned()), ("new_content".to_owned(), "one two three".to_owned())];
+        assert_eq!(read.call, Some(("rewrite_file".into(), values)), "{sse}");
+        assert_eq!(read.reasoning.contains("writing rewrite_file, "), reasoning, "{path}: {sse}");
+        assert_eq!(sse.contains(": writing rewrite_file, "), !reasoning, "{path}: {sse}");
     }
 }

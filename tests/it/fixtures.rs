@@ -153,14 +153,7 @@ fn cuts_of_the_wire(round: &Round, case: &Case, whole: &str) -> Result<(), Strin
 fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), String> {
     let joined = join(deltas);
     same(whole, &case.run(&joined), "text in one piece")?;
-    let characters: Vec<Owned> = joined
-        .iter()
-        .flat_map(|delta| match delta {
-            Owned::Text(channel, text) => text.chars().map(|c| Owned::Text(*channel, c.to_string())).collect(),
-            other => vec![other.clone()],
-        })
-        .collect();
-    same(whole, &case.run(&characters), "text in single characters")?;
+    same(whole, &case.run(&letters(&joined)), "text in single characters")?;
     for (at, delta) in joined.iter().enumerate() {
         let Owned::Text(channel, text) = delta else { continue };
         for cut in cut_points(text.len()).into_iter().filter(|&cut| text.is_char_boundary(cut)) {
@@ -192,6 +185,15 @@ fn cut_off(deltas: &[Owned], case: &Case) {
 
 /// The exact bytes for a client's shape.
 pub(crate) fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
+    client_bytes_of(round, adapter, shape, &decode(round, std::iter::once(round.bytes().as_slice()))?)
+}
+
+/// The same where the model's text came in single characters.
+pub(crate) fn client_bytes_in_letters(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
+    client_bytes_of(round, adapter, shape, &letters(&decode(round, std::iter::once(round.bytes().as_slice()))?))
+}
+
+fn client_bytes_of(round: &Round, adapter: &Arc<Adapter>, shape: &str, deltas: &[Owned]) -> Result<String, String> {
     let kind = match shape {
         "native" => Kind::Native,
         "void_xml" => Kind::VoidXml,
@@ -208,8 +210,7 @@ pub(crate) fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -
         ..Head::default()
     };
     let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
-    let deltas = decode(round, std::iter::once(round.bytes().as_slice()))?;
-    case.feed(&deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
+    case.feed(deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
@@ -237,6 +238,15 @@ fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Resu
     }
     decoder.finish(&mut keep).map_err(|error| error.message)?;
     Ok(out)
+}
+
+/// Texts in single characters.
+fn letters(deltas: &[Owned]) -> Vec<Owned> {
+    let letters = |delta: &Owned| match delta {
+        Owned::Text(channel, text) => text.chars().map(|c| Owned::Text(*channel, c.to_string())).collect(),
+        other => vec![other.clone()],
+    };
+    deltas.iter().flat_map(letters).collect()
 }
 
 /// Neighbouring texts of one channel as one.
@@ -394,7 +404,7 @@ impl Sink for Lines {
                 self.out.push_str(&format!("refused {name}: {why}\n"));
             }
             Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. }) => {}
+            Event::Note(Note::Writing { .. } | Note::Progress(_) | Note::Trace(_)) => {}
             Event::Finish { reason, .. } => {
                 self.flush();
                 self.out.push_str(&format!("finish {}\n", reason.as_str()));

@@ -7,6 +7,8 @@
     reason = "a test ends where it cannot go on; its servers are tasks"
 )]
 
+#[cfg(unix)]
+mod call;
 mod cli;
 mod clients;
 mod doctor;
@@ -15,8 +17,11 @@ mod fixtures;
 mod floors;
 mod mcp;
 mod negative;
+mod ordinary;
 mod properties;
 mod proxy;
+#[cfg(unix)]
+mod react;
 mod samples;
 #[cfg(unix)]
 mod shell;

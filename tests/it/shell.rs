@@ -2,9 +2,10 @@
 //! tool gets exactly those; nothing else runs.
 
 use std::{
+    io::Write,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use serde_json::{Value, json};
@@ -16,9 +17,13 @@ use toolglot::{
 use crate::{
     fake::{Fake, Script, Seen, Step},
     proxy::client,
+    void as reader,
 };
 
+/// Shells that read a command line as POSIX says. What is not installed is skipped, and that is said.
 const SHELLS: &[&str] = &["bash", "dash", "zsh", "ksh"];
+/// Shells that do not: they get the id alone.
+const OTHERS: &[&str] = &["pwsh", "powershell"];
 const HOSTILE: &[&str] = &[
     "it's \"quoted\" `three` times",
     "$(touch pwned) `touch pwned` ${HOME} $HOME",
@@ -29,6 +34,10 @@ const HOSTILE: &[&str] = &[
     "%PATH% !! ^ & | < > * ? [a] {b,c} ~ # =",
     "漢字 🙂 \u{202e}evil",
     "-n --help",
+    "\"; rm -rf x",
+    "!$ !-1 !touch ^a^b^ #{x} <(touch pwned) >pwned 2>&1 && touch pwned",
+    "\u{1b}[A\u{3}\u{4}\u{15}touch pwned\u{7f}",
+    "$env:HOME $(New-Item pwned) `n @{a=1} --% %USERPROFILE%",
 ];
 
 /// A user's machine: the command in the PATH, a home, a proxy.
@@ -64,6 +73,10 @@ impl Machine {
         let bin = folder.path().join("bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::create_dir_all(folder.path().join("work")).unwrap();
+        // What a hostile argument would remove.
+        std::fs::write(folder.path().join("work/x"), "").unwrap();
+        // A shell without a user's settings asks about them otherwise.
+        std::fs::write(folder.path().join(".zshrc"), "").unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_toolglot"), bin.join("toolglot")).unwrap();
         let file = folder.path().join("proxy.toml");
         std::fs::write(
@@ -97,15 +110,50 @@ impl Machine {
         answer["choices"][0]["message"]["content"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// Runs a command line as the user's terminal would; `None` where there is no such shell.
+    /// The command that the client shows for these words.
+    async fn line(&self, words: &str) -> String {
+        let shown = self.block(words).await;
+        assert_eq!(shown.split("```").next().unwrap().trim(), "Let me ask.");
+        let line = command(&shown);
+        assert!(line.starts_with("toolglot call ") && !line.contains('\n'), "{line}");
+        line.to_owned()
+    }
+
+    /// Runs a command line; `None` where there is no such shell.
     fn run(&self, shell: &str, command: &str) -> Option<Output> {
-        let work = self.folder.path().join("work");
-        let path = format!("{}:/usr/bin:/bin", self.folder.path().join("bin").display());
-        let mut process = Command::new(shell);
-        process.args(["-c", command]).current_dir(&work).env_clear().env("PATH", path).env("HOME", self.folder.path());
-        let output = process.output().ok()?;
-        assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0, "{shell} ran something else for {command}");
+        let output = match OTHERS.contains(&shell) {
+            true => self.shell(shell).args(["-NoProfile", "-NonInteractive", "-Command", command]).output(),
+            false => self.shell(shell).args(["-c", command]).output(),
+        };
+        self.nothing_else_ran(shell, command);
+        output.ok()
+    }
+
+    /// Types lines into an interactive shell, where each may refer to those before it; `None` where there is no such shell.
+    fn typed(&self, shell: &str, lines: &str) -> Option<Output> {
+        let mut process = self.shell(shell);
+        process.arg("-i").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = process.spawn().ok()?;
+        running.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = running.wait_with_output().unwrap();
+        self.nothing_else_ran(shell, lines);
         Some(output)
+    }
+
+    fn shell(&self, shell: &str) -> Command {
+        let path = format!("{}:/usr/bin:/bin:/usr/local/bin", self.folder.path().join("bin").display());
+        let mut process = Command::new(shell);
+        process.current_dir(self.work()).env_clear().env("PATH", path).env("HOME", self.folder.path()).env("TERM", "dumb");
+        process
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn nothing_else_ran(&self, shell: &str, command: &str) {
+        let left: Vec<_> = std::fs::read_dir(self.work()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(left == ["x"], "{shell} ran something else: {left:?} after {command}");
     }
 
     fn state(&self) -> PathBuf {
@@ -123,32 +171,96 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
+/// The tool's answers on standard output: one line each.
+fn answers(output: &Output) -> Vec<String> {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.map(|answer| answer["error"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shell_hands_over_exactly_the_arguments() {
+    let expected: Vec<String> =
+        HOSTILE.iter().map(|hostile| format!("there is no employee `{hostile}`; get_all_employees lists the ids")).collect();
     for form in ["id", "posix"] {
         let machine = Machine::start(&format!("shell_form = \"{form}\"")).await;
-        let mut ran = 0;
-        for shell in SHELLS {
-            for hostile in HOSTILE {
-                let shown = machine.block(hostile).await;
-                let (before, line) = (shown.split("```").next().unwrap(), command(&shown).to_owned());
-                assert_eq!(before.trim(), "Let me ask.");
-                assert!(line.starts_with("toolglot call ") && !line.contains('\n'), "{line}");
-                if form == "id" {
-                    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
-                    assert!(line.chars().all(plain), "no shell reads anything into it: {line}");
-                }
-                let Some(output) = machine.run(shell, &line) else { break };
-                let said = String::from_utf8_lossy(&output.stdout).into_owned();
-                let answer: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{shell}: {said} {output:?}"));
-                let expected = format!("there is no employee `{hostile}`; get_all_employees lists the ids");
-                assert_eq!(answer["error"], expected.as_str(), "{shell}: {line}");
-                assert_eq!(output.status.code(), Some(1), "a tool that failed is a command that failed");
-                ran += 1;
+        let (mut ran, mut missing) = (Vec::new(), Vec::new());
+        for shell in SHELLS.iter().chain(if form == "id" { OTHERS } else { &[] }) {
+            if machine.run(shell, "exit 0").is_none() {
+                missing.push(*shell);
+                continue;
             }
+            // The id says nothing of the arguments: all of them in one shell, a few in the others.
+            let few = form == "id" && !ran.is_empty();
+            let (mut typed, mut meant) = (String::new(), Vec::new());
+            for (hostile, expected) in HOSTILE.iter().zip(&expected).take(if few { 3 } else { HOSTILE.len() }) {
+                let line = machine.line(hostile).await;
+                let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
+                assert!(form == "posix" || line.chars().all(plain), "no shell reads anything into it: {line}");
+                let output = machine.run(shell, &line).unwrap();
+                assert_eq!(answers(&output), [expected.clone()], "{shell}: {line} {output:?}");
+                assert_eq!(output.status.code(), Some(1), "a tool that failed is a command that failed");
+                if form == "posix" {
+                    typed += &format!("{}\n", machine.line(hostile).await);
+                    meant.push(expected.clone());
+                }
+            }
+            if form == "posix" {
+                let output = machine.typed(shell, &(typed + "exit\n")).unwrap();
+                assert_eq!(answers(&output), meant, "{shell} -i: {output:?}");
+            }
+            ran.push(*shell);
         }
-        assert!(ran >= HOSTILE.len(), "no shell was found");
+        assert!(!ran.is_empty(), "no shell was found");
+        // Not `eprintln!`, which a test keeps to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "form {form}: blocks ran in {}; NOT INSTALLED, SKIPPED: {}",
+            ran.join(", "),
+            missing.join(", ")
+        );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_voids_terminal_the_command_runs_and_its_output_returns() {
+    let machine = Machine::start("shell_via = \"run_command\"").await;
+    let mut messages =
+        vec![json!({"role": "system", "content": reader::system_text()}), json!({"role": "user", "content": "EMP001"})];
+    let body = json!({"model": "m", "stream": true, "messages": messages});
+    let request = client().post(format!("{}/shell/v1/chat/completions", machine.url)).header("content-type", "application/json");
+    let sse = request.body(body.to_string()).send().await.unwrap().text().await.unwrap();
+    let read = reader::read_xml(&sse, &reader::tools());
+    let (name, values) = read.call.unwrap_or_else(|| panic!("{sse}"));
+    let [(parameter, line)] = values.as_slice() else { panic!("{values:?}") };
+    assert_eq!((read.text.as_str(), name.as_str(), parameter.as_str()), ("Let me ask.", "run_command", "command"));
+    let output = machine.run("sh", line).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("\"success\":true"), "{output:?}");
+
+    // What Void sends next: the model sees its own call, and what it gave.
+    messages.push(json!({"role": "assistant", "content": reader::remembered(&read.text, &name, &values)}));
+    let shown = format!("$ {line}\n{said}\n(exit code 0)");
+    messages.push(json!({"role": "user", "content": reader::result(&name, &shown)}));
+    machine.chat(json!(messages), json!({})).await;
+    let sent: Value = serde_json::from_str(&machine.fake.seen("/api/chat").pop().unwrap().body).unwrap();
+    let past = &sent["messages"][2];
+    let called = past["tool_calls"][0]["function"]["name"].as_str().unwrap_or_else(|| panic!("{sent}"));
+    assert!(called.contains("get_employee_info"), "{past}");
+    assert_eq!(past["tool_calls"][0]["function"]["arguments"], json!({"employee_id": "EMP001"}));
+    assert_eq!((&sent["messages"][3]["role"], &sent["messages"][3]["content"]), (&json!("tool"), &json!(shown)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_call_says_that_it_runs_from_the_start_of_its_server_on() {
+    let machine = Machine::start("").await;
+    let registry = machine.folder.path().join("mcp.json");
+    std::fs::write(&registry, json!({"mcpServers": {"slow": {"command": "sleep", "args": ["6"]}}}).to_string()).unwrap();
+    let line = format!("toolglot call slow__act --registry {}", registry.display());
+    let output = tokio::task::spawn_blocking(move || machine.run("sh", &line).unwrap()).await.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("toolglot: slow__act runs, 5 s"), "{said}");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

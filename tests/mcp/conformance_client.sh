@@ -18,4 +18,6 @@ call test_custom_headers '{"region": "us-west1", "query": "SELECT 1", "priority"
     "tab_val": "\tindented", "leading_tab_val": "\tindented"}'
 call test_custom_headers_null '{"region": "us-east1", "priority": 1, "verbose": null, "query": "SELECT 1"}'
 call valid_tool '{"region": "us-west1"}'
+# The schema that a model sees of one tool, given back to the suite by the other.
+schema=$(sed -n 's/.*"name":"suite__json_schema_2020_12_tool".*"parameters":\({.*\)/\1/p' <<< "$listed")
 exit 0

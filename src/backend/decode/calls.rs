@@ -54,6 +54,11 @@ impl Calls {
         }
     }
 
+    /// The call that began last, as long as it is here: its name, and the bytes of its arguments.
+    pub(super) fn writing(&self) -> Option<(&str, usize)> {
+        self.pending.last().map(|pending| (pending.name.as_str(), pending.arguments.len()))
+    }
+
     /// Everything leaves, complete or not.
     pub(super) fn flush(&mut self, out: &mut Out<'_>) {
         self.pending.drain(..).for_each(|pending| pending.yield_to(out));

@@ -53,6 +53,7 @@ impl Case {
             adapter: &adapter,
             chat: &chat,
             tools: &self.tools,
+            offer: true,
             mode: self.mode,
             fold_system: self.fold_system,
             alternate: self.alternate,

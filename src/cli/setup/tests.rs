@@ -14,7 +14,7 @@ fn every_client_is_told_the_address_and_the_model() {
     for client in clients().unwrap() {
         let (text, _) = run(&client.name, home.path(), false).unwrap();
         assert!(text.contains("127.0.0.1:8123") && text.starts_with(&client.title), "{text}");
-        assert!(text.contains("m:7b") || client.name == "void" || client.name == "open-webui", "{text}");
+        assert!(text.contains("m:7b") || client.name == "open-webui", "{text}");
         for left in ["{v1}", "{root}", "{port}", "{model}"] {
             assert!(!text.contains(left), "{text}");
         }
@@ -22,6 +22,24 @@ fn every_client_is_told_the_address_and_the_model() {
     assert!(run("emacs", home.path(), false).unwrap_err().message.contains("open-webui"));
     assert!(run("zed", home.path(), true).unwrap_err().message.contains("by hand"));
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is written unasked");
+}
+
+#[test]
+fn what_is_to_be_copied_is_what_the_client_reads() {
+    let home = tempfile::tempdir().unwrap();
+    for (client, expected) in [("void", 2), ("zed", 2), ("opencode", 1), ("copilot", 1)] {
+        let (text, _) = run(client, home.path(), false).unwrap();
+        let paragraphs = text.split("\n\n").map(str::trim).filter(|text| text.starts_with(['{', '"']));
+        let lines = text.lines().map(str::trim).filter(|line| line.starts_with('{') && line.ends_with('}'));
+        let mut read = 0;
+        for json in paragraphs.chain(lines.filter(|_| client == "void")) {
+            // Members of a file that exists stand without its braces.
+            let json = if json.starts_with('{') { json.to_owned() } else { format!("{{{json}}}") };
+            serde_json::from_str::<Value>(&json).unwrap_or_else(|error| panic!("{client}: {error}: {json}"));
+            read += 1;
+        }
+        assert_eq!(read, expected, "{text}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Calls, Head, note_text};
+use super::{Calls, Head, TRACE, note_text};
 use crate::{
     error::Error,
     event::{Event, Note},
@@ -21,13 +21,14 @@ pub(super) struct Stream {
     chunks: Chunks,
     started: bool,
     calls: Calls,
+    trace: Option<String>,
 }
 
 // === impl Stream ===
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default() }
+        Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default(), trace: None }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
@@ -48,6 +49,7 @@ impl Stream {
             Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
                 self.reasoning(&(note_text(note) + "\n"), out)
             }
+            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Note(note) => self.comment(&note_text(note), out),
             // What the client shall read about a refusal has been said in text by the stages before.
             Event::Refused { .. } => {}
@@ -56,6 +58,9 @@ impl Stream {
                 write_sse(out, |out| self.chunks.finish(reason, out));
                 if self.head.include_usage {
                     write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
+                }
+                if let Some(trace) = self.trace.take() {
+                    write_sse(out, |out| self.chunks.extension(TRACE, &trace, out));
                 }
                 write_sse(out, |out| out.put_slice(b"[DONE]"));
             }

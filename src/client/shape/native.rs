@@ -9,24 +9,27 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// Passes everything through; with `one_call`, calls after the first are dropped and counted.
+/// Passes everything through, up to as many calls as the client takes; further ones are dropped and counted.
 #[derive(Debug)]
 pub(in crate::client) struct Writer {
-    one_call: bool,
+    most: u32,
     counts: Counts,
 }
+
+/// OpenAI's own packages throw the whole answer away if it has more calls than this; only a model in a loop writes so many.
+const MOST_CALLS: u32 = 128;
 
 // === impl Writer ===
 
 impl Writer {
     pub(super) fn new(one_call: bool) -> Writer {
-        Writer { one_call, counts: Counts::default() }
+        Writer { most: if one_call { 1 } else { MOST_CALLS }, counts: Counts::default() }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         match event {
-            Event::CallStart { index, .. } if self.one_call && index > 0 => self.counts.dropped += 1,
-            Event::CallArguments { index, .. } | Event::CallEnd { index, .. } if self.one_call && index > 0 => {}
+            Event::CallStart { index, .. } if index >= self.most => self.counts.dropped += 1,
+            Event::CallArguments { index, .. } | Event::CallEnd { index, .. } if index >= self.most => {}
             event => out.event(event),
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 use self::defuse::Defuser;
 use super::Counts;
 use crate::{
-    event::{Event, FinishReason, Sink, Tool, ToolCall, Tools, Why},
+    event::{Event, FinishReason, Origin, Sink, Tool, ToolCall, Tools, Why},
     openai::ChatRequest,
 };
 
@@ -67,7 +67,9 @@ pub(super) fn expressible(grammar: Grammar, tools: &Tools, name: &str, arguments
 
 impl Writer {
     pub(super) fn new(grammar: Grammar, tools: Arc<Tools>) -> Writer {
-        let defuser = || Defuser::new(tools.iter().map(|tool| tool.name.as_str()));
+        // Tools of ours are none that the client knows.
+        let own = || tools.iter().filter(|tool| tool.origin == Origin::Client);
+        let defuser = || Defuser::new(own().map(|tool| tool.name.as_str()));
         Writer {
             grammar,
             text: defuser(),

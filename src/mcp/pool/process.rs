@@ -2,7 +2,7 @@
 //! because of what an operator wants to know: the last words on standard error, the line that was too long, the line that
 //! was no JSON. The child gets a minimal environment and its own process group, which ends with the connection.
 
-use std::{borrow::Cow, io, path::Path, process::Stdio, sync::Arc, time::Duration};
+use std::{borrow::Cow, io, process::Stdio, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
@@ -18,9 +18,13 @@ use tokio::{
     sync::{Mutex, Notify},
 };
 
-use super::{MESSAGE_BYTES, fault::Fault};
+use super::{
+    MESSAGE_BYTES,
+    fault::{Fault, beginning},
+};
 use crate::{
-    config::{Environment, Secret},
+    config::Environment,
+    mcp::registry::Launch,
     wire::{Frames, Framing},
 };
 
@@ -101,19 +105,12 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 impl Process {
     /// Starts the command.
-    pub(super) fn start(
-        command: &str,
-        arguments: &[String],
-        own: &[(String, Secret)],
-        folder: Option<&Path>,
-        environment: &Environment,
-        fault: Fault,
-    ) -> io::Result<Process> {
-        let mut start = Command::new(command);
-        start.args(arguments).env_clear();
+    pub(super) fn start(launch: &Launch, environment: &Environment, fault: Fault) -> io::Result<Process> {
+        let mut start = Command::new(&launch.command);
+        start.args(&launch.arguments).env_clear();
         start.envs(INHERITED.iter().filter_map(|name| Some((name, environment.get(name)?))));
-        start.envs(own.iter().map(|(name, value)| (name, value.reveal())));
-        if let Some(folder) = folder {
+        start.envs(launch.environment.iter().map(|(name, value)| (name, value.reveal())));
+        if let Some(folder) = &launch.folder {
             start.current_dir(folder);
         }
         start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -252,9 +249,9 @@ impl Transport<RoleClient> for Process {
             match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
                 Ok(message) => return Some(message),
                 Err(error) => {
-                    let start: String = String::from_utf8_lossy(&line).chars().take(120).collect();
-                    tracing::debug!(%error, line = start, "a line of an MCP server is no message");
-                    self.fault.line(&format!("(no message) {start}"));
+                    let text = String::from_utf8_lossy(&line);
+                    tracing::debug!(%error, "a line of an MCP server is no message");
+                    self.fault.line(&format!("(no message) {}", beginning(&text)));
                 }
             }
         }

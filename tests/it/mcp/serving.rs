@@ -19,7 +19,7 @@ fn request(method: &str, path: &str, body: &Value) -> Request<Body> {
     request.header("content-type", "application/json").body(body).unwrap()
 }
 
-async fn ask(engine: &Engine, method: &str, path: &str, body: Value) -> (u16, Value) {
+pub(super) async fn ask(engine: &Engine, method: &str, path: &str, body: Value) -> (u16, Value) {
     send(engine, request(method, path, &body)).await
 }
 
@@ -30,7 +30,7 @@ async fn send(engine: &Engine, request: Request<Body>) -> (u16, Value) {
     (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-fn rpc(id: u32, method: &str, params: Value) -> Value {
+pub(super) fn rpc(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 

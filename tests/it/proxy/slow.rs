@@ -10,6 +10,7 @@ use toolglot::{
     client::{self, Hints, front},
     config::Mode,
     fixture::Fixture,
+    mcp,
     openai::ChatRequest,
     plan::{self, Caller, Learned, Passed, Plan},
     store::Memory,
@@ -39,11 +40,13 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
             model: &Model::named("m"),
             caller: Caller::default(),
             passed: Passed::default(),
+            react: None,
         },
     );
     let store = || Arc::new(Memory::default());
     let client = Client::new(Timeouts::default()).unwrap();
-    (plan.unwrap(), Shared { client, store: store(), spool: store(), schemas: Arc::default() })
+    let pool = mcp::open(&config.mcp, &Environment::default(), store()).unwrap();
+    (plan.unwrap(), Shared { client, store: store(), spool: store(), schemas: Arc::default(), pool })
 }
 
 #[tokio::test(start_paused = true)]
