@@ -23,6 +23,7 @@ use crate::{error::Error, store::Store, tools::Builtin};
 
 mod connection;
 mod fault;
+mod http;
 mod legacy;
 mod offer;
 mod process;

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The binary, far from any configuration and any backend of this machine.
-fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolglot"));
     command
         .args(arguments)
@@ -30,7 +30,7 @@ fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// A server under way. It is ended with the test.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     said: Arc<Mutex<String>>,
     url: String,
@@ -42,7 +42,7 @@ impl Running {
         Running::of(&mut toolglot(directory, arguments), until)
     }
 
-    fn of(command: &mut Command, until: &str) -> Running {
+    pub(crate) fn of(command: &mut Command, until: &str) -> Running {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = Arc::new(Mutex::new(String::new()));
@@ -62,7 +62,11 @@ impl Running {
         running
     }
 
-    fn said(&self) -> String {
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
@@ -77,11 +81,11 @@ impl Running {
     }
 
     #[cfg(unix)]
-    fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
     }
 
-    fn ended(&mut self, within: Duration) -> i32 {
+    pub(crate) fn ended(&mut self, within: Duration) -> i32 {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {

@@ -19,9 +19,15 @@ use toolglot::{
     tools::Builtin,
 };
 
+mod commands;
 mod dialects;
 mod faults;
+mod listing;
+mod policies;
+mod remote;
+mod results;
 mod serving;
+mod void;
 
 /// A registry in a folder of its own with a pool over it.
 struct Bench {
