@@ -47,6 +47,7 @@ fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
                 model: &model,
                 caller,
                 passed,
+                react: None,
             },
         )
         .map(|plan| plan.adapter.name.clone())

@@ -81,11 +81,11 @@ impl Running {
     }
 
     #[cfg(unix)]
-    fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
     }
 
-    fn ended(&mut self, within: Duration) -> i32 {
+    pub(crate) fn ended(&mut self, within: Duration) -> i32 {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
