@@ -77,6 +77,8 @@ pub struct Plan {
     pub passed: Passed,
     /// Clients that show reasoning are told that a call is being written; all others get a comment.
     pub progress: bool,
+    /// Warnings stand in the answer, too, for those who read neither log nor header.
+    pub show_warnings: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -90,8 +92,12 @@ pub struct Learned {
     pub tools: ToolMode,
     /// It has no system role.
     pub fold_system: bool,
+    /// Its template takes user and assistant in turns only.
+    pub alternate: bool,
     /// It does not think, and refuses to be asked to.
     pub no_thinking: bool,
+    /// It refuses fields that it does not know.
+    pub plain: bool,
 }
 
 /// Who asks: part of store keys and logs. One local user, until there are more.
@@ -176,6 +182,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         },
         argument_bytes: config.limits.argument_bytes,
         progress: config.progress,
+        show_warnings: config.show_warnings,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
@@ -255,7 +262,12 @@ impl Learned {
             Refusal::Parser if self.tools == ToolMode::Native => self.tools = ToolMode::Raw,
             Refusal::Tools | Refusal::Parser => {}
             Refusal::System => self.fold_system = true,
+            Refusal::Roles if !self.alternate => (self.alternate, self.fold_system) = (true, true),
+            // Still: calls and results have no role there either.
+            Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
+            Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
+            Refusal::Fields => self.plain = true,
         }
         *self != before
     }

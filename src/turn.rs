@@ -15,7 +15,7 @@ use tokio::{
 use crate::{
     client::front::{Collected, Front},
     error::Error,
-    event::{Event, Sink},
+    event::{Event, Note, Sink},
     fix::Schemas,
     mcp::pool::Pool,
     plan::Plan,
@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub mod answer;
+mod aside;
 mod context;
 mod extras;
 mod gate;
@@ -121,8 +122,8 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
     }
 }
 
-/// Runs the turn to its end and gives the whole answer.
-pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<Value, Error> {
+/// Runs the turn to its end and gives the whole answer, with what the user should know about it.
+pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
     let collected = Collected::new(plan.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
@@ -135,7 +136,8 @@ pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> R
         }
     }
     rounds.out.elapsed(begun.elapsed());
-    Ok(rounds.out.into_value())
+    let warnings = rounds.out.take_warnings();
+    Ok((rounds.out.into_value(), warnings))
 }
 
 /// The sign of life of this front: the same bytes at any time.

@@ -58,6 +58,7 @@ pub struct Collected {
     head: Head,
     completion: Completion,
     calls: Calls,
+    warnings: Vec<Note>,
     elapsed: Duration,
     trace: Option<String>,
 }
@@ -137,7 +138,8 @@ impl Front {
 impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
-        Collected { head, completion: Completion::default(), calls: Calls::default(), elapsed: Duration::ZERO, trace: None }
+        let (completion, calls) = (Completion::default(), Calls::default());
+        Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
     }
 
     /// Takes the next event.
@@ -150,6 +152,7 @@ impl Collected {
             Event::CallEnd { index, extra } => {
                 self.completion.calls.push(self.calls.end(index, extra, &self.head.envelope.id));
             }
+            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Refused { .. } | Event::Note(_) => {}
             Event::Finish { reason, usage } => {
@@ -168,6 +171,11 @@ impl Collected {
     /// Tells how long the answer took, for protocols that report it.
     pub fn elapsed(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
+    }
+
+    /// What the user should know, which has no place in the object.
+    pub fn take_warnings(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.warnings)
     }
 
     /// The object.

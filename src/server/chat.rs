@@ -82,8 +82,8 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     if front == front::Kind::Ollama && chat.messages.is_empty() {
         return ollama::load(app, &backend, endpoint, &head.headers, &model, body).await;
     }
-    if several_answers(&chat) && backend.kind == Kind::OpenAi {
-        tracing::warn!(model, "n > 1: the answers pass as they are, without a look for calls");
+    if backend.kind == Kind::OpenAi && wants_more_than_an_answer(&chat) {
+        tracing::warn!(model, "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls");
         return forward::forward(app, &backend, endpoint, &head.headers, body).await;
     }
     drop(body);
@@ -101,11 +101,15 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
         streamed,
         "chat"
     );
-    let warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
+    let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
     let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
     let mut response = match streamed {
         true => events(front, turn::run(plan, app.turns.clone(), tap)).await?,
-        false => reply::json(&turn::collect(plan, app.turns.clone(), tap).await?),
+        false => {
+            let (answer, notes) = turn::collect(plan, app.turns.clone(), tap).await?;
+            warnings.extend(notes.iter().filter_map(warning));
+            reply::json(&answer)
+        }
     };
     for warning in warnings {
         response.headers_mut().append(WARNING, warning);
@@ -167,8 +171,11 @@ fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
     }
 }
 
-fn several_answers(chat: &ChatRequest) -> bool {
-    chat.rest.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1)
+/// Several answers at once, or probabilities of tokens where no call is looked for: only the backend's own bytes have that.
+fn wants_more_than_an_answer(chat: &ChatRequest) -> bool {
+    let several = chat.rest.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1);
+    let logprobs = chat.rest.get("logprobs").and_then(Value::as_bool) == Some(true);
+    several || (logprobs && chat.tools.is_empty())
 }
 
 /// The warning as far as a header can hold it.

@@ -93,7 +93,7 @@ async fn generate(app: &App, headers: &HeaderMap, request: Value, tools: bool) -
     plan.head.envelope.model = called.clone();
     tracing::info!(model, backend = plan.backend.name, adapter = plan.adapter.name, tools = plan.tools.len(), "generate");
     let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
-    let answer = turn::collect(plan, app.turns.clone(), tap).await?;
+    let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     let mut result = Map::new();
     let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
     result.insert("content".into(), json!(content));

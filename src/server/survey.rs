@@ -102,7 +102,7 @@ pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<
     };
     let plan = chat::plan(app, asked, chat, backend).await?;
     let planned = plan.learned;
-    let completion = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
+    let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
     let kept = app.turns.store.get(&key).await;
     let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
     Ok(Tried { completion, learned })
@@ -145,6 +145,8 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             offer: true,
             mode,
             fold_system: false,
+            alternate: false,
+            plain: false,
             vision: false,
             num_ctx: None,
             authorization: None,

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{
     Shared,
     answer::{Answer, Outcome, Policy, Setup},
+    aside::Aside,
     context,
     extras::{self, Extras},
     react::{Agent, Next},
@@ -50,6 +51,8 @@ pub(super) struct Rounds<O> {
     progress: Option<Instant>,
     /// What the backend wants back with its calls.
     extras: Extras,
+    /// Warnings that stand in the answer.
+    aside: Aside,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,
 }
@@ -75,6 +78,7 @@ struct Behind<'a, O> {
     gap: &'a mut bool,
     spent: Usage,
     extras: &'a mut Extras,
+    aside: &'a mut Aside,
     /// The answer's id.
     id: &'a str,
     /// Who keeps calls from going on.
@@ -101,6 +105,7 @@ impl<O: Sink> Rounds<O> {
             Some(shell) => shape.in_shell(shell),
             None => shape,
         };
+        let aside = Aside::new(plan.show_warnings);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
         Rounds {
             agent,
@@ -117,6 +122,7 @@ impl<O: Sink> Rounds<O> {
             spent: Usage::default(),
             progress: None,
             extras: Extras::default(),
+            aside,
         }
     }
 
@@ -182,6 +188,8 @@ impl<O: Sink> Rounds<O> {
                 offer: self.agent.as_ref().is_none_or(Agent::offers),
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
+                alternate: plan.learned.alternate,
+                plain: plan.learned.plain,
                 vision: plan.vision,
                 num_ctx: context.num_ctx,
                 authorization: plan.passed.authorization.as_ref(),
@@ -196,7 +204,7 @@ impl<O: Sink> Rounds<O> {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
                 }
                 for note in context.notes.iter().chain(&prepared.notes) {
-                    self.shape.event(Event::Note(note), &mut self.out);
+                    self.behind().event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
@@ -433,8 +441,9 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, agent, .. } = self;
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, id: &plan.head.envelope.id, agent: agent.as_mut() }
+        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, agent, .. } = self;
+        let (id, agent) = (&plan.head.envelope.id, agent.as_mut());
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id, agent }
     }
 }
 
@@ -517,6 +526,9 @@ impl<O: Sink> Sink for Behind<'_, O> {
             tap.event(&event);
         }
         self.extras.event(&event, self.id);
+        if let Some(text) = self.aside.event(&event) {
+            self.shape.event(Event::Text(&text), self.out);
+        }
         match event {
             Event::Text(text) => {
                 if std::mem::take(self.gap) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # MCP with parts that nobody here wrote: Python and TypeScript SDKs, the inspector, reference servers, the conformance suite.
-# usage: tests/mcp/run.sh [path of the binary]     (needs npm and Python 3.10 or newer; TOOLGLOT_MCP_DIR keeps the packages)
+# usage: tests/mcp/run.sh [path of the binary]     (needs npm, curl, Python 3.10 or newer; TOOLGLOT_MCP_DIR keeps the packages)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 binary=$(realpath "${1:-$here/../../target/debug/toolglot}")

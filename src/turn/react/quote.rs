@@ -52,7 +52,7 @@ fn seam(marker: &str) -> usize {
     }
 }
 
-/// Names of tools as the value or the key of a JSON call, as a tag, and before an opening parenthesis.
+/// Names of tools as the value or the key of a JSON call, as a tag, and before an opening parenthesis or brace.
 fn without_names(text: &str, tools: &Tools) -> String {
     let mut known: HashMap<&str, bool> = HashMap::new();
     let means = |written: &str| written.len() <= NAME_BYTES && !written.trim().is_empty() && name::is_known(tools, written);
@@ -80,7 +80,11 @@ fn without_names(text: &str, tools: &Tools) -> String {
         let (before, behind) = (text.get(..start).unwrap_or_default(), rest.get(length..).unwrap_or_default());
         let place = match quoted {
             true => is_value(before) || is_key(behind),
-            false => before.ends_with('<') || before.ends_with("</") || behind.trim_start_matches(' ').starts_with('('),
+            false => {
+                before.ends_with(['<', '/'])
+                    || behind.trim_start_matches(' ').starts_with('(')
+                    || behind.trim_start().starts_with(['{', '['])
+            }
         };
         let hit = place && *known.entry(bare).or_insert_with(|| means(bare));
         if hit {

@@ -260,3 +260,32 @@ fn our_server_speaks_over_standard_input() {
     assert_eq!(of(Value::Null)["error"]["code"], -32700);
     assert_eq!(answers.len(), 3);
 }
+
+/// Servers die with the program that started them, and so does what they started.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn no_process_is_left_behind() {
+    use crate::{cli::Running, proxy::client};
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    let entry = with(shell("sleep 300 & echo $$ $! > \"$PIDS\"; text done"), json!({"env": {"PIDS": pids}}));
+    let user = User::with_servers(json!({"x": entry}));
+    let gone = async |what: &str| {
+        let of_both = super::text(&pids);
+        assert_eq!(of_both.split_whitespace().count(), 2, "{what}: {of_both}");
+        super::eventually(what, || of_both.split_whitespace().all(|pid| !super::alive(pid))).await;
+        std::fs::remove_file(&pids).unwrap();
+    };
+    assert_eq!(user.prints(&["call", "x__act"]), "done\n");
+    gone("`call` has ended").await;
+    let config = format!("[[backend]]\nkind = \"replay\"\n[mcp]\nregistry = {:?}\nserve_registry = true\n", user.registry());
+    std::fs::write(user.home.path().join("proxy.toml"), config).unwrap();
+    let mut server = Running::of(&mut toolglot(user.home.path(), &["serve", "--listen", "127.0.0.1:0"]), "http://127.0.0.1:");
+    let body = super::serving::rpc(1, "tools/call", json!({"name": "x__act", "arguments": {}}));
+    let request = client().post(format!("{}/mcp", server.url())).header("content-type", "application/json");
+    let answer = request.body(body.to_string()).send().await.unwrap().text().await.unwrap();
+    assert!(answer.contains("done"), "{answer}");
+    server.terminate();
+    assert_eq!(server.ended(std::time::Duration::from_secs(20)), 0);
+    gone("`serve` has ended").await;
+}

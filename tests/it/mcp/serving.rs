@@ -330,3 +330,34 @@ fn pages_of_others_have_no_business_here() {
         assert_eq!(is_surface(path), expected, "{path}");
     }
 }
+
+/// The guard stands before all of them, in the whole proxy.
+#[tokio::test]
+async fn every_mcp_route_is_guarded() {
+    let proxy = crate::proxy::Proxy::start("[[backend]]\nkind = \"replay\"\n").await;
+    let body = rpc(1, "tools/list", json!({}));
+    let posts = ["/mcp", "/sse", "/sse/message?session_id=x", "/mcp/add"];
+    for (name, value, expected) in [
+        ("origin", "http://evil.example", 403),
+        ("origin", "http://localhost:3000", 403),
+        ("origin", "null", 403),
+        ("host", "evil.example", 403),
+    ] {
+        for path in posts {
+            let answer = proxy.post(path, &body).header(name, value).send().await.unwrap();
+            assert_eq!(answer.status(), expected, "{path} {name}: {value}");
+        }
+        for path in ["/sse", "/mcp/list"] {
+            assert_eq!(proxy.get(path).header(name, value).send().await.unwrap().status(), expected, "{path} {name}: {value}");
+        }
+    }
+    assert_eq!(proxy.post("/mcp", &body).header("origin", &proxy.url).send().await.unwrap().status(), 200);
+    // And none takes more than it can hold.
+    let mut stream = proxy.get("/sse").send().await.unwrap();
+    let first = String::from_utf8(stream.chunk().await.unwrap().unwrap().to_vec()).unwrap();
+    let session = first.split("data: ").nth(1).unwrap().trim().to_owned();
+    let huge = rpc(2, "tools/call", json!({"name": "x", "arguments": {"text": "x".repeat(5 << 20)}}));
+    for path in ["/mcp", "/sse", session.as_str(), "/mcp/add"] {
+        assert_eq!(proxy.post(path, &huge).send().await.unwrap().status(), 413, "{path}");
+    }
+}
