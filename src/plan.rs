@@ -148,8 +148,8 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, react } = request;
-    if let Some(react) = &react {
+    let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
+    if let Some(react) = &mut react {
         // An Ollama is never asked for more; of other backends nobody may know the context.
         let cap = config.limits.context_tokens;
         let context = match backend.kind {

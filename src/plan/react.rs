@@ -27,12 +27,18 @@ pub struct React {
     pub registry: PathBuf,
 }
 
+/// A result is not cut below this, in bytes.
+const RESULT_BYTES_AT_LEAST: usize = 256;
+
 // === impl React ===
 
 impl React {
     /// Offers the tools. A name that the client uses itself stays the client's. Fails where they take more of the context
     /// (in tokens) than they may.
-    pub(super) fn offer(&self, incoming: &mut Incoming, context: u64) -> Result<(), Error> {
+    pub(super) fn offer(&mut self, incoming: &mut Incoming, context: u64) -> Result<(), Error> {
+        // A result of as many bytes takes about a quarter of the context.
+        let most = usize::try_from(context).unwrap_or(usize::MAX).max(RESULT_BYTES_AT_LEAST);
+        self.limits.result_bytes = self.limits.result_bytes.min(most);
         for problem in &self.catalogue.problems {
             let text = format!("the tools of `{}`: {}", problem.server, problem.message);
             incoming.warnings.push(Note::Warning { code: "mcp_server", text });
@@ -86,7 +92,8 @@ impl React {
 
 /// The beginning of a text, so many bytes at most.
 fn start(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most.min(text.len()))).unwrap_or_default()
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
 /// Puts text behind the system text.

@@ -47,7 +47,7 @@ pub(super) struct Agent {
     pool: Arc<Pool>,
     begun: Instant,
     /// Where the messages of this turn that the client does not have begin, once that is known.
-    from: Option<usize>,
+    start: Option<keep::Start>,
     /// The calls of the answer that is being read.
     written: Vec<Written>,
     open: Option<Written>,
@@ -134,7 +134,7 @@ impl Agent {
             react,
             pool,
             begun: Instant::now(),
-            from: None,
+            start: None,
             written: Vec::new(),
             open: None,
             thought: String::new(),
@@ -152,9 +152,10 @@ impl Agent {
 
     /// Before the first answer: brings back what was kept of turns that the client had to finish.
     pub(super) async fn begin(&mut self, shared: &Shared, plan: &mut Plan) {
-        if self.from.is_none() {
+        if self.start.is_none() {
+            let answers = plan.chat.messages.iter().filter(|message| message.role == "assistant").count();
             self.tainted = keep::bring_back(shared, plan).await;
-            self.from = Some(plan.chat.messages.len());
+            self.start = Some(keep::Start { messages: plan.chat.messages.len(), answers });
         }
     }
 
@@ -214,7 +215,7 @@ impl Agent {
 
     /// What was done, where that is wanted.
     pub(super) fn trace(&self) -> Option<Note> {
-        let trace = || self.trace.to_value(self.used.rounds, self.last.as_ref()).to_string();
+        let trace = || self.trace.to_value(self.used.rounds, self.last).to_string();
         self.react.limits.trace.then(|| Note::Trace(trace()))
     }
 
@@ -353,7 +354,7 @@ impl Agent {
         if handed.is_empty() && self.last.is_none() {
             self.last = self.used.reached(&self.react, self.begun);
         }
-        let last = self.last.as_ref().filter(|_| handed.is_empty()).map(Limit::told);
+        let last = self.last.filter(|_| handed.is_empty()).map(Limit::to_model);
         if let Some(result) = results.last_mut() {
             for line in [note, last].into_iter().flatten() {
                 append(&mut result.content, &line);
@@ -363,8 +364,9 @@ impl Agent {
         if handed.is_empty() {
             return Next::Again;
         }
-        let from = self.from.unwrap_or(plan.chat.messages.len());
-        keep::keep(shared, plan, from, &handed, self.tainted.as_deref(), self.react.limits.keep_seconds).await;
+        if let Some(start) = self.start {
+            keep::keep(shared, plan, start, &handed, self.tainted.as_deref(), self.react.limits.keep_seconds).await;
+        }
         Next::HandOver(handed)
     }
 

@@ -63,12 +63,12 @@ impl Used {
 
 impl Limit {
     /// What the model is told before its last answer.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn to_model(self) -> String {
         format!("{self}. No tool can be used any more: answer now with what is known, and say what is missing.")
     }
 
     /// A short, stable word for machines.
-    pub(super) fn as_str(&self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Limit::Rounds(_) => "rounds",
             Limit::Calls(_) => "calls",

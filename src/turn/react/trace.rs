@@ -52,7 +52,7 @@ impl Trace {
     }
 
     /// The object.
-    pub(super) fn to_value(&self, rounds: u32, limit: Option<&Limit>) -> Value {
+    pub(super) fn to_value(&self, rounds: u32, limit: Option<Limit>) -> Value {
         json!({"mode": "react", "rounds": rounds, "limit": limit.map(Limit::as_str), "calls": self.calls, "fixes": self.fixes})
     }
 }

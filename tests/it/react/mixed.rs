@@ -1,6 +1,7 @@
 //! Answers that call our tools and the client's: ours run, the client gets its own, and the next turn has both.
 
 use super::*;
+use crate::void;
 
 const PERSON: &str = "builtin.sqlite__get_employee_info";
 
@@ -133,4 +134,56 @@ async fn what_the_client_demands_counts_for_the_first_answer() {
     let room = Room::new(Family::Native, vec![text("plain")]).await;
     room.answer(json!({"tools": read_file(), "tool_choice": "none"})).await;
     assert!(room.model.asked()[0].get("tools").is_none());
+}
+
+#[tokio::test]
+async fn void_gets_its_own_form_and_the_model_both_results() {
+    let both = || {
+        Says::Calls(
+            "Both.",
+            vec![
+                (PERSON.into(), json!({"employee_id": "EMP003"})),
+                ("read_file".into(), json!({"uri": "/work/a.rs", "start_line": 1})),
+            ],
+        )
+    };
+    let room = Room::new(Family::Gemma, vec![both(), both(), text("Done.")]).await;
+    let mut messages =
+        vec![json!({"role": "system", "content": void::system_text()}), json!({"role": "user", "content": "Look at a.rs"})];
+    for round in 1..3 {
+        let body = json!({"model": Family::Gemma.model(), "messages": messages, "stream": true});
+        let raw = room.post("/react/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
+        let read = void::read_xml(&raw, &void::tools());
+        assert_eq!(read.text.trim(), "Both.", "{raw}");
+        let (name, values) = read.call.unwrap_or_else(|| panic!("no call: {raw}"));
+        assert_eq!(name, "read_file");
+        messages.push(json!({"role": "assistant", "content": void::remembered("Both.", "read_file", &values)}));
+        messages.push(json!({"role": "user", "content": void::result("read_file", &format!("content {round}"))}));
+    }
+    let body = json!({"model": Family::Gemma.model(), "messages": messages, "stream": true});
+    let raw = room.post("/react/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
+    assert_eq!(Streamed::of(&raw).content, "Done.");
+    let asked = room.model.asked();
+    assert_eq!(asked.len(), 3);
+    let all = asked[2]["messages"].to_string();
+    assert_eq!(
+        (all.matches("Aiko Tanaka").count(), all.matches("content 1").count(), all.matches("content 2").count()),
+        (2, 1, 1),
+        "{all}"
+    );
+    for pair in asked.windows(2) {
+        let (before, now) = (pair[0]["messages"].as_array().unwrap(), pair[1]["messages"].as_array().unwrap());
+        assert_eq!(&now[..before.len()], before.as_slice(), "the model sees what it saw");
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_ollamas_api_gets_lines() {
+    let room = Room::new(Family::Native, vec![call(PERSON, json!({"employee_id": "EMP003"})), text("Aiko.")]).await;
+    let body = json!({"model": Family::Native.model(), "messages": [{"role": "user", "content": "go"}]});
+    let raw = room.post("/react/api/chat", &body).send().await.unwrap().text().await.unwrap();
+    let lines: Vec<Value> = raw.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all: String = lines.iter().map(|line| line["message"]["content"].as_str().unwrap_or_default()).collect();
+    assert_eq!((all.as_str(), &lines.last().unwrap()["done"]), ("Aiko.", &json!(true)), "{raw}");
+    assert_eq!(lines.iter().filter(|line| line["done"] == true).count(), 1);
 }

@@ -127,3 +127,40 @@ async fn a_server_that_is_gone_is_a_warning_and_a_result() {
     assert_eq!(said(&answer), "It died.");
     assert!(room.model.messages().last().unwrap()["content"].as_str().unwrap().contains("the process ended"));
 }
+
+#[tokio::test]
+async fn servers_work_at_the_same_time() {
+    let slow = || crate::mcp::shell("sleep 2; text done");
+    let servers = json!({"a": slow(), "b": slow(), "c": slow()});
+    let three = calls(&[("a__act", json!({})), ("b__act", json!({})), ("c__act", json!({}))]);
+    let room = Room::with(Family::Native, vec![three, text("ok")], servers, "").await;
+    let answer = room.answer(json!({})).await;
+    let each = answer["toolglot"]["calls"].as_array().unwrap();
+    assert_eq!(each.len(), 3);
+    // One after the other, the last would be there after six seconds.
+    assert!(each.iter().all(|call| call["seconds"].as_f64().unwrap() < 5.0), "{each:?}");
+}
+
+#[tokio::test]
+async fn the_example_of_the_readme_works_without_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let text =
+        format!("[[backend]]\nkind = \"replay\"\n[mcp]\nregistry = \"{}\"\ndatabase = \"{}\"\n", path("mcp.json"), path("d.db"));
+    let environment = Environment::of_process();
+    let mut config = Config::parse(&text, None, &Overrides::default(), &environment).unwrap();
+    config.mcp.state = folder.path().join("state");
+    let settings = server::Settings { config, demo: true, record: None, environment, ollama: "http://127.0.0.1:9".into() };
+    let app = server::app(settings).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
+    let body = json!({"model": "gemma3:12b", "messages": [{"role": "user", "content": "How many days off has EMP001 left in 2025?"}],
+        "toolglot": {"trace": true}});
+    let answer = client().post(format!("{url}/react/v1/chat/completions")).body(body.to_string()).send().await.unwrap();
+    let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    assert_eq!(said(&answer), "Let me look that up.\nEMP001 has 11.5 days left in 2025.");
+    assert_eq!(traced(&answer["toolglot"]), [("builtin.sqlite__calculate_vacation_days".to_owned(), true)]);
+    assert!(answer["toolglot"]["calls"][0]["result"].as_str().unwrap().contains("11.5"));
+    assert_eq!(answer["toolglot"]["fixes"][0]["rules"].as_array().unwrap().len(), 1, "{answer}");
+}
