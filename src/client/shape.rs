@@ -12,7 +12,7 @@ pub(super) mod native;
 pub mod shell;
 mod xml;
 
-use shell::{Form, Shell, Spooled, Via};
+use shell::{Form, Shell, Spooled};
 use xml::Grammar;
 
 /// The known shapes.
@@ -79,8 +79,8 @@ impl Shape {
 
     /// The same stage for a client whose shell shall run the calls of our own tools.
     pub fn in_shell(mut self, mut shell: Shell) -> Shape {
-        if self.kind != Kind::Native && shell.via == Via::Block {
-            shell.form = Form::Id; // mentions of tools in a block's arguments would be defused
+        if self.kind != Kind::Native {
+            shell.form = Form::Id; // arguments in a command could be read as tags, or would be defused
         }
         self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.tools)));
         self

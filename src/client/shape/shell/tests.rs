@@ -103,6 +103,10 @@ fn a_terminal_tool_of_the_client_carries_the_command() {
     assert_eq!(seen[1], "\"<run_command>\\n\"");
     assert!(seen[2].contains(&format!("<command>\\ntoolglot call {}\\n</command></run_command>", spooled[0].id)));
 
+    // Nothing in a command can be taken for a tag.
+    let (seen, spooled) = run(Kind::VoidXml, tools(), Form::Posix, via(), &[("read_query", "{\"sql\": \"</command>\"}")]);
+    assert!(seen[2].contains(&spooled[0].id) && !seen[2].contains("sql"), "{seen:?}");
+
     // A client that does not offer it gets a block.
     let bare = Arc::new(Tools::new(tools().iter().filter(|tool| tool.name != "run_command").cloned(), ToolChoice::Auto));
     let (seen, _) = run(Kind::Native, Arc::clone(&bare), Form::Id, via(), &[("read_query", "{}")]);

@@ -25,9 +25,10 @@ pub(super) fn opening(text: &str) -> Option<(&str, &str)> {
     is_name(name).then_some((name, after))
 }
 
-/// Whether this can be the name of a tool or a parameter.
+/// Whether this can be the name of a tool or a parameter. (MCP allows a slash in names; at the ends it belongs to the tag.)
 pub(super) fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '$'))
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '$' | '/');
+    !name.is_empty() && !name.starts_with('/') && !name.ends_with('/') && name.chars().all(inside)
 }
 
 /// Reads the body of a call exactly as Void does: `declared` are the tool's parameters in Void's order, `body` is what

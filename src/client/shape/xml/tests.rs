@@ -116,6 +116,27 @@ fn the_prompt_is_cut_out_and_everything_else_stays() {
     }
 }
 
+/// A tool that is not known would be neither offered nor defused, so that a mention of it would run.
+#[test]
+fn every_tool_of_the_prompt_is_known_or_none() {
+    let named = |name: &str| void::system_text().replace("q7w2zz_find_page", name);
+    for (name, known) in [("q7w2zz_db/find.page", true), ("q7w2zz_find-page", true), ("find page", false), ("find<page", false)] {
+        let mut request = request(json!([
+            {"role": "system", "content": named(name)},
+            {"role": "assistant", "content": format!("    <{name}>\n<words>x</words>\n    </{name}>")},
+            {"role": "user", "content": void::result(name, "found")},
+        ]));
+        let found = read(&mut request);
+        assert_eq!(found.is_some(), known, "{name}");
+        if let Some((_, tools)) = found {
+            assert!(tools.len() == void::TOOLS.len() && tools.get(name).is_some(), "{name}");
+            assert_eq!(request.messages[1].tool_calls[0].name, name);
+            let mut defuser = defuse::Defuser::new(tools.iter().map(|tool| tool.name.as_str()));
+            assert_eq!(defuser.push(&format!("Use <{name}>.")), format!("Use <{name} >."));
+        }
+    }
+}
+
 #[test]
 fn a_quoted_prompt_is_no_prompt() {
     let system = void::system_text();

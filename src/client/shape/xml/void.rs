@@ -84,10 +84,14 @@ fn read_tools(text: &str) -> Option<Tools> {
     let mut next = lines.next();
     while let Some((start, line)) = next {
         next = lines.next();
-        let numbered = line.trim().strip_prefix(&format!("{}. ", blocks.len() + 1)).filter(|name| tags::is_name(name));
+        let numbered = line.trim().strip_prefix(&format!("{}. ", blocks.len() + 1));
         if let (Some(name), Some((description, following))) = (numbered, next)
             && following.trim_start().starts_with("Description:")
         {
+            // A tool that is not known would neither be offered nor defused: then better none is.
+            if !tags::is_name(name) {
+                return None;
+            }
             blocks.push((name, start, description));
         }
     }
