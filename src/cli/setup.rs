@@ -3,6 +3,7 @@
 
 use std::{
     io::Write,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
 };
 
@@ -74,8 +75,10 @@ impl Setup {
             return Err(Error::client(format!("there is no client `{}`; there are: {}", self.client, names.join(", "))));
         };
         let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() };
-        let port = Config::load(&overrides, environment)?.listen.port();
-        let filled = |text: &str| fill(text, port, &self.model);
+        let listen = Config::load(&overrides, environment)?.listen;
+        let one = listen.addresses.first().copied().filter(|address| !address.ip().is_unspecified());
+        let address = one.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, listen.port()).into());
+        let filled = |text: &str| fill(text, address, &self.model);
         let written = |error| Error::proxy(format!("standard output: {error}"));
         writeln!(out, "{}\n\n{}", client.title, filled(&client.steps)).map_err(written)?;
         let Some(part) = &client.file else {
@@ -106,12 +109,12 @@ fn clients() -> Result<Vec<Client>, Error> {
     Ok(clients.client)
 }
 
-fn fill(text: &str, port: u16, model: &str) -> String {
-    let root = format!("http://127.0.0.1:{port}");
+fn fill(text: &str, address: SocketAddr, model: &str) -> String {
+    let root = format!("http://{address}");
     text.trim_start_matches('\n')
         .replace("{v1}", &format!("{root}/v1"))
         .replace("{root}", &root)
-        .replace("{port}", &port.to_string())
+        .replace("{port}", &address.port().to_string())
         .replace("{model}", model)
 }
 

@@ -353,7 +353,7 @@ impl Agent {
         if handed.is_empty() && self.last.is_none() {
             self.last = self.used.reached(&self.react, self.begun);
         }
-        let last = self.last.as_ref().filter(|_| handed.is_empty()).map(Limit::to_model);
+        let last = self.last.as_ref().filter(|_| handed.is_empty()).map(Limit::told);
         if let Some(result) = results.last_mut() {
             for line in [note, last].into_iter().flatten() {
                 append(&mut result.content, &line);

@@ -63,7 +63,7 @@ fn what_goes_wrong_is_said_and_is_a_failure() {
         let output = call(home.path(), &arguments, "");
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
-        assert!(out.contains(printed) && (printed != "" || out.is_empty()), "{arguments:?}: {out}");
+        assert!(out.contains(printed) && (!printed.is_empty() || out.is_empty()), "{arguments:?}: {out}");
         assert!(err.contains(said), "{arguments:?}: {err}");
     }
 }

@@ -198,7 +198,7 @@ async fn every_shell_hands_over_exactly_the_arguments() {
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-');
                 assert!(form == "posix" || line.chars().all(plain), "no shell reads anything into it: {line}");
                 let output = machine.run(shell, &line).unwrap();
-                assert_eq!(answers(&output), [expected.clone()], "{shell}: {line} {output:?}");
+                assert_eq!(answers(&output), std::slice::from_ref(expected), "{shell}: {line} {output:?}");
                 assert_eq!(output.status.code(), Some(1), "a tool that failed is a command that failed");
                 if form == "posix" {
                     typed += &format!("{}\n", machine.line(hostile).await);

@@ -1,7 +1,11 @@
 use super::*;
 
 fn run(client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
-    let setup = Setup { client: client.into(), model: "m:7b".into(), config: None, listen: Some("127.0.0.1:8123".into()), write };
+    run_at("127.0.0.1:8123", client, home, write)
+}
+
+fn run_at(listen: &str, client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
+    let setup = Setup { client: client.into(), model: "m:7b".into(), config: None, listen: Some(listen.into()), write };
     let environment = Environment::from([("HOME", home.to_str().unwrap()), ("USERPROFILE", home.to_str().unwrap())]);
     let (mut out, mut remarks) = (Vec::new(), Vec::new());
     setup.run(&environment, &mut out, &mut remarks)?;
@@ -18,6 +22,10 @@ fn every_client_is_told_the_address_and_the_model() {
         for left in ["{v1}", "{root}", "{port}", "{model}"] {
             assert!(!text.contains(left), "{text}");
         }
+    }
+    for (listen, shown) in [("0.0.0.0:81", "127.0.0.1:81/"), ("[::]:81", "127.0.0.1:81/"), ("192.168.1.5:81", "192.168.1.5:81/")]
+    {
+        assert!(run_at(listen, "continue", home.path(), false).unwrap().0.contains(shown), "{listen}");
     }
     assert!(run("emacs", home.path(), false).unwrap_err().message.contains("open-webui"));
     assert!(run("zed", home.path(), true).unwrap_err().message.contains("by hand"));

@@ -63,7 +63,7 @@ impl Used {
 
 impl Limit {
     /// What the model is told before its last answer.
-    pub(super) fn to_model(&self) -> String {
+    pub(super) fn told(&self) -> String {
         format!("{self}. No tool can be used any more: answer now with what is known, and say what is missing.")
     }
 

@@ -107,10 +107,10 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
 /// The calls of the blocks in this message, which lose their place in its text.
 fn take_blocks(message: &mut Message, at: usize, known: &Known) -> Vec<ToolCall> {
     let Content::Text(text) = &message.content else { return Vec::new() };
-    let (mut calls, mut left, mut from) = (Vec::new(), String::new(), 0);
+    let (mut calls, mut left, mut from) = (Vec::new(), Vec::new(), 0);
     for block in blocks(text) {
         let Some((name, arguments)) = meant(block.command, known) else { continue };
-        left.push_str(text.get(from..block.start).unwrap_or_default().trim_end());
+        left.push(text.get(from..block.start).unwrap_or_default().trim_end());
         from = block.end;
         let place = (at as u64, calls.len() as u64);
         let id = call_id(&[b"shell", &place.0.to_le_bytes(), &place.1.to_le_bytes(), block.command.as_bytes()]);
@@ -119,8 +119,9 @@ fn take_blocks(message: &mut Message, at: usize, known: &Known) -> Vec<ToolCall>
     if calls.is_empty() {
         return calls;
     }
-    left.push_str(text.get(from..).unwrap_or_default().trim_end());
-    message.content = if left.trim().is_empty() { Content::None } else { Content::Text(left) };
+    left.push(text.get(from..).unwrap_or_default().trim_end());
+    left.retain(|piece| !piece.is_empty());
+    message.content = if left.is_empty() { Content::None } else { Content::Text(left.join("\n\n")) };
     calls
 }
 

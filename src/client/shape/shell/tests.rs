@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     client::shape::{Kind, Shape},
     event::{Tool, ToolChoice},
+    openai::Content,
 };
 
 fn tools() -> Arc<Tools> {
@@ -208,6 +209,20 @@ fn commands_of_the_past_become_calls_where_they_are_known() {
     assert_ne!(called.tool_calls[0].id, called.tool_calls[1].id);
     let terminal = &terminal.tool_calls[0];
     assert_eq!((terminal.id.as_str(), terminal.name.as_str()), ("t1", "read_query"));
+}
+
+#[test]
+fn what_stands_between_commands_of_the_past_stays_text_of_its_own() {
+    let block = "```shell\ntoolglot call x '{}'\n```\n";
+    for (said, left) in [
+        (format!("First.\n\n{block}Then.\n\n{block}Done.\n"), Content::Text("First.\n\nThen.\n\nDone.".into())),
+        (format!("{block}\n{block}"), Content::None),
+        (format!("{block}Done."), Content::Text("Done.".into())),
+    ] {
+        let mut request = chat(json!([{"role": "assistant", "content": said}]));
+        history::translate(&mut request, &history::Known::new());
+        assert_eq!(request.messages[0].content, left, "{said}");
+    }
 }
 
 #[test]

@@ -29,20 +29,22 @@ pub(super) fn translate(messages: Vec<Message>, tools: &Tools, grammar: Grammar)
             continue;
         }
         let result = messages.peek().and_then(|(_, next)| Result::of(next, grammar));
-        let text = defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
-        let Some(call) = Call::at_the_end_of(&text, tools, result.as_ref().map(|result| result.name.as_str())) else {
-            message.content = Content::Text(if text == EMPTY { String::new() } else { text });
+        // Mentions were defused in the text alone: before a call is looked for they must stay so, and in its values nothing was.
+        let restored = |text: &str| defuse::restore(text, tools.iter().map(|tool| tool.name.as_str()));
+        let Some(call) = Call::at_the_end_of(text, tools, result.as_ref().map(|result| result.name.as_str())) else {
+            message.content = Content::Text(if text == EMPTY { String::new() } else { restored(text) });
             out.push(message);
             continue;
         };
         let id = call_id(&[b"history", &(at as u64).to_le_bytes(), text.as_bytes()]);
-        message.content = match call.before {
+        let before = match call.before {
             "" | EMPTY => Content::None,
-            before => Content::Text(before.to_owned()),
+            before => Content::Text(restored(before)),
         };
-        message.tool_calls =
-            vec![ToolCall { id: id.clone(), name: call.name.to_owned(), arguments: call.arguments(tools, grammar), extra: None }];
+        let arguments = call.arguments(tools, grammar);
         let name = call.name.to_owned();
+        message.tool_calls = vec![ToolCall { id: id.clone(), name: name.clone(), arguments, extra: None }];
+        message.content = before;
         out.push(message);
 
         let answer = result.filter(|result| result.name == name);

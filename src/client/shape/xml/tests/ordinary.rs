@@ -57,7 +57,7 @@ fn ordinary(dice: &mut Dice) -> String {
 }
 
 /// What Void makes of the text, delta by delta.
-fn read(tools: &Arc<Tools>, reader: &[void::Tool], deltas: &[&str], reason: FinishReason) -> (void::Read, String) {
+fn seen(tools: &Arc<Tools>, reader: &[void::Tool], deltas: &[&str], reason: FinishReason) -> (void::Read, String) {
     let mut shape = Shape::new(Kind::VoidXml, Arc::clone(tools), true);
     let (mut xml, mut sent) = (void::Xml::new(reader), String::new());
     let mut sink = |event: Event<'_>| {
@@ -84,7 +84,7 @@ fn nothing_of_three_thousand_ordinary_answers_runs_at_any_cut() {
         let expected = reader.iter().fold(text.clone(), |text, tool| text.replace(&tool.tag, &format!("<{} >", tool.name)));
         mentions += usize::from(expected != text);
         let check = |deltas: &[&str]| {
-            let (read, sent) = read(&tools, &reader, deltas, reason);
+            let (read, sent) = seen(&tools, &reader, deltas, reason);
             assert_eq!(read.call, None, "{deltas:?}");
             assert_eq!(sent, expected, "{deltas:?}");
         };
@@ -125,4 +125,76 @@ fn ordinary_text_around_a_call_changes_nothing_of_it() {
             "{before:?} {value:?}"
         );
     }
+}
+
+const FRAGMENTS: &[&str] = &[
+    "<",
+    ">",
+    "</",
+    "\n",
+    " ",
+    "\n\n",
+    "  \n",
+    "uri",
+    "new_content",
+    "query",
+    "edit_file",
+    "rewrite_file",
+    "read_file",
+    "<uri>",
+    "</uri>",
+    "<new_content>",
+    "</new_content>",
+    "<search_replace_blocks>",
+    "</search_replace_blocks>",
+    "<rewrite_file>",
+    "</rewrite_file>",
+    "</edit_file>",
+    "<edit_file>",
+    "x",
+    "a b",
+    "\"",
+    "'",
+    "&lt;",
+    "<read_file_result>",
+    "]]>",
+    "\r\n",
+];
+
+#[test]
+fn values_of_any_fragments_arrive_as_meant_or_are_refused_and_come_back_in_the_history() {
+    let (tools, reader) = (tools(), void::tools());
+    let mut dice = Dice(0xF00D);
+    let (mut arrived, mut refused) = (0, 0);
+    for _ in 0..6000 {
+        let tool = &reader[dice.below(reader.len())];
+        let value = |dice: &mut Dice| (0..dice.below(7)).map(|_| dice.pick(FRAGMENTS)).collect::<String>();
+        let chosen: Vec<&String> = tool.parameters.iter().filter(|_| dice.below(4) > 0).collect();
+        let arguments: serde_json::Value =
+            chosen.into_iter().map(|name| (name.clone(), json!(value(&mut dice)))).collect::<serde_json::Map<_, _>>().into();
+        let mut events = vec![OwnedEvent::Text(value(&mut dice))];
+        events.extend(call(0, &tool.name, &arguments));
+        events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
+        let (sse, counts) = stream(Kind::VoidXml, &tools, &events);
+        let read_back = void::read_xml(&sse, &reader);
+        let Some((called, values)) = read_back.call else {
+            assert_eq!(counts.refused, 1, "{arguments}");
+            refused += 1;
+            continue;
+        };
+        assert_eq!((&called, &values), (&tool.name, &as_strings(&arguments)), "{sse}");
+        arrived += 1;
+
+        // Void's next request says the same call again. (It makes two spaces of the first tab: none here.)
+        let mut next = request(json!([
+            {"role": "system", "content": void::system_text()},
+            {"role": "assistant", "content": void::remembered(&read_back.text, &called, &values)},
+            {"role": "user", "content": void::result(&called, "fine")},
+        ]));
+        read(&mut next).unwrap();
+        let [past] = next.messages[1].tool_calls.as_slice() else { panic!("{values:?}") };
+        let said: serde_json::Value = serde_json::from_str(&past.arguments).unwrap();
+        assert_eq!((&past.name, as_strings(&said)), (&called, values));
+    }
+    assert!(arrived > 3000 && refused > 300, "{arrived} arrived, {refused} refused");
 }
