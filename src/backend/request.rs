@@ -51,6 +51,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
 /// The conversation in the form that this backend's model takes.
 fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
     let mut chat = history::clean(round.chat, notes);
+    history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
     for call in chat.messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
         if let Some(tool) = round.tools.get(&call.name) {
             call.name.clone_from(&tool.wire_name);

@@ -17,6 +17,7 @@ mod mcp;
 mod negative;
 mod properties;
 mod proxy;
+mod rendering;
 mod samples;
 #[cfg(unix)]
 mod shell;

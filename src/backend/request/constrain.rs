@@ -18,8 +18,7 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
         ToolChoice::Auto | ToolChoice::None => return,
     };
     // The schema describes the bare JSON form; a family with a form of its own is left to its prompt.
-    let Style::Json = round.adapter.prompt.style;
-    if round.adapter.prompt.call.is_some() || chat.rest.contains_key("response_format") || chat.rest.contains_key("format") {
+    if round.adapter.prompt.style() != Style::Json || chat.rest.contains_key("response_format") || chat.rest.contains_key("format") {
         return;
     }
     let forms: Vec<Value> = round
