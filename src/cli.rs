@@ -74,9 +74,7 @@ pub fn main() -> ExitCode {
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Doctor(doctor) => doctor.run(&environment, &mut output),
-        Command::Adapters(adapters) => {
-            adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock())
-        }
+        Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),

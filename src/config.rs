@@ -21,7 +21,7 @@ mod tests;
 pub use alias::Alias;
 pub use environment::{Environment, data_directory};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
-pub(crate) use raw::{explained, quoting_line};
+pub use raw::{explained, quoting_line};
 pub use shell::{Shell, ShellForm, ShellVia};
 
 /// The port that Void's vLLM provider looks at by itself.
@@ -208,12 +208,7 @@ impl Config {
         Config::checked(raw, file, overrides, environment).map_err(|error| raw::placed(error, text, file))
     }
 
-    fn checked(
-        raw: raw::Raw,
-        file: Option<&Path>,
-        overrides: &Overrides,
-        environment: &Environment,
-    ) -> Result<Config, Error> {
+    fn checked(raw: raw::Raw, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         let base = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
             Some(directory) => directory.to_owned(),
             None => data_directory(environment),

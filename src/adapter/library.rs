@@ -108,7 +108,8 @@ impl Adapter {
     /// Whether a marker of its own calls stands in a chat template.
     fn shows_in(&self, template: Option<&str>) -> bool {
         let markers = self.own().iter().flat_map(|form| form.section.iter().chain(&form.open));
-        template.is_some_and(|template| markers.into_iter().any(|marker| !marker.is_empty() && template.contains(marker.as_str())))
+        template
+            .is_some_and(|template| markers.into_iter().any(|marker| !marker.is_empty() && template.contains(marker.as_str())))
     }
 }
 

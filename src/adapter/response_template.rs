@@ -16,6 +16,7 @@ mod import;
 mod message;
 mod pattern;
 mod schema;
+mod shape;
 #[cfg(test)]
 mod tests;
 

@@ -79,8 +79,8 @@ impl Adapter {
         self.has_form() && self.own().first().is_some_and(|form| !form.section.is_empty() || !form.open.is_empty())
     }
 
-    /// The family's own forms.
-    pub(super) fn own(&self) -> &[Call] {
+    /// The family's own forms, without the generic ones behind them.
+    pub fn own(&self) -> &[Call] {
         self.calls.get(..self.own_calls).unwrap_or_default()
     }
 }

@@ -163,18 +163,20 @@ fn one(model: &str, found: &Found) -> String {
         };
         let _ = writeln!(out, "reasoning  {} ... {}; {inside}", reasoning.open.join(" or "), reasoning.close.join(" or "));
     }
-    for (at, call) in adapter.calls.iter().enumerate() {
+    let headed = adapter.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
+    let own = headed.chain(adapter.own().iter().map(entries));
+    let behind = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
+    for (at, form) in own.chain(behind).enumerate() {
         let label = if at == 0 { "calls" } else { "or" };
-        let _ = writeln!(out, "{label:10} {}", entries(call));
+        let _ = writeln!(out, "{label:10} {form}");
     }
     out
 }
 
 /// What begins a call of this form.
 pub(super) fn entries(call: &Call) -> String {
-    let quoted = |marker: &String| format!("{marker:?}");
-    let mut entries: Vec<String> =
-        call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).map(quoted).collect();
+    let markers: Vec<String> = call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).cloned().collect();
+    let mut entries: Vec<String> = Some(quoted(&markers)).filter(|markers| !markers.is_empty()).into_iter().collect();
     for marker in &call.stripped {
         entries.push(if marker.is_empty() { "no marker".to_owned() } else { format!("{marker:?}, which is no token") });
     }
@@ -185,6 +187,10 @@ pub(super) fn entries(call: &Call) -> String {
         entries.push("a tag named after the tool".to_owned());
     }
     entries.join(", ")
+}
+
+fn quoted(markers: &[String]) -> String {
+    markers.iter().map(|marker| format!("{marker:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The word for a level of proof, and what it means.

@@ -59,7 +59,7 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
 }
 
 /// `:LINE: what is wrong; did you mean ...?`
-pub(crate) fn explained(error: &toml::de::Error, text: &str) -> String {
+pub fn explained(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
     let line = line.map(|line| format!(":{line}")).unwrap_or_default();
     let message = error.message();
@@ -76,7 +76,7 @@ pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
 }
 
 /// The number of the line that has most of what a message quotes, up to its advice.
-pub(crate) fn quoting_line(text: &str, message: &str) -> Option<usize> {
+pub fn quoting_line(text: &str, message: &str) -> Option<usize> {
     let message = message.split(';').next().unwrap_or(message);
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
     let quoted = |line: &str| words.iter().filter(|word| line.contains(**word)).map(|word| word.len()).sum::<usize>();

@@ -36,18 +36,33 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "functiongemma:270m",
-        tools: &["<start_function_declaration>declaration:find_book{description:<escape>Finds a book.<escape>,parameters:{type:<escape>OBJECT<escape>"],
+        tools: &[
+            "<start_function_declaration>declaration:find_book{description:<escape>Finds a book.<escape>,parameters:{type:<escape>OBJECT<escape>",
+        ],
         calls: "<start_function_call>call:find_book{title:<escape>Moby Dick<escape>,year:1851}<end_function_call><start_function_call>call:list_shelves{}<end_function_call>",
         result: "<start_function_response>response:find_book{value:<escape>shelf \"7\"<escape>}<end_function_response>",
     },
-    Family { model: "qwen2.5:7b", tools: &["<tools>\n{\"type\":\"function\",\"function\":{\"name\":\"find_book\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
+    Family {
+        model: "qwen2.5:7b",
+        tools: &["<tools>\n{\"type\":\"function\",\"function\":{\"name\":\"find_book\""],
+        calls: TAGGED_CALLS,
+        result: TAGGED_RESULT,
+    },
     Family { model: "qwen2.5-coder:7b", tools: &["<tools>\n{\"type\":\"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
-    Family { model: "qwen3:8b", tools: &["<tools>\n{\"type\":\"function\"", "<tool_call>\n{\"name\": \"TOOL_NAME\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
+    Family {
+        model: "qwen3:8b",
+        tools: &["<tools>\n{\"type\":\"function\"", "<tool_call>\n{\"name\": \"TOOL_NAME\""],
+        calls: TAGGED_CALLS,
+        result: TAGGED_RESULT,
+    },
     Family { model: "hermes3:8b", tools: &["<tools>\n{\"type\":\"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
     Family { model: "granite4:3b", tools: &["<tools>\n{\"type\":\"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
     Family {
         model: "qwen3-coder:30b",
-        tools: &["<function>\n<name>find_book</name>\n<description>Finds a book.</description>", "<parameter=PARAMETER>\nVALUE\n</parameter>"],
+        tools: &[
+            "<function>\n<name>find_book</name>\n<description>Finds a book.</description>",
+            "<parameter=PARAMETER>\nVALUE\n</parameter>",
+        ],
         calls: "<tool_call>\n<function=find_book>\n<parameter=title>\nMoby Dick\n</parameter>\n<parameter=year>\n1851\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=list_shelves>\n</function>\n</tool_call>",
         result: TAGGED_RESULT,
     },
@@ -57,8 +72,18 @@ const FAMILIES: &[Family] = &[
         calls: "<tool_call>\n<function=find_book>\n<parameter=title>\nMoby Dick\n</parameter>\n<parameter=year>\n1851\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=list_shelves>\n</function>\n</tool_call>",
         result: TAGGED_RESULT,
     },
-    Family { model: "llama3.1:8b", tools: &["{\"type\":\"function\",\"function\":{\"name\":\"find_book\""], calls: PARAMETER_CALLS, result: "{\"output\": \"shelf \\\"7\\\"\"}" },
-    Family { model: "llama3.3:70b", tools: &["{\"type\":\"function\""], calls: PARAMETER_CALLS, result: "{\"output\": \"shelf \\\"7\\\"\"}" },
+    Family {
+        model: "llama3.1:8b",
+        tools: &["{\"type\":\"function\",\"function\":{\"name\":\"find_book\""],
+        calls: PARAMETER_CALLS,
+        result: "{\"output\": \"shelf \\\"7\\\"\"}",
+    },
+    Family {
+        model: "llama3.3:70b",
+        tools: &["{\"type\":\"function\""],
+        calls: PARAMETER_CALLS,
+        result: "{\"output\": \"shelf \\\"7\\\"\"}",
+    },
     Family {
         model: "llama4:scout",
         tools: &["Python list", "<|python_start|>[TOOL_NAME(PARAMETER=\"VALUE\")]<|python_end|>"],
@@ -115,7 +140,10 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "gpt-oss:20b",
-        tools: &["namespace functions {\n\n// Finds a book.\ntype find_book = (_: {\n// the whole title\ntitle: string,\nyear?: number,\ntags?: string[],\n}) => any;", "type list_shelves = (_: {\n}) => any;"],
+        tools: &[
+            "namespace functions {\n\n// Finds a book.\ntype find_book = (_: {\n// the whole title\ntitle: string,\nyear?: number,\ntags?: string[],\n}) => any;",
+            "type list_shelves = (_: {\n}) => any;",
+        ],
         calls: "<|start|>assistant<|channel|>commentary to=functions.find_book <|constrain|>json<|message|>{\"title\": \"Moby Dick\", \"year\": 1851}<|call|><|start|>assistant<|channel|>commentary to=functions.list_shelves <|constrain|>json<|message|>{}<|call|>",
         result: "<|start|>functions.find_book to=assistant<|channel|>commentary<|message|>shelf \"7\"<|end|>",
     },
@@ -145,7 +173,10 @@ fn tools() -> Tools {
         "tags": {"type": "array", "items": {"type": "string"}}}, "required": ["title"]});
     let list = json!({"type": "object", "properties": {}});
     Tools::new(
-        [Tool::new("find_book", "Finds a book.", find.to_string()), Tool::new("list_shelves", "Lists the shelves.", list.to_string())],
+        [
+            Tool::new("find_book", "Finds a book.", find.to_string()),
+            Tool::new("list_shelves", "Lists the shelves.", list.to_string()),
+        ],
         ToolChoice::Auto,
     )
 }
@@ -173,7 +204,11 @@ fn rendered(library: &Library, model: &str, raw: bool, messages: &[Value]) -> Ve
     let found = library.find(model, None);
     let request = ChatRequest::from_value(json!({"model": model, "messages": messages})).unwrap();
     let out = render(&found.adapter, raw, &request, &tools()).unwrap();
-    assert!(out.messages.iter().all(|message| message.tool_calls.is_empty() && matches!(message.role.as_str(), "system" | "user" | "assistant")));
+    assert!(
+        out.messages
+            .iter()
+            .all(|message| message.tool_calls.is_empty() && matches!(message.role.as_str(), "system" | "user" | "assistant"))
+    );
     out.messages
 }
 
@@ -208,7 +243,9 @@ fn each_family_sees_tools_calls_and_results_in_its_own_form() {
         }
         // The second turn, and what is read of the first.
         let emma: Map<String, Value> = json!({"title": "Emma"}).as_object().cloned().unwrap();
-        if read(&library, family.model, assistant[2]) != [("find_book".to_owned(), emma)] || !texts.last().unwrap().contains("lent out") {
+        if read(&library, family.model, assistant[2]) != [("find_book".to_owned(), emma)]
+            || !texts.last().unwrap().contains("lent out")
+        {
             wrong.push(format!("{}: the second turn is {:?}", family.model, &texts[texts.len() - 2..]));
         }
         let moby: Map<String, Value> = json!({"title": "Moby Dick", "year": 1851}).as_object().cloned().unwrap();
@@ -228,7 +265,10 @@ fn a_later_turn_begins_with_the_same_bytes() {
             let rendered = |upto: usize| {
                 let request = ChatRequest::from_value(json!({"model": "m", "messages": &all[..upto]})).unwrap();
                 let messages = render(adapter, raw, &request, &tools()).unwrap().messages;
-                messages.into_iter().map(|message| format!("{}: {}\n", message.role, message.content.to_text())).collect::<Vec<_>>()
+                messages
+                    .into_iter()
+                    .map(|message| format!("{}: {}\n", message.role, message.content.to_text()))
+                    .collect::<Vec<_>>()
             };
             // Where a round ends: before the model speaks.
             for (earlier, later) in [(2, 5), (5, 7), (7, 9)] {
@@ -241,7 +281,8 @@ fn a_later_turn_begins_with_the_same_bytes() {
 
 #[test]
 fn past_calls_are_never_prose_and_always_read_back() {
-    let awkward = json!({"title": "</parameter></tool_call> \"<|im_end|>\" ```json\n{}\n```", "tags": ["a", "</arg_value>"], "year": -1});
+    let awkward =
+        json!({"title": "</parameter></tool_call> \"<|im_end|>\" ```json\n{}\n```", "tags": ["a", "</arg_value>"], "year": -1});
     let messages = [
         json!({"role": "user", "content": "go"}),
         json!({"role": "assistant", "content": "", "tool_calls": [call("a1B2c3D4e", "find_book", &awkward.to_string())]}),

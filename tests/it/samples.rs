@@ -66,7 +66,8 @@ fn read(adapter: &Arc<Adapter>, pieces: &[&str]) -> Seen {
 
 /// The calls in the family's own form, and whether that has a marker; bare JSON where it has none that can carry them.
 fn written(adapter: &Adapter, calls: &[Written]) -> (String, bool) {
-    let marked = adapter.recipient.is_some() || adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
+    let marked = adapter.recipient.is_some()
+        || adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
     match adapter.write(calls) {
         Some(text) => (text, marked),
         None => {
@@ -112,7 +113,10 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
             }
             let seen = read(adapter, &[&whole]);
             if found(&seen) != expected(&calls) || (place == "behind prose" && seen.text.trim_end() != said) {
-                wrong.push(format!("{}: {label}, {place}: {whole:?}\n    read as {:?}, text {:?}", adapter.name, seen.calls, seen.text));
+                wrong.push(format!(
+                    "{}: {label}, {place}: {whole:?}\n    read as {:?}, text {:?}",
+                    adapter.name, seen.calls, seen.text
+                ));
                 continue;
             }
             // All cuts of the call itself; with something around it a part of them.

@@ -106,8 +106,7 @@ impl Draft {
         if self.models.is_empty() && templates.is_empty() {
             self.warn("no model gets this adapter: neither a name nor a chat template is in the file; give --model GLOB");
         }
-        let head: Table =
-            vec![("models", json!(self.models)), ("templates", json!(templates)), ("proof", json!("doc"))];
+        let head: Table = vec![("models", json!(self.models)), ("templates", json!(templates)), ("proof", json!("doc"))];
         let tokens: Table = vec![("preserve", json!(preserve)), ("drop", json!(self.drop))];
         let of = self.name.as_deref().map(|name| format!(" of {name}")).unwrap_or_default();
         let mut file = format!("# Imported from the response_template{of}.\n");

@@ -18,7 +18,10 @@ pub(super) fn template(adapter: &Adapter, start_anchor: Option<&str>) -> Result<
             if let Some(reasoning) = &adapter.reasoning {
                 let label = reasoning.label.first().map(|label| format!("{label}\n")).unwrap_or_default();
                 let open: Vec<String> = reasoning.open.iter().map(|open| format!("{open}{label}")).collect();
-                fields.insert("reasoning_content".into(), json!({"open": one(&open), "close": one(&reasoning.close), "content": "text"}));
+                fields.insert(
+                    "reasoning_content".into(),
+                    json!({"open": one(&open), "close": one(&reasoning.close), "content": "text"}),
+                );
             }
             fields.insert("tool_calls".into(), calls(adapter)?);
             let mut content = json!({"content": "text"});
@@ -50,14 +53,16 @@ fn anchor_of(adapter: &Adapter) -> Option<String> {
 /// The first form, which is the likeliest.
 fn calls(adapter: &Adapter) -> Result<Value, String> {
     let form = adapter.own().first();
-    call(form.ok_or("it has no form of its own for calls: they are read from bare JSON or a code fence")?)
+    call(adapter, form.ok_or("it has no form of its own for calls: they are read from bare JSON or a code fence")?)
 }
 
-fn call(form: &Call) -> Result<Value, String> {
+fn call(adapter: &Adapter, form: &Call) -> Result<Value, String> {
     let unmarked = form.section.is_empty() && form.open.iter().all(String::is_empty);
     let mut field = match &form.syntax {
         Syntax::Python => return Err("calls in Python's form have no content parser".into()),
-        Syntax::Element | Syntax::Nested(_) => return Err("elements named after tools and parameters have no content parser".into()),
+        Syntax::Element | Syntax::Nested(_) => {
+            return Err("elements named after tools and parameters have no content parser".into());
+        }
         Syntax::Recipient(_) => return Err("messages with headers are fields of their own".into()),
         _ if unmarked => return Err("its calls have no marker, and a field of a template needs one that opens it".into()),
         Syntax::Json(keys) => object(form, keys)?,
@@ -67,7 +72,11 @@ fn call(form: &Call) -> Result<Value, String> {
     };
     let (call, outer) = (escaped(&form.close), escaped(&form.section_close));
     field["close_pattern"] = match (call.is_empty(), outer.is_empty()) {
-        (true, true) => return Err("its calls end with their JSON, and a field of a template needs a text that closes it".into()),
+        // Nothing closes it: it ends where something else begins.
+        (true, true) => {
+            let next = escaped(&[&form.section, &form.open, &adapter.drop].map(Vec::as_slice).concat());
+            json!(format!(r"\s*(?={next})|$"))
+        }
         (false, true) => json!(format!(r"{call}\s*")),
         (true, false) => json!(format!(r"{outer}\s*")),
         (false, false) => json!(format!(r"{call}(?:\s*{outer})?\s*")),
@@ -109,7 +118,8 @@ fn object(form: &Call, keys: &JsonKeys) -> Result<Value, String> {
     if !keys.header.is_empty() {
         return Err("a word before the JSON cannot be skipped".into());
     }
-    let key = |list: &[String], usual: &str| list.first().filter(|key| *key != usual).map(String::as_str).unwrap_or(usual).to_owned();
+    let key =
+        |list: &[String], usual: &str| list.first().filter(|key| *key != usual).map(String::as_str).unwrap_or(usual).to_owned();
     let (name, arguments) = (key(&keys.name, "name"), key(&keys.arguments, "arguments"));
     let mut field = json!({"open_pattern": opening(form), "content": "json"});
     field["transform"] = match (name.as_str(), arguments.as_str(), keys.array) {
@@ -158,9 +168,14 @@ fn tagged(form: &Call, tagged: &Tagged) -> Result<Value, String> {
     let [name_open, name_close] = &tagged.name;
     let [[key_open, key_close], [value_open, value_close]] = [&tagged.argument, &tagged.value];
     let (name_open, name_close) = (escaped(name_open), escaped(name_close));
-    let pattern = format!("{}\\s*{name_open}\"?(?P<name>[^\\s<>\"]+)\"?{}", opening(form), if name_close == "\n" { "\\n?".into() } else { name_close });
+    let pattern = format!(
+        "{}\\s*{name_open}\"?(?P<name>[^\\s<>\"]+)\"?{}",
+        opening(form),
+        if name_close == "\n" { "\\n?".into() } else { name_close }
+    );
     let attributes = if tagged.type_attribute.is_some() { "[^>]*?" } else { "" };
-    let kind = tagged.type_tag.as_ref().map(|[open, close]| format!(r"(?:{}.*?{})?\s*", regex::escape(open), regex::escape(close)));
+    let kind =
+        tagged.type_tag.as_ref().map(|[open, close]| format!(r"(?:{}.*?{})?\s*", regex::escape(open), regex::escape(close)));
     let blank = match tagged.trim {
         Trim::None => "",
         Trim::OneNewline => r"\n?",
@@ -175,7 +190,8 @@ fn tagged(form: &Call, tagged: &Tagged) -> Result<Value, String> {
         escaped(value_close),
     );
     // Without something behind the key's end, whitespace there belongs to the value.
-    let tag = if value_open.iter().all(String::is_empty) && tagged.type_tag.is_none() { tag.replacen(r"\s*", "", 1) } else { tag };
+    let tag =
+        if value_open.iter().all(String::is_empty) && tagged.type_tag.is_none() { tag.replacen(r"\s*", "", 1) } else { tag };
     Ok(json!({
         "open_pattern": pattern,
         "content": "xml-inline",
@@ -186,8 +202,8 @@ fn tagged(form: &Call, tagged: &Tagged) -> Result<Value, String> {
 
 /// Messages with headers: each kind of message is a field.
 fn headed(adapter: &Adapter, recipient: &Recipient, fields: &mut Map<String, Value>) -> Result<(), String> {
-    if recipient.plain || recipient.to.iter().all(String::is_empty) {
-        return Err("a header that is the tool's name alone cannot be told from text".into());
+    if recipient.plain || !recipient.to.iter().any(|to| to.ends_with('=')) {
+        return Err("a header without a word before the recipient cannot be told from the tool's name alone".into());
     }
     if recipient.parameters.is_some() {
         return Err("a message whose body is tags has no pattern for its arguments' types".into());

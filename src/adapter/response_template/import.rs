@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::{
     draft::{Draft, Table},
     message,
-    pattern::{self, Piece, Spelling, texts},
+    pattern::{self, Piece, Spelling, push, texts},
+    shape::{Head, Shape, Source, Tags},
 };
 
 /// A region of the template.
@@ -18,43 +19,18 @@ pub(super) struct Field<'t> {
     pub(super) close: Vec<Spelling>,
 }
 
-/// Where the parts of a call are, as its `transform` says.
-struct Shape {
-    name: Source,
-    arguments: Source,
-    id: Option<Source>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
-    /// A group of the opening pattern.
-    Group(String),
-    /// A member of the content.
-    Key(String),
-    /// The content.
-    Content,
-}
-
-/// The opening pattern around the name.
-#[derive(Default)]
-struct Head {
-    /// Markers around a group of calls.
-    section: Vec<String>,
-    /// What stands before the name, or the whole opening marker.
-    open: Vec<String>,
-    /// The texts behind the name.
-    behind: Vec<String>,
-    /// What stands around an id before the name.
-    id_before: Option<[String; 2]>,
-    /// What stands around an id behind the name.
-    id_behind: Option<[String; 2]>,
-    /// The name is part of the id: `functions.f:0`.
-    numbered: bool,
-}
-
 const TEMPLATE_KEYS: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
 const FIELD_KEYS: [&str; 11] = [
-    "open", "open_pattern", "close", "close_pattern", "content", "content_args", "repeats", "join", "optional", "transform",
+    "open",
+    "open_pattern",
+    "close",
+    "close_pattern",
+    "content",
+    "content_args",
+    "repeats",
+    "join",
+    "optional",
+    "transform",
     "transform_each",
 ];
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "thinking", "reasoning", "thought"];
@@ -96,7 +72,10 @@ pub(super) fn fill(draft: &mut Draft, template: &Map<String, Value>) -> Result<(
     }
     match calls {
         Some(field) => call(draft, field).map_err(|what| format!("field `tool_calls`: {what}")),
-        None => Ok(draft.warn("field `tool_calls` is missing: only the generic forms are read")),
+        None => {
+            draft.warn("field `tool_calls` is missing: only the generic forms are read");
+            Ok(())
+        }
     }
 }
 
@@ -133,12 +112,6 @@ pub(super) fn markers(spellings: &[Spelling]) -> Vec<String> {
         push(&mut all, &text);
     }
     all
-}
-
-fn push(list: &mut Vec<String>, text: &str) {
-    if !list.iter().any(|known| known == text) {
-        list.push(text.to_owned());
-    }
 }
 
 /// `</x>` for `<x>`, `<x=` and `<x name=`.
@@ -242,13 +215,7 @@ fn around(head: &Head, field: &Field<'_>, open: &[String]) -> Table {
 }
 
 /// The name and the arguments are members of the value.
-fn object(
-    draft: &mut Draft,
-    field: &Field<'_>,
-    head: &Head,
-    shape: &Shape,
-    args: &Map<String, Value>,
-) -> Result<Table, String> {
+fn object(draft: &mut Draft, field: &Field<'_>, head: &Head, shape: &Shape, args: &Map<String, Value>) -> Result<Table, String> {
     let delimiters = delimiters(args)?;
     if delimiters.iter().any(|delimiter| !matches!(delimiter.as_str(), "'" | "\"")) {
         return Err("`string_delims` without a group for the tool's name cannot be expressed".into());
@@ -285,8 +252,12 @@ fn inner_object(draft: &mut Draft, field: &Field<'_>, head: &Head) -> Result<Tab
     let behind = head.behind.concat();
     keys[1].extend(behind.split('"').find(|key| key.starts_with(char::is_alphabetic)).map(str::to_owned));
     let [names, arguments] = keys;
-    let ends = markers(&field.close).into_iter().map(|end| end.trim_start_matches('}').trim().to_owned());
-    let ends: Vec<String> = ends.filter(|end| !end.is_empty()).collect();
+    let ends = field.close.iter().filter_map(|spelling| texts(spelling)).flatten().map(|end| end.trim_start_matches('}').trim());
+    let ends: Vec<String> = ends.filter(|end| !end.is_empty()).map(str::to_owned).collect();
+    // What stands before the brace, with whitespace between.
+    if open.iter().all(String::is_empty) && !head.section.is_empty() {
+        open.clone_from(&head.section);
+    }
     let bare = open.iter().all(String::is_empty);
     let mut table: Table = match bare {
         true => vec![("stripped", json!(open))],
@@ -376,7 +347,8 @@ fn tagged(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, 
             return Err("calls in Python's form without a marker before them cannot be expressed".into());
         }
         let close: Vec<String> = markers(&field.close);
-        let close: Vec<&str> = close.iter().map(|close| close.trim_start_matches([')', ']'])).filter(|close| !close.is_empty()).collect();
+        let close: Vec<&str> =
+            close.iter().map(|close| close.trim_start_matches([')', ']'])).filter(|close| !close.is_empty()).collect();
         return Ok(vec![("open", json!(open)), ("close", json!(close)), ("syntax", json!("python"))]);
     }
     if tags.key.iter().chain([&tags.value[1]]).any(|list| list.iter().all(String::is_empty)) {
@@ -414,16 +386,6 @@ fn delimiters(args: &Map<String, Value>) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// What stands around the key and the value of an argument.
-#[derive(Default)]
-struct Tags {
-    key: [Vec<String>; 2],
-    value: [Vec<String>; 2],
-    attribute: Option<String>,
-    /// Whitespace around a value belongs to the form.
-    trimmed: bool,
-}
-
 // === impl Field ===
 
 impl<'t> Field<'t> {
@@ -440,167 +402,5 @@ impl<'t> Field<'t> {
 
     pub(super) fn parser(&self) -> &str {
         self.spec.get("content").and_then(Value::as_str).unwrap_or("text")
-    }
-}
-
-// === impl Shape ===
-
-impl Shape {
-    fn new(spec: &Map<String, Value>) -> Result<Shape, String> {
-        let each = spec.get("transform_each") == Some(&Value::Bool(true));
-        let whole = |key: &str| Source::Key(key.to_owned());
-        let transform = spec.get("transform").unwrap_or(&Value::Null);
-        let function = transform.get("function").unwrap_or(transform);
-        let source = |value: Option<&Value>| -> Option<Source> {
-            let path = value?.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
-            Some(match path.strip_prefix("content") {
-                Some("") => Source::Content,
-                Some(key) if key.starts_with('.') => Source::Key(key[1..].to_owned()),
-                _ if each => Source::Key(path.to_owned()),
-                _ => Source::Group(path.to_owned()),
-            })
-        };
-        if function.is_null() || source(Some(function)) == Some(Source::Content) {
-            return Ok(Shape { name: whole("name"), arguments: whole("arguments"), id: None });
-        }
-        let id = source(transform.get("id").or_else(|| function.get("id")));
-        match (source(function.get("name")), source(function.get("arguments"))) {
-            (Some(name), Some(arguments)) => Ok(Shape { name, arguments, id }),
-            _ => Err("`transform` does not say where the tool's name and its arguments are".into()),
-        }
-    }
-}
-
-// === impl Head ===
-
-impl Head {
-    /// `group` is the name's, `id` the id's.
-    fn new(spellings: &[Spelling], group: Option<&str>, id: Option<&str>) -> Result<Head, String> {
-        let mut head = Head::default();
-        for spelling in spellings {
-            let at = spelling.iter().position(|piece| group.is_some_and(|group| *piece == Piece::Capture(group.to_owned())));
-            let (before, behind) = match at {
-                Some(at) => (&spelling[..at], &spelling[at + 1..]),
-                None if group.is_some() => return Err("its opening pattern has no group for the tool's name".into()),
-                None => (spelling.as_slice(), &[][..]),
-            };
-            let captured = |pieces: &[Piece]| {
-                let group = id?;
-                pieces.iter().position(|piece| *piece == Piece::Capture(group.to_owned()))
-            };
-            let before = match captured(before) {
-                // A group around the name: the id is all of it.
-                Some(at) if texts(&before[at..]).is_none_or(|texts| texts.iter().all(|text| text.ends_with('.'))) => {
-                    head.numbered = true;
-                    pattern::joined([&before[..at], &before[at + 1..]].concat())
-                }
-                Some(at) => {
-                    let behind = texts(&before[at..]).and_then(|texts| texts.last().map(|text| (*text).to_owned()));
-                    head.id_before = Some([String::new(), behind.unwrap_or_default()]);
-                    before[..at].to_vec()
-                }
-                None => before.to_vec(),
-            };
-            let mut parts = nested(&before);
-            if let Some(open) = parts.pop() {
-                push(&mut head.open, &open);
-            }
-            for section in parts {
-                push(&mut head.section, &section);
-            }
-            let mut after: Vec<String> = texts(behind).into_iter().flatten().map(str::to_owned).collect();
-            if let Some(at) = captured(behind) {
-                let text = |pieces: &[Piece]| texts(pieces).and_then(|texts| texts.first().map(|text| (*text).to_owned()));
-                if let Some(open) = texts(&behind[..at]).and_then(|texts| texts.last().map(|text| (*text).to_owned()))
-                    && open != ":"
-                {
-                    after.retain(|text| *text != open);
-                    head.id_behind = Some([open, text(&behind[at..]).unwrap_or_default()]);
-                }
-            }
-            if after.first().is_some_and(|text| text == ":") {
-                head.numbered = true;
-                after.remove(0);
-            }
-            for text in after {
-                push(&mut head.behind, &text);
-            }
-        }
-        // One spelling may lack what the others have.
-        head.section.retain(|section| !head.open.contains(section));
-        Ok(head)
-    }
-}
-
-/// The markers of an opening pattern, the outer ones first. `<a><b=` are two, `<a name=` is one.
-fn nested(pieces: &[Piece]) -> Vec<String> {
-    let mut parts: Vec<String> = Vec::new();
-    let mut glued = false;
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => {
-                let text = text.trim().trim_end_matches(['"', '\'']);
-                if text.is_empty() {
-                    continue;
-                }
-                match parts.last_mut().filter(|_| glued) {
-                    Some(last) => *last = format!("{last} {text}"),
-                    None => match text.find("><") {
-                        Some(at) => parts.extend([text[..=at].to_owned(), text[at + 1..].to_owned()]),
-                        None => parts.push(text.to_owned()),
-                    },
-                }
-                glued = false;
-            }
-            Piece::Space | Piece::Any => {
-                glued = parts.last().is_some_and(|last| last.starts_with('<') && !last.contains('>') && !last.ends_with('='));
-            }
-            Piece::Capture(_) => {}
-        }
-    }
-    parts
-}
-
-// === impl Tags ===
-
-impl Tags {
-    fn add(&mut self, spelling: &[Piece]) -> Result<(), String> {
-        let group = |name: &str| spelling.iter().position(|piece| *piece == Piece::Capture(name.to_owned()));
-        let (Some(key), Some(value)) = (group("key"), group("value")) else {
-            return Err("needs the groups `key` and `value`".into());
-        };
-        if value < key {
-            return Err("has the value before the key, which cannot be expressed".into());
-        }
-        push(&mut self.key[0], nested(&spelling[..key]).last().map_or("", String::as_str));
-        let between: String = spelling[key + 1..value]
-            .iter()
-            .map(|piece| match piece {
-                Piece::Text(text) => text.as_str(),
-                _ => " ",
-            })
-            .collect();
-        let between = between.trim_start_matches(['"', '\'']).trim();
-        // `</key><value>` are two markers, ` type="x">` is the end of one tag.
-        let (end, open) = match between.char_indices().skip(1).find(|&(_, c)| c == '<') {
-            Some((at, _)) => between.split_at(at),
-            None if between.starts_with("</") => (between, ""),
-            None => (between.rsplit(' ').next().unwrap_or_default(), ""),
-        };
-        if let Some((attribute, _)) = between.split_once("=\"").filter(|_| open.is_empty()) {
-            self.attribute = attribute.rsplit(' ').next().map(str::to_owned);
-        }
-        let end = if open.is_empty() { end.trim_start_matches(|c| c != '>' && end.contains('>')) } else { end };
-        push(&mut self.key[1], end.trim());
-        push(&mut self.value[0], open.trim());
-        let close = texts(&spelling[value + 1..]);
-        push(&mut self.value[1], close.and_then(|texts| texts.first().copied()).unwrap_or_default());
-        self.trimmed |= match (spelling[..value].last(), spelling.get(value + 1)) {
-            (Some(Piece::Space), _) | (_, Some(Piece::Space)) => true,
-            (Some(Piece::Text(before)), _) if before.ends_with(char::is_whitespace) => true,
-            (_, Some(Piece::Text(behind))) => behind.starts_with(char::is_whitespace),
-            _ => false,
-        };
-        Ok(())
     }
 }

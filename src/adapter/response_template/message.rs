@@ -58,7 +58,7 @@ pub(super) fn fill(
     for field in [Some(calls).filter(|_| headed), reasoning, content].into_iter().flatten() {
         end.extend(markers(&field.close).into_iter().filter(|marker| !end.contains(marker)).collect::<Vec<_>>());
     }
-    let said: Vec<String> = open.iter().filter(|_| headed).flat_map(|spelling| texts(spelling)).collect();
+    let said: Vec<String> = open.iter().filter(|_| headed).flat_map(texts).collect();
     let prefix: Vec<&str> = said.iter().filter_map(|text| text.rsplit_once("to=")).map(|(_, prefix)| prefix).collect();
     let words: Vec<&str> = said.iter().flat_map(|text| text.split([' ', '<', '>', '|'])).collect();
     let mut answer: Vec<String> = answers.iter().map(word).chain(senders).collect();
@@ -69,7 +69,8 @@ pub(super) fn fill(
     }));
     answer.retain(|word| !word.is_empty());
     answer.dedup();
-    let constraint: Vec<&str> = ["json", "code"].into_iter().filter(|word| headed && (*word == "json" || words.contains(word))).collect();
+    let constraint: Vec<&str> =
+        ["json", "code"].into_iter().filter(|word| headed && (*word == "json" || words.contains(word))).collect();
     draft.recipient = vec![("start", json!(start)), ("message", json!(message)), ("end", json!(end)), ("to", json!("to="))];
     if let Some(channel) = &channel {
         draft.recipient.push(("channel", json!(channel)));

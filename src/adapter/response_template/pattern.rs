@@ -66,6 +66,13 @@ pub(super) fn texts(spelling: &[Piece]) -> Option<Vec<&str>> {
     (!texts.is_empty()).then_some(texts)
 }
 
+/// Adds a text that is not there yet.
+pub(super) fn push(list: &mut Vec<String>, text: &str) {
+    if !list.iter().any(|known| known == text) {
+        list.push(text.to_owned());
+    }
+}
+
 // === impl Parser ===
 
 impl Parser<'_> {
@@ -189,7 +196,8 @@ impl Parser<'_> {
         };
         self.rest = &self.rest[1..];
         self.rest = self.rest.strip_prefix(['?', '+']).unwrap_or(self.rest);
-        let blank = |spelling: &Spelling| spelling.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()));
+        let blank =
+            |spelling: &Spelling| spelling.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()));
         let silent = |spelling: &Spelling| spelling.iter().all(|piece| matches!(piece, Piece::Any | Piece::Space));
         if atom.iter().all(|spelling| !spelling.is_empty() && blank(spelling)) {
             return vec![vec![Piece::Space]];

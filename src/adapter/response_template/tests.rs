@@ -223,7 +223,10 @@ fn messages_with_headers_become_recipients() {
     let written = "<|row|>thoughts<|message|>Leeks.<|end|><|start|>gardener to=chores.sow<|row|>work json<|message|>{\"plant\": \"leek\"}<|go|>";
     let seen = read(&adapter, written);
     assert_eq!((seen.reasoning.as_str(), seen.text.as_str(), seen.calls.len()), ("Leeks.", "", 1), "{}", imported.file);
-    assert_eq!(read(&adapter, "<|row|>thoughts<|message|>Hm.<|end|><|start|>gardener<|row|>answer<|message|>Done.<|fin|>").text, "Done.");
+    assert_eq!(
+        read(&adapter, "<|row|>thoughts<|message|>Hm.<|end|><|start|>gardener<|row|>answer<|message|>Done.<|fin|>").text,
+        "Done."
+    );
 
     let bodies = json!({"response_template": {"start_anchor": "<|start|>gardener", "fields": {
         "reasoning_content": {"open_pattern": r"to=me<\|message\|>", "close": "<|pause|>"},
@@ -292,7 +295,10 @@ fn the_tokenizer_s_tokens_are_preserved_or_dropped() {
     });
     config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let (adapter, imported) = imported(&config);
-    assert_eq!((adapter.models.as_slice(), adapter.templates.as_slice()), (&["Leek-3B-Instruct*".to_owned()][..], &["<act>".to_owned()][..]));
+    assert_eq!(
+        (adapter.models.as_slice(), adapter.templates.as_slice()),
+        (&["Leek-3B-Instruct*".to_owned()][..], &["<act>".to_owned()][..])
+    );
     assert_eq!(adapter.preserve, ["</act>", "<act>"], "{}", imported.file);
     assert_eq!(adapter.drop, ["<|over|>", "<|turn|>gardener\n", "<|end_of_text|>"]);
     assert!(imported.file.starts_with("# Imported from the response_template of Leek-3B-Instruct.\n"), "{}", imported.file);
@@ -308,22 +314,43 @@ fn what_cannot_be_expressed_is_named_with_its_field() {
         (json!({"response_template": {"fields": {}, "start": 1}}), "the key `start` is not known"),
         (json!({"response_template": {"fields": {}, "version": 2}}), "only version 1"),
         (calls(json!({"open": "<a>", "close": "</a>", "shape": 1})), "field `tool_calls`: the key `shape` is not known"),
-        (calls(json!({"open": "<a>", "close": "</a>", "content": "kv-lines"})), "field `tool_calls`: the content parser `kv-lines` cannot"),
-        (calls(json!({"close": "</a>", "content": "json"})), "field `tool_calls`: has nothing that opens it"),
-        (calls(json!({"open": "<a>", "open_pattern": "<a>", "content": "json"})), "field `tool_calls`: has both `open` and `open_pattern`"),
-        (calls(json!({"open_pattern": "(<a>", "content": "json"})), "field `tool_calls`: `open_pattern` has a `(` that is never closed"),
         (
-            calls(json!({"open_pattern": "<a>(?P<tool>x)", "close": "</a>", "content": "json", "transform": {"function": {"name": "{name}", "arguments": "{content}"}}})),
+            calls(json!({"open": "<a>", "close": "</a>", "content": "kv-lines"})),
+            "field `tool_calls`: the content parser `kv-lines` cannot",
+        ),
+        (calls(json!({"close": "</a>", "content": "json"})), "field `tool_calls`: has nothing that opens it"),
+        (
+            calls(json!({"open": "<a>", "open_pattern": "<a>", "content": "json"})),
+            "field `tool_calls`: has both `open` and `open_pattern`",
+        ),
+        (
+            calls(json!({"open_pattern": "(<a>", "content": "json"})),
+            "field `tool_calls`: `open_pattern` has a `(` that is never closed",
+        ),
+        (
+            calls(
+                json!({"open_pattern": "<a>(?P<tool>x)", "close": "</a>", "content": "json", "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}),
+            ),
             "field `tool_calls`: its opening pattern has no group for the tool's name",
         ),
-        (calls(json!({"open": "<a>", "close": "</a>", "content": "json", "transform": {"tool": "{content}"}})), "field `tool_calls`: `transform` does not say"),
         (
-            calls(json!({"open_pattern": "<a>(?P<name>x)", "close": "</a>", "content": "json", "content_args": {"string_delims": [["<", ">"]]}, "transform": wrapped()})),
+            calls(json!({"open": "<a>", "close": "</a>", "content": "json", "transform": {"tool": "{content}"}})),
+            "field `tool_calls`: `transform` does not say",
+        ),
+        (
+            calls(
+                json!({"open_pattern": "<a>(?P<name>x)", "close": "</a>", "content": "json", "content_args": {"string_delims": [["<", ">"]]}, "transform": wrapped()}),
+            ),
             "field `tool_calls`: `string_delims` that differ",
         ),
-        (calls(json!({"open_pattern": "<a>(?P<name>x)>", "close": "</a>", "content": "xml-inline", "transform": wrapped()})), "without a `tag_pattern`"),
         (
-            calls(json!({"open_pattern": "<a>(?P<name>x)>", "close": "</a>", "content": "xml-inline", "transform": wrapped(), "content_args": {"tag_pattern": "<(?P<value>x)=(?P<key>y)>"}})),
+            calls(json!({"open_pattern": "<a>(?P<name>x)>", "close": "</a>", "content": "xml-inline", "transform": wrapped()})),
+            "without a `tag_pattern`",
+        ),
+        (
+            calls(
+                json!({"open_pattern": "<a>(?P<name>x)>", "close": "</a>", "content": "xml-inline", "transform": wrapped(), "content_args": {"tag_pattern": "<(?P<value>x)=(?P<key>y)>"}}),
+            ),
             "field `tool_calls`: `tag_pattern` has the value before the key",
         ),
         (json!({"response_template": {"fields": {"thinking": {"open": "<t>"}}}}), "field `thinking`: its end is no text"),
@@ -356,7 +383,24 @@ fn what_is_left_out_is_said() {
 
 #[test]
 fn a_pattern_never_stops_the_import() {
-    for pattern in ["", "(", ")", "[", "a{", "(?P<", "(?P<a>", "\\", "(?<x>y)|z", "((((((((((((((((((((", "[]a]+", "(?i)x", "a|b|c", "[^", "(?#c)", "\\q"] {
+    for pattern in [
+        "",
+        "(",
+        ")",
+        "[",
+        "a{",
+        "(?P<",
+        "(?P<a>",
+        "\\",
+        "(?<x>y)|z",
+        "((((((((((((((((((((",
+        "[]a]+",
+        "(?i)x",
+        "a|b|c",
+        "[^",
+        "(?#c)",
+        "\\q",
+    ] {
         let _ = import(&template(json!({"open_pattern": pattern, "close": "x", "content": "json"})).to_string(), &[]);
     }
     let many = "(?:a|b|c|d)".repeat(40);

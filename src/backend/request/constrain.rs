@@ -18,7 +18,10 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
         ToolChoice::Auto | ToolChoice::None => return,
     };
     // The schema describes the bare JSON form; a family with a form of its own is left to its prompt.
-    if round.adapter.prompt.style() != Style::Json || chat.rest.contains_key("response_format") || chat.rest.contains_key("format") {
+    if round.adapter.prompt.style() != Style::Json
+        || chat.rest.contains_key("response_format")
+        || chat.rest.contains_key("format")
+    {
         return;
     }
     let forms: Vec<Value> = round

@@ -246,7 +246,10 @@ fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), St
         let Owned::Text(channel, text) = delta else { continue };
         for cut in cut_points(text.len()).into_iter().filter(|&cut| text.is_char_boundary(cut)) {
             let mut pieces = joined.clone();
-            let halves = [Owned::Text(*channel, text.get(..cut).unwrap_or_default().to_owned()), Owned::Text(*channel, text.get(cut..).unwrap_or_default().to_owned())];
+            let halves = [
+                Owned::Text(*channel, text.get(..cut).unwrap_or_default().to_owned()),
+                Owned::Text(*channel, text.get(cut..).unwrap_or_default().to_owned()),
+            ];
             pieces.splice(at..=at, halves);
             same(whole, &case.run(&pieces), &format!("text cut at byte {cut}"))?;
         }

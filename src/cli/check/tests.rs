@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 /// One without a home: nothing of the machine that the tests run on is read.
@@ -134,7 +136,11 @@ fn a_configuration_is_checked_with_all_that_it_names() {
     // Its adapters and its registry are read too.
     std::fs::create_dir(directory.path().join("adapters")).unwrap();
     std::fs::write(directory.path().join("adapters/mine.toml"), "models = [\"x\"]\nproof = \"rumour\"\n").unwrap();
-    std::fs::write(directory.path().join("mcp.json"), "[\n  {\"name\": \"one\"},\n  {\"name\": \"two\", \"url\": \"http://h/\"}\n]\n").unwrap();
+    std::fs::write(
+        directory.path().join("mcp.json"),
+        "[\n  {\"name\": \"one\"},\n  {\"name\": \"two\", \"url\": \"http://h/\"}\n]\n",
+    )
+    .unwrap();
     let (passed, said) = check("[mcp]\nregistry = \"mcp.json\"\n");
     assert!(!passed && said.contains("mine.toml:2: ") && said.contains("mcp.json:2: one: "), "{said}");
     assert!(said.contains("2 faults"), "{said}");
@@ -154,10 +160,15 @@ fn a_registry_that_cannot_be_read_is_told() {
 fn a_fixture_beside_an_adapter_is_its_proof() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
-    write("mine.toml", "models = [\"mine*\"]\nproof = \"doc\"\n[[call]]\nopen = \"<<do>>\"\nclose = \"<<done>>\"\nsyntax = \"json\"\n");
+    write(
+        "mine.toml",
+        "models = [\"mine*\"]\nproof = \"doc\"\n[[call]]\nopen = \"<<do>>\"\nclose = \"<<done>>\"\nsyntax = \"json\"\n",
+    );
     let request = json!({"model": "mine:7b", "messages": [{"role": "user", "content": "go"}], "tools": [
         {"type": "function", "function": {"name": "sow", "parameters": {"type": "object", "properties": {}}}}]});
-    let recorded = format!("# mine/one\n=== request\n{request}\n=== stream text\nOff. <<do>>{{\"name\": \"sow\", \"arguments\": {{}}}}<<done>>\n");
+    let recorded = format!(
+        "# mine/one\n=== request\n{request}\n=== stream text\nOff. <<do>>{{\"name\": \"sow\", \"arguments\": {{}}}}<<done>>\n"
+    );
     std::fs::create_dir(directory.path().join("mine")).unwrap();
     write("mine/one.txt", &recorded);
     let (passed, text) = run(Some(directory.path()));

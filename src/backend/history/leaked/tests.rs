@@ -21,11 +21,23 @@ fn cleaned_by(model: &str, contents: &[Value]) -> Vec<Value> {
 #[test]
 fn markup_that_leaked_into_an_answer_does_not_go_back() {
     for (model, leaked, left) in [
-        ("qwen3:8b", "I look.\n<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>", "I look."),
-        ("qwen3-coder:30b", "I look.\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>", "I look."),
+        (
+            "qwen3:8b",
+            "I look.\n<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n</tool_call>",
+            "I look.",
+        ),
+        (
+            "qwen3-coder:30b",
+            "I look.\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+            "I look.",
+        ),
         ("mistral-nemo", "I look.[TOOL_CALLS][{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}]", "I look."),
         ("gemma4:e4b", "I look.<|tool_call>call:read_file{path:<|\"|>a<|\"|>}<tool_call|>", "I look."),
-        ("kimi-k2", "I look.<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{\"path\": \"a\"}<|tool_call_end|>", "I look."),
+        (
+            "kimi-k2",
+            "I look.<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{\"path\": \"a\"}<|tool_call_end|>",
+            "I look.",
+        ),
         ("llama3.1:8b", "I look.\n[Calling tool: read_file({\"path\": \"a\"})]", "I look."),
         ("qwen3:8b", "Done.<|im_end|>", "Done."),
     ] {
