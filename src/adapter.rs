@@ -10,6 +10,7 @@ use serde::Deserialize;
 mod file;
 mod library;
 pub mod render;
+pub mod response_template;
 pub mod scanner;
 mod syntax;
 mod triggers;
@@ -235,6 +236,8 @@ pub struct JsonKeys {
     pub arguments: Vec<String>,
     /// Whether the object has one member: the tool's name with the arguments.
     pub name_is_key: bool,
+    /// Whether several calls stand in one array; read is either form.
+    pub array: bool,
     /// Whether the object's id is the call's: elsewhere it is a counter that starts anew in every turn.
     pub keep_id: bool,
     /// What ends a header (a single word) that stands before the value and carries nothing.
@@ -322,6 +325,18 @@ impl Adapter {
     /// Every text that may mean something to this adapter: what prose must not be mistaken for.
     pub fn markers(&self) -> Vec<String> {
         self.triggers.texts()
+    }
+
+    /// Whether a text holds the marker of a call, or a control token.
+    pub fn marks(&self, text: &str) -> bool {
+        let mut at = 0;
+        while let Ok(found) = self.triggers.next(text, at, true) {
+            if found.mark.drop || !found.mark.calls.is_empty() {
+                return true;
+            }
+            at = found.at + found.len.max(1);
+        }
+        false
     }
 }
 

@@ -42,9 +42,9 @@ enum Command {
     Fix(fix::Fix),
     /// Look at backends, models and clients, and say what is wrong
     Doctor(doctor::Doctor),
-    /// List the adapters, or tell which one a model gets
+    /// List the adapters, tell which one a model gets, import and export them
     Adapters(adapters::Adapters),
-    /// Validate adapter files
+    /// Validate adapters, configuration and registry
     Check(check::Check),
     /// Run one tool of an MCP server, or a built-in one
     Call(call::Call),
@@ -74,8 +74,8 @@ pub fn main() -> ExitCode {
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Doctor(doctor) => doctor.run(&environment, &mut output),
-        Command::Adapters(adapters) => adapters.run(&mut output),
-        Command::Check(check) => check.run(&mut output),
+        Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),

@@ -22,6 +22,7 @@ pub use backend::{Backend, Kind, Secret};
 pub use environment::{Environment, data_directory};
 pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, React};
 pub use shell::{Shell, ShellForm, ShellVia};
 
@@ -167,6 +168,10 @@ impl Config {
     /// The same from a text that is there already; `file` is where it came from.
     pub fn parse(text: &str, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         let raw = raw::read(text, file)?;
+        Config::checked(raw, file, overrides, environment).map_err(|error| raw::placed(error, text, file))
+    }
+
+    fn checked(raw: raw::Raw, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         let base = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
             Some(directory) => directory.to_owned(),
             None => data_directory(environment),

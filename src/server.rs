@@ -138,30 +138,32 @@ async fn follow_registry(app: &App) {
     tokio::join!(watching, pool.follow());
 }
 
-/// The shared state of a server with these settings.
-pub fn app(settings: Settings) -> Result<App, Error> {
-    let client = upstream::Client::new(upstream::Timeouts::default())?;
-    let library = match &settings.config.adapters {
+/// The adapters of a configuration; the names that it uses of adapters and clients must exist.
+pub fn library(config: &Config) -> Result<Library, Error> {
+    let wrong = |message: String| Error::proxy(message).with_code("configuration");
+    let library = match &config.adapters {
         Overlay::Usual(directory) if !directory.is_dir() => Library::embedded(),
         Overlay::Usual(directory) | Overlay::Named(directory) => Library::with_overlay(directory),
     };
     let library = library.map_err(|error| error.with_code("configuration"))?;
-    if let Some(name) = settings.config.profile.as_deref().filter(|name| profile::by_name(name).is_none()) {
+    if let Some(name) = config.profile.as_deref().filter(|name| profile::by_name(name).is_none()) {
         let known: Vec<&str> = profile::names().collect();
-        let message = format!("`profile` names the client `{name}`; there are: {}", known.join(", "));
-        return Err(Error::proxy(message).with_code("configuration"));
+        return Err(wrong(format!("`profile` names the client `{name}`; there are: {}", known.join(", "))));
     }
-    for route in &settings.config.routes {
+    for route in &config.routes {
         if let Some(name) = route.adapter.as_deref().filter(|name| library.get(name).is_none()) {
             let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();
-            return Err(Error::proxy(format!(
-                "the route for `{}` names the adapter `{name}`; there are: {}",
-                route.model,
-                known.join(", ")
-            ))
-            .with_code("configuration"));
+            let known = known.join(", ");
+            return Err(wrong(format!("the route for `{}` names the adapter `{name}`; there are: {known}", route.model)));
         }
     }
+    Ok(library)
+}
+
+/// The shared state of a server with these settings.
+pub fn app(settings: Settings) -> Result<App, Error> {
+    let client = upstream::Client::new(upstream::Timeouts::default())?;
+    let library = library(&settings.config)?;
     let mut mcp = settings.config.mcp.clone();
     mcp.builtin_tools |= settings.demo;
     let files = Arc::new(Files::new(&mcp.state));

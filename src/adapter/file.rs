@@ -8,7 +8,7 @@ use super::{
     Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
     triggers::Triggers,
 };
-use crate::error::Error;
+use crate::{config, error::Error};
 
 const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
 const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
@@ -61,6 +61,7 @@ struct FileCall {
     name_keys: Option<Vec<String>>,
     argument_keys: Option<Vec<String>>,
     name_is_key: Option<bool>,
+    array: Option<bool>,
     keep_id: Option<bool>,
     name_is_id: Option<bool>,
     bare_name: Option<bool>,
@@ -102,7 +103,8 @@ impl Adapter {
     /// Reads an adapter file. `generic` are the forms that stand behind every family's own.
     pub fn parse(name: &str, text: &str, generic: &[Call]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
-        let file: File = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
+        let file: File = toml::from_str(text)
+            .map_err(|error| Error::proxy(format!("adapter {name}.toml{}", config::explained(&error, text))))?;
         let mut calls = Vec::with_capacity(file.call.len() + generic.len());
         for (at, call) in file.call.into_iter().enumerate() {
             calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
@@ -202,6 +204,7 @@ impl FileCall {
                 name: self.name_keys.take().unwrap_or_else(|| owned(&NAME_KEYS)),
                 arguments: self.argument_keys.take().unwrap_or_else(|| owned(&ARGUMENT_KEYS)),
                 name_is_key: self.name_is_key.take().unwrap_or_default(),
+                array: self.array.take().unwrap_or_default(),
                 keep_id: self.keep_id.take().unwrap_or_default(),
                 header: list(self.header.take()),
             }),
@@ -256,6 +259,7 @@ impl FileCall {
             ("name_keys", self.name_keys.is_some()),
             ("argument_keys", self.argument_keys.is_some()),
             ("name_is_key", self.name_is_key.is_some()),
+            ("array", self.array.is_some()),
             ("keep_id", self.keep_id.is_some()),
             ("name_is_id", self.name_is_id.is_some()),
             ("bare_name", self.bare_name.is_some()),

@@ -37,7 +37,7 @@ impl Library {
     /// The embedded adapters, overlaid by the `*.toml` files of a directory: a file of the same name replaces one.
     pub fn with_overlay(directory: &Path) -> Result<Library, Error> {
         let mut files: Vec<(String, String)> = EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
-        let read = |error: std::io::Error| Error::proxy(format!("adapters in {}: {error}", directory.display()));
+        let read = |error: std::io::Error| Error::proxy(format!("`adapters`: {}: {error}", directory.display()));
         let mut paths: Vec<_> =
             std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
@@ -62,30 +62,35 @@ impl Library {
         Ok(Library { adapters, generic })
     }
 
-    /// The adapter of a model. A fingerprint in its chat template counts before its name; of several fits the one with the
-    /// longest literal text wins; a model that nobody knows gets the generic forms.
+    /// The adapter of a model. A fingerprint in its chat template counts before its name, unless the name's adapter has none
+    /// and its own marker stands in the template too: families share markers. Of several fits the one with the longest
+    /// literal text wins; a model that nobody knows gets the generic forms.
     pub fn find(&self, model: &str, template: Option<&str>) -> Found {
+        let found = |adapter: &Arc<Adapter>, why: String| Found { adapter: Arc::clone(adapter), why };
+        let by_name = self.by_name(model);
         let by_template = template.and_then(|template| {
             let fits = |adapter: &&Arc<Adapter>| {
                 !adapter.templates.is_empty() && adapter.templates.iter().all(|text| template.contains(text.as_str()))
             };
             self.adapters.iter().filter(fits).max_by_key(|adapter| adapter.templates.iter().map(String::len).sum::<usize>())
         });
-        if let Some(adapter) = by_template {
-            return Found {
-                adapter: Arc::clone(adapter),
-                why: format!("its chat template contains {}", adapter.templates.join(" and ")),
-            };
+        match (by_template, by_name) {
+            (Some(shared), Some((adapter, glob))) if adapter.templates.is_empty() && adapter.shows_in(template) => {
+                let why = format!("its name matches `{glob}`, and its chat template has the markers of {} too", shared.name);
+                found(adapter, why)
+            }
+            (Some(adapter), _) => found(adapter, format!("its chat template contains {}", adapter.templates.join(" and "))),
+            (None, Some((adapter, glob))) => found(adapter, format!("its name matches `{glob}`")),
+            (None, None) => found(&self.generic, "no adapter knows it: the generic forms".into()),
         }
+    }
+
+    /// The adapter whose glob matches with the most letters.
+    fn by_name(&self, model: &str) -> Option<(&Arc<Adapter>, &String)> {
         let spellings = spellings(model);
         let fits = self.adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| (adapter, glob)));
-        let best = fits
-            .filter(|(_, glob)| spellings.iter().any(|name| matches(&folded(glob), name)))
-            .max_by_key(|(_, glob)| glob.chars().filter(|&c| c != '*').count());
-        match best {
-            Some((adapter, glob)) => Found { adapter: Arc::clone(adapter), why: format!("its name matches `{glob}`") },
-            None => Found { adapter: Arc::clone(&self.generic), why: "no adapter knows it: the generic forms".into() },
-        }
+        fits.filter(|(_, glob)| spellings.iter().any(|name| matches(&folded(glob), name)))
+            .max_by_key(|(_, glob)| glob.chars().filter(|&c| c != '*').count())
     }
 
     /// The adapter of this file name.
@@ -96,6 +101,15 @@ impl Library {
     /// All adapters, the generic one last.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Adapter>> {
         self.adapters.iter().chain([&self.generic])
+    }
+}
+
+impl Adapter {
+    /// Whether a marker of its own calls stands in a chat template.
+    fn shows_in(&self, template: Option<&str>) -> bool {
+        let markers = self.own().iter().flat_map(|form| form.section.iter().chain(&form.open));
+        template
+            .is_some_and(|template| markers.into_iter().any(|marker| !marker.is_empty() && template.contains(marker.as_str())))
     }
 }
 

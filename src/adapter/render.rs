@@ -1,7 +1,7 @@
 //! A request for a model without native tools: the tools become an instruction, past calls the text that the model is
-//! asked to write (bare JSON, or in raw mode the family's own form), results the text that answers it. A pure function of the request: turn N's messages stay a prefix of
-//! turn N+1's, so that the backend's cache holds. Past calls are shown in the call form and never as prose, because a
-//! model imitates its own transcript.
+//! asked to write (bare JSON, or the family's own form), results the text that answers it. A pure function of the request:
+//! turn N's messages stay a prefix of turn N+1's, so that the backend's cache holds. Past calls are shown in the call form
+//! and never as prose, because a model imitates its own transcript.
 
 use std::{fmt, io};
 
@@ -16,20 +16,27 @@ use crate::{
     openai::{ChatRequest, Content, Message, ToolCall},
 };
 
+mod filters;
 #[cfg(test)]
 mod tests;
 
-/// How a family of models is asked for calls: the `[prompt]` table of an adapter file. Every key is optional.
+/// How a family of models is asked for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates
+/// are those of the family's own form; bare JSON has its own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prompt {
-    /// Which set of default templates stands behind those that are not given.
-    pub style: Style,
+    /// What a model is asked for whose backend has no native tools for it. Where it is not given: the family's own form if
+    /// there is a template of it, else bare JSON. In raw mode it is always the family's own form.
+    pub style: Option<Style>,
     /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `own_form` (it is
-    /// the family's own), `required` (a call must be made), `named` (this tool must be called), `parallel`, `example`.
+    /// the family's own), `choice` (how many calls, and whether one must be made), `example`; and for other words than those
+    /// of `choice` also `parallel`, `required` (a call must be made), `named` (this tool must be called).
     pub tools: Option<String>,
-    /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`.
+    /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`, `index` (of the call
+    /// in its turn).
     pub call: Option<String>,
+    /// Template of the calls of a turn. Has `calls` (each as `call` writes it).
+    pub calls: Option<String>,
     /// Template of one result. Has `name`, `content`, `id`; `source` (`server.tool`) where we ran the tool.
     pub result: Option<String>,
     /// What becomes of system messages.
@@ -44,13 +51,14 @@ pub struct Prompt {
     pub example: Option<String>,
 }
 
-/// A set of default templates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Style {
     /// Bare JSON, `{"name": ..., "arguments": {...}}`: what small models follow best.
-    #[default]
     Json,
+    /// The form that the family was trained on.
+    Own,
 }
 
 /// What becomes of system messages.
@@ -78,7 +86,7 @@ pub enum ResultRole {
 /// The templates of one rendering, compiled once.
 struct Templates<'p> {
     environment: Environment<'p>,
-    /// The family in whose own form calls are written.
+    /// The family in whose own form calls are written; `None`: they are bare JSON.
     family: Option<&'p Adapter>,
 }
 
@@ -87,8 +95,24 @@ struct Bounded(Vec<u8>);
 
 const CALL: &str = r#"{"name": {{ name | tojson }}, "arguments": {{ arguments_json }}}"#;
 
+const CALLS: &str = "{{ calls | join('\n') }}";
+
 const RESULT: &str =
     "{% if source %}[Tool Result: {{ source }}]{% else %}Result of the tool call {{ name }}:{% endif %}\n{{ content }}";
+
+const CHOICE: &str = r#"
+{%- if parallel -%}
+Several calls that do not depend on each other may be written one {% if own_form %}behind the other{% else %}per line{% endif %}.
+{%- else -%}
+Use one tool at a time.
+{%- endif %}
+{%- if named %}
+In this answer you must use the tool {{ named }}.
+{%- elif required %}
+In this answer you must use a tool.
+{%- else %}
+If no tool is needed, answer in plain text.
+{%- endif %}"#;
 
 const TOOLS: &str = r#"You can use the tools listed below.
 {%- if own_form %}
@@ -99,15 +123,7 @@ Then stop; the next message brings the result.
 To use a tool, your whole answer is one JSON object in this form:
 {{ call_form }}
 Write nothing before or after it, and no code fence around it. "arguments" holds the parameters of the tool. Then stop; the next message brings the result.
-{%- endif %}
-{%- if parallel %} Several calls that do not depend on each other may be written one {% if own_form %}behind the other{% else %}per line{% endif %}.{% else %} Use one tool at a time.{% endif %}
-{%- if named %}
-In this answer you must use the tool {{ named }}.
-{%- elif required %}
-In this answer you must use a tool.
-{%- else %}
-If no tool is needed, answer in plain text.
-{%- endif %}
+{%- endif %} {{ choice }}
 {%- if example %}
 
 {{ example }}
@@ -130,9 +146,10 @@ const TEMPLATE_BYTES: usize = 64 * 1024;
 impl Default for Prompt {
     fn default() -> Prompt {
         Prompt {
-            style: Style::Json,
+            style: None,
             tools: None,
             call: None,
+            calls: None,
             result: None,
             system: System::Keep,
             alternate: true,
@@ -146,15 +163,26 @@ impl Default for Prompt {
 impl Prompt {
     /// Whether the templates can be compiled. The error names the template and the line.
     pub fn check(&self) -> Result<(), Error> {
-        Templates::new(self, None).map(|_| ())
+        Templates::new(self, true).map(|_| ())
+    }
+
+    /// What the model is asked for where its backend has no native tools for it.
+    pub fn style(&self) -> Style {
+        let templates = [&self.tools, &self.call, &self.calls, &self.result];
+        let usual = if templates.iter().any(|template| template.is_some()) { Style::Own } else { Style::Json };
+        self.style.unwrap_or(usual)
     }
 }
 
-/// The request for a model without native tools; with `own_form`, calls are written as the family writes them. Fails only
-/// if a template of the adapter fails.
-pub fn render(adapter: &Adapter, own_form: bool, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
+/// The request for a model without native tools; `raw`: because the backend's parser destroys what it writes, so that it is
+/// asked for its own form in any case. Fails only if a template of the adapter fails.
+pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
     let prompt = &adapter.prompt;
-    let templates = Templates::new(prompt, own_form.then_some(adapter))?;
+    // A form without a marker is none that a model could be held to: then JSON is as good.
+    let has_own = prompt.call.is_some() || adapter.has_marked_form();
+    let own = has_own && (raw || prompt.style() == Style::Own);
+    let mut templates = Templates::new(prompt, own || prompt.style() == Style::Own)?;
+    templates.family = own.then_some(adapter);
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     for message in &request.messages {
         match message.role.as_str() {
@@ -222,23 +250,27 @@ pub fn alternate(messages: &mut Vec<Message>) {
 // === impl Templates ===
 
 impl<'p> Templates<'p> {
-    fn new(prompt: &'p Prompt, family: Option<&'p Adapter>) -> Result<Templates<'p>, Error> {
-        let Style::Json = prompt.style;
+    /// Those of bare JSON, or of the family's own form.
+    fn new(prompt: &'p Prompt, own: bool) -> Result<Templates<'p>, Error> {
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        // The built-in filter escapes for HTML, which models would copy.
-        environment.add_filter("tojson", tojson);
-        for (name, given, default) in
-            [("tools", &prompt.tools, TOOLS), ("call", &prompt.call, CALL), ("result", &prompt.result, RESULT)]
-        {
-            let source = given.as_deref().unwrap_or(default);
+        filters::add(&mut environment);
+        for (name, given, default) in [
+            ("tools", &prompt.tools, TOOLS),
+            ("call", &prompt.call, CALL),
+            ("calls", &prompt.calls, CALLS),
+            ("result", &prompt.result, RESULT),
+            ("choice", &None, CHOICE),
+            ("json", &None, CALL),
+        ] {
+            let source = given.as_deref().filter(|_| own).unwrap_or(default);
             if source.len() > TEMPLATE_BYTES {
                 return Err(Error::proxy(format!("[prompt] {name}: a template of more than {TEMPLATE_BYTES} bytes")));
             }
             environment.add_template(name, source).map_err(|error| failed(name, &error))?;
         }
-        Ok(Templates { environment, family })
+        Ok(Templates { environment, family: None })
     }
 
     fn render(&self, name: &str, data: Data) -> Result<String, Error> {
@@ -261,41 +293,52 @@ impl<'p> Templates<'p> {
             _ => None,
         };
         let form = ToolCall { name: "TOOL_NAME".into(), arguments: r#"{"PARAMETER": "VALUE"}"#.into(), ..ToolCall::default() };
-        let own = self.in_own_form(std::slice::from_ref(&form));
+        let form = std::slice::from_ref(&form);
+        let own = self.in_own_form(form)?;
         let own_form = own.is_some();
-        let call_form = own.map_or_else(|| self.call(&form), Ok)?;
+        let call_form = own.map_or_else(|| self.in_json(form), Ok)?;
         let required = tools.choice == ToolChoice::Required;
         let example = &prompt.example;
-        self.render("tools", context! { tools => Serde(list), call_form, own_form, required, named, parallel, example })
+        let choice = self.render("choice", context! { own_form, required, named, parallel })?;
+        let data = context! { tools => Serde(list), call_form, own_form, choice, required, named, parallel, example };
+        self.render("tools", data)
     }
 
-    fn call(&self, ToolCall { id, name, arguments, .. }: &ToolCall) -> Result<String, Error> {
+    fn call(&self, template: &str, index: usize, ToolCall { id, name, arguments, .. }: &ToolCall) -> Result<String, Error> {
         let object: Value = serde_json::from_str(arguments).unwrap_or_default();
-        self.render("call", context! { name, arguments => Serde(object), arguments_json => arguments, id })
+        self.render(template, context! { name, arguments => Serde(object), arguments_json => arguments, id, index })
     }
 
-    /// Calls as the family itself writes them, where that is wanted and can be done.
-    fn in_own_form(&self, calls: &[ToolCall]) -> Option<String> {
-        let family = self.family?;
+    /// Calls as bare JSON.
+    fn in_json(&self, calls: &[ToolCall]) -> Result<String, Error> {
+        let calls: Vec<String> = calls.iter().map(|call| self.call("json", 0, call)).collect::<Result<_, Error>>()?;
+        Ok(calls.join("\n"))
+    }
+
+    /// Calls as the family itself writes them, where that is wanted and can be done: a value that holds the markers of the
+    /// form would not be read back.
+    fn in_own_form(&self, calls: &[ToolCall]) -> Result<Option<String>, Error> {
+        let Some(family) = self.family else { return Ok(None) };
         let written = |call: &ToolCall| {
             let id = (!call.id.is_empty()).then(|| call.id.clone());
             Some(Written { name: call.name.clone(), id, arguments: serde_json::from_str(&call.arguments).ok()? })
         };
-        family.write(&calls.iter().map(written).collect::<Option<Vec<Written>>>()?)
+        let written: Option<Vec<Written>> = calls.iter().map(written).collect();
+        let carried = written.filter(|written| family.carries(written)).and_then(|written| family.write(&written));
+        let Some(_) = family.prompt.call.as_ref().filter(|_| carried.is_some() || !family.has_form()) else {
+            return Ok(carried);
+        };
+        let calls = calls.iter().enumerate().map(|(index, call)| self.call("call", index, call));
+        let calls: Vec<String> = calls.collect::<Result<_, Error>>()?;
+        self.render("calls", context! { calls }).map(Some)
     }
 
     /// An assistant's turn: its text, then its calls as it should have written them.
     fn assistant(&self, message: &Message) -> Result<(bool, Message), Error> {
         let mut lines = vec![message.content.to_text()];
         lines.retain(|text| !text.is_empty());
-        match self.in_own_form(&message.tool_calls) {
-            Some(calls) => lines.push(calls),
-            None => {
-                for call in &message.tool_calls {
-                    lines.push(self.call(call)?);
-                }
-            }
-        }
+        let own = self.in_own_form(&message.tool_calls)?;
+        lines.push(own.map_or_else(|| self.in_json(&message.tool_calls), Ok)?);
         let mut turn = message.clone();
         turn.content = Content::Text(lines.join("\n"));
         turn.tool_calls.clear();
@@ -373,11 +416,6 @@ fn parts(content: Content) -> Vec<Value> {
         Content::Text(text) => vec![json!({"type": "text", "text": text})],
         Content::Parts(parts) => parts,
     }
-}
-
-fn tojson(value: Data) -> Result<String, minijinja::Error> {
-    serde_json::to_string(&value)
-        .map_err(|error| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, "not JSON").with_source(error))
 }
 
 fn failed(name: &str, error: &dyn fmt::Display) -> Error {

@@ -26,13 +26,12 @@ const MODELS: &[(&str, &[&str])] = &[
     ),
     ("command-r", &["command-r:35b-08-2024-q4_K_M", "CohereForAI/c4ai-command-r-plus-08-2024", "aya:8b"]),
     ("deepseek-dsml", &["deepseek-ai/DeepSeek-V3.2-Speciale", "deepseek-v4-pro:cloud", "deepseek-ai/DeepSeek-V4.1"]),
+    ("deepseek-v3.1", &["deepseek-v3.1:671b-cloud", "deepseek-ai/DeepSeek-V3.2-Exp", "deepseek-ai/DeepSeek-V3.1-Terminus"]),
     (
         "deepseek-v3",
         &[
             "deepseek-v3:671b",
             "deepseek-ai/DeepSeek-V3-0324",
-            "deepseek-v3.1:671b-cloud",
-            "deepseek-ai/DeepSeek-V3.2-Exp",
             "deepseek-r1:14b",
             "deepseek-ai/DeepSeek-R1-0528-Qwen3-8B",
             "unsloth/DeepSeek-R1-Distill-Llama-70B-GGUF:Q4_K_M",
@@ -196,17 +195,23 @@ const MODELS: &[(&str, &[&str])] = &[
     (
         "mistral",
         &[
-            "mistral:7b-instruct-v0.3",
-            "mistral-nemo:12b",
             "mistralai/Mistral-Small-3.2-24B-Instruct-2506",
-            "mistral-large-2411",
+            "mistral-small3.2:24b",
             "Mistral-Large-3-675B-Instruct-2512",
-            "mixtral:8x22b",
             "ministral-3:14b",
-            "mistralai/Ministral-8B-Instruct-2410",
             "devstral-small-2:24b",
             "mistralai/Devstral-Small-2507",
             "magistral:24b-small-2506-q8_0",
+        ],
+    ),
+    (
+        "mistral-v3",
+        &[
+            "mistral:7b-instruct-v0.3",
+            "mistral-nemo:12b",
+            "mistral-large-2411",
+            "mixtral:8x22b",
+            "mistralai/Ministral-8B-Instruct-2410",
             "mistralai/Pixtral-12B-2409",
             "codestral:22b",
         ],
@@ -265,8 +270,10 @@ fn every_spelling_of_a_model_gets_the_file_that_knows_it() {
 fn a_chat_template_counts_before_the_name() {
     let library = Library::embedded().unwrap();
     let cases = [
-        ("[INST] {{ .Prompt }} [TOOL_CALLS] [AVAILABLE_TOOLS]", "mistral"),
-        ("{{ '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + name + '<｜tool▁sep｜>' }}", "deepseek-v3"),
+        ("[INST] {{ .Prompt }} [TOOL_CALLS] [AVAILABLE_TOOLS]", "mistral-v3"),
+        ("[SYSTEM_PROMPT]{{ s }}[TOOL_CALLS]{{ name }}[ARGS]", "mistral"),
+        ("{{ '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + name + '<｜tool▁sep｜>' }}", "deepseek-v3.1"),
+        ("'<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>' + name + '\n```json\n'", "deepseek-v3"),
         ("<|im_middle|><|tool_calls_section_begin|>", "kimi-k2"),
         ("'<TOOLCALL>[' ~ calls ~ ']</TOOLCALL>'", "nemotron"),
         ("functools[{{ call }}]", "phi4-mini"),
@@ -274,6 +281,24 @@ fn a_chat_template_counts_before_the_name() {
     ];
     for (template, expected) in cases {
         assert_eq!(library.find("llama3.1:8b", Some(template)).adapter.name, expected, "{template}");
+    }
+}
+
+#[test]
+fn a_name_counts_before_a_template_whose_markers_the_family_shares() {
+    let library = Library::embedded().unwrap();
+    let hermes = "<tools>{{ tools }}</tools> answer in <tool_call></tool_call>";
+    let tagged = "<tool_call><function={{ f }}><parameter={{ k }}>";
+    for (model, template, expected) in [
+        ("arcee-ai/Trinity-Large-Thinking", hermes, "trinity"),
+        ("qwen2.5-coder:7b", hermes, "qwen2.5-coder"),
+        ("XiaomiMiMo/MiMo-V2-Flash", tagged, "mimo"),
+        ("Salesforce/xLAM-2-8b-fc-r", hermes, "xlam"),
+        ("gemma3:12b", hermes, "hermes"),
+        ("somebody/unheard-of-7b", hermes, "hermes"),
+    ] {
+        let found = library.find(model, Some(template));
+        assert_eq!(found.adapter.name, expected, "{model}: {}", found.why);
     }
 }
 

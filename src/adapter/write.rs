@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Syntax, Tagged, Trim};
+use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Parameters, Recipient, Syntax, Tagged, Trim};
 
 /// A call to be written.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,11 +24,64 @@ pub struct Written {
 impl Adapter {
     /// Calls in the family's own form, one behind the other; `None` if it has none of its own that could carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
-        // A message with a header is more than a call: what else such a family has are remains of it.
-        if self.recipient.is_some() {
-            return None;
+        // What else a family with headers has are remains of them, or the bodies of its messages.
+        if let Some(recipient) = &self.recipient {
+            return calls.iter().map(|call| self.message(call, recipient)).collect();
         }
-        self.calls.iter().take(self.own_calls).find_map(|form| form.write(calls))
+        self.own().iter().find_map(|form| form.write(calls))
+    }
+
+    /// A message to a tool.
+    fn message(&self, call: &Written, recipient: &Recipient) -> Option<String> {
+        let body = match &recipient.parameters {
+            _ if recipient.forms => self.own().first()?.write(std::slice::from_ref(call))?,
+            Some(tags) => parameters(call, tags)?,
+            None => object(&call.arguments),
+        };
+        let (start, to, end) = (first(&recipient.start), first(&recipient.to), first(&recipient.end));
+        let assistant = recipient.content.iter().any(|word| word == "assistant");
+        let head = match to.is_empty() {
+            true => call.name.clone(),
+            false => {
+                let kind = recipient.constraint.first().map(|kind| format!(" {kind}")).unwrap_or_default();
+                let channel = recipient.channel.as_ref().map(|channel| format!("{channel}commentary{kind}")).unwrap_or_default();
+                let sender = if assistant { "assistant" } else { "" };
+                format!("{sender} {to}{}{}{channel}", first(&recipient.prefix), call.name)
+            }
+        };
+        Some(format!("{start}{head}{}{body}{end}", recipient.message))
+    }
+
+    /// Whether values in this form are told from its markers by everybody who reads them: values that stand as they are
+    /// must not hold a marker.
+    pub(super) fn carries(&self, calls: &[Written]) -> bool {
+        let markers = |form: &Call| -> Vec<String> {
+            let inner = match &form.syntax {
+                Syntax::Tagged(tagged) => [tagged.argument[0].as_slice(), &tagged.value[1]].concat(),
+                Syntax::Nested(nested) => vec![nested.prefix.clone()],
+                Syntax::Element => vec!["</".to_owned()],
+                _ => return Vec::new(),
+            };
+            [&form.section, &form.section_close, &form.open, &form.close, &inner].into_iter().flatten().cloned().collect()
+        };
+        let markers: Vec<String> = self.own().iter().flat_map(markers).filter(|marker| !marker.is_empty()).collect();
+        let values = calls.iter().flat_map(|call| call.arguments.values()).map(Value::to_string);
+        values.into_iter().all(|value| !markers.iter().any(|marker| value.contains(marker.as_str())))
+    }
+
+    /// Whether it has a form of its own that can be written.
+    pub(super) fn has_form(&self) -> bool {
+        self.recipient.is_none() && self.own_calls > 0
+    }
+
+    /// Whether that form has a marker.
+    pub(super) fn has_marked_form(&self) -> bool {
+        self.has_form() && self.own().first().is_some_and(|form| !form.section.is_empty() || !form.open.is_empty())
+    }
+
+    /// The family's own forms, without the generic ones behind them.
+    pub fn own(&self) -> &[Call] {
+        self.calls.get(..self.own_calls).unwrap_or_default()
     }
 }
 
@@ -43,6 +96,9 @@ impl Call {
         let close = first(&self.close);
         let whole = match (self.fence.first(), &self.syntax) {
             (Some(language), _) if unmarked => format!("```{language}\n{}\n```", bodies.join("\n")),
+            (_, Syntax::Json(keys)) if keys.array => {
+                format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
+            }
             (_, Syntax::Python) => {
                 format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
             }
@@ -64,7 +120,7 @@ impl Call {
             Syntax::Lax(lax) => self::lax(call, lax),
             Syntax::Element => element(call),
             Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
-            // A message with a header is more than a call: the prompt's own templates write it.
+            // A message with a header is more than a form.
             Syntax::Recipient(_) => None,
         }
     }
@@ -153,6 +209,17 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
     Some(out)
 }
 
+/// Arguments in tags without anything around them.
+fn parameters(call: &Written, tags: &Parameters) -> Option<String> {
+    let [[key_open, key_close], [value_open, value_close]] = [&tags.argument, &tags.value];
+    let one = |(key, value): (&String, &Value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let held = text.contains(value_close.as_str()) || text.contains(key_open.as_str());
+        (!held).then(|| format!("{key_open}{key}{key_close}{value_open}{text}{value_close}"))
+    };
+    call.arguments.iter().map(one).collect()
+}
+
 /// What an attribute says of a value: `string="true"`, `type="number"`.
 fn kind(attribute: &str, value: &Value) -> &'static str {
     match (attribute, value) {
@@ -192,7 +259,7 @@ fn lax(call: &Written, lax: &Lax) -> Option<String> {
     Some(format!("{}{}{}", first(&lax.open), call.name, lax_value(&Value::Object(call.arguments.clone()), first(&lax.strings))?))
 }
 
-fn lax_value(value: &Value, quote: &str) -> Option<String> {
+pub(super) fn lax_value(value: &Value, quote: &str) -> Option<String> {
     Some(match value {
         Value::String(text) if text.contains(quote) => return None,
         Value::String(text) => format!("{quote}{text}{quote}"),

@@ -11,6 +11,7 @@ use crate::{
     openai::{ChatRequest, Content, Message, ToolCall},
 };
 
+pub(super) mod leaked;
 #[cfg(test)]
 mod tests;
 

@@ -53,6 +53,7 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
     if !round.tools.is_empty() {
         without_logprobs(&mut chat, notes);
     }
+    history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
     for call in chat.messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
         if let Some(tool) = round.tools.get(&call.name) {
             call.name.clone_from(&tool.wire_name);

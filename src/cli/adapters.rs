@@ -1,51 +1,134 @@
-//! `toolglot adapters`: which adapter a model gets, why, and how well that one is proven; without a model, all of them.
+//! `toolglot adapters`: which adapter a model gets, why, and how well that one is proven; without a model, all of them. And
+//! the way in and out for Hugging Face's `response_template`, which vendors ship beside their models.
 
-use std::{fmt::Write as _, io::Write, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::{
-    adapter::{Call, Found, Inside, Library, Proof},
+    adapter::{Call, Found, Inside, Library, Proof, response_template},
+    config::{Config, Environment, Overrides},
     error::Error,
+    server,
 };
 
 /// Lists the adapters, or tells which one a model gets.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Adapters {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// A model's name as its backend writes it
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The model's chat template: it says more than a name
     #[arg(long, value_name = "FILE", requires = "model")]
     template: Option<PathBuf>,
-    /// A directory of adapter files that go over the built-in ones
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+/// Which adapters there are.
+#[derive(Debug, Args, Default)]
+pub(super) struct Overlay {
+    /// A directory of adapter files that go over the built-in ones [default: as `serve` would take it]
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make an adapter file of the `response_template` in a tokenizer_config.json
+    Import {
+        /// tokenizer_config.json, or the template alone; `-` for standard input
+        file: PathBuf,
+        /// A name that the adapter is for, with `*` for any text; repeat it for more [default: the file's own]
+        #[arg(long, value_name = "GLOB")]
+        model: Vec<String>,
+    },
+    /// Write an adapter as a `response_template`
+    Export {
+        /// The adapter's name
+        name: String,
+        /// The text that begins an assistant's turn in the prompt
+        #[arg(long, value_name = "TEXT")]
+        start_anchor: Option<String>,
+        #[command(flatten)]
+        overlay: Overlay,
+    },
+}
+
+// === impl Overlay ===
+
+impl Overlay {
+    /// The adapters of this directory over the built-in ones; without one, those that `serve` would have.
+    pub(super) fn library(&self, environment: &Environment) -> Result<Library, Error> {
+        match &self.adapters {
+            Some(directory) => Library::with_overlay(directory),
+            None => server::library(&Config::load(&Overrides::default(), environment)?),
+        }
+    }
 }
 
 // === impl Adapters ===
 
 impl Adapters {
-    /// Runs the command.
-    pub fn run(self, out: &mut dyn Write) -> Result<(), Error> {
-        let library = match &self.adapters {
-            Some(directory) => Library::with_overlay(directory)?,
-            None => Library::embedded()?,
-        };
-        let text = match &self.model {
-            None => list(&library),
-            Some(model) => {
-                let template = match &self.template {
-                    None => None,
-                    Some(path) => Some(
-                        std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))?,
-                    ),
-                };
-                one(model, &library.find(model, template.as_deref()))
+    /// Runs the command. What an import leaves out is said on `log`.
+    pub fn run(
+        self,
+        environment: &Environment,
+        input: &mut dyn Read,
+        out: &mut dyn Write,
+        log: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let text = match self.action {
+            Some(Action::Import { file, model }) => {
+                let imported = response_template::import(&read(&file, input)?, &model)?;
+                for warning in &imported.warnings {
+                    // Nobody is left to hear that standard error is closed.
+                    let _ = writeln!(log, "toolglot: {warning}");
+                }
+                imported.file
+            }
+            Some(Action::Export { name, start_anchor, overlay }) => {
+                let library = overlay.library(environment)?;
+                let adapter = library.get(&name).ok_or_else(|| unknown(&name, &library))?;
+                let template = response_template::export(adapter, start_anchor.as_deref())?;
+                format!("{:#}\n", serde_json::json!({"response_template": template}))
+            }
+            None => {
+                let library = self.overlay.library(environment)?;
+                match &self.model {
+                    None => list(&library),
+                    Some(model) => {
+                        let template = self.template.as_ref().map(|path| read(path, input)).transpose()?;
+                        one(model, &library.find(model, template.as_deref()))
+                    }
+                }
             }
         };
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("adapters: {error}")))
     }
+}
+
+/// A file's text, or what stands on standard input.
+fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
+    let fail = |error: std::io::Error| Error::client(format!("{}: {error}", path.display()));
+    if path != Path::new("-") {
+        return std::fs::read_to_string(path).map_err(fail);
+    }
+    let mut text = String::new();
+    input.read_to_string(&mut text).map_err(fail)?;
+    Ok(text)
+}
+
+fn unknown(name: &str, library: &Library) -> Error {
+    let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();
+    Error::client(format!("there is no adapter `{name}`; there are: {}", known.join(", ")))
 }
 
 /// One line for each adapter.
@@ -80,18 +163,20 @@ fn one(model: &str, found: &Found) -> String {
         };
         let _ = writeln!(out, "reasoning  {} ... {}; {inside}", reasoning.open.join(" or "), reasoning.close.join(" or "));
     }
-    for (at, call) in adapter.calls.iter().enumerate() {
+    let headed = adapter.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
+    let own = headed.chain(adapter.own().iter().map(entries));
+    let behind = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
+    for (at, form) in own.chain(behind).enumerate() {
         let label = if at == 0 { "calls" } else { "or" };
-        let _ = writeln!(out, "{label:10} {}", entries(call));
+        let _ = writeln!(out, "{label:10} {form}");
     }
     out
 }
 
 /// What begins a call of this form.
 pub(super) fn entries(call: &Call) -> String {
-    let quoted = |marker: &String| format!("{marker:?}");
-    let mut entries: Vec<String> =
-        call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).map(quoted).collect();
+    let markers: Vec<String> = call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).cloned().collect();
+    let mut entries: Vec<String> = Some(quoted(&markers)).filter(|markers| !markers.is_empty()).into_iter().collect();
     for marker in &call.stripped {
         entries.push(if marker.is_empty() { "no marker".to_owned() } else { format!("{marker:?}, which is no token") });
     }
@@ -102,6 +187,10 @@ pub(super) fn entries(call: &Call) -> String {
         entries.push("a tag named after the tool".to_owned());
     }
     entries.join(", ")
+}
+
+fn quoted(markers: &[String]) -> String {
+    markers.iter().map(|marker| format!("{marker:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The word for a level of proof, and what it means.

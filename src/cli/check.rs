@@ -1,274 +1,267 @@
-//! `toolglot check`: adapter files -> what is wrong with them, before a model finds out: files that cannot be read, markers
-//! and globs that never count because others stand before them, prompts whose calls the scanner does not read back.
+//! `toolglot check`: adapters, configuration and registry -> what is wrong with them, with file and line, before a model or
+//! a user finds out: files that cannot be read, names that mean nothing, markers and globs that never count because others
+//! stand before them, prompts whose calls the scanner does not read back.
 
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::{
-    adapter::{Adapter, Library, render, scanner},
+    adapter::{Adapter, Library},
+    config::{Config, Environment, Overlay, Overrides, quoting_line},
     error::Error,
-    event::{Channel, Delta, Event, FinishReason, Sink, Tool, ToolCall, ToolChoice, Tools},
-    fix::Schemas,
-    openai::{ChatRequest, Message},
-    turn::answer::{Answer, Policy, Setup},
+    fixture::{Expected, Fixture},
+    mcp::registry::Registry,
+    server,
 };
 
-/// Validates adapter files: the built-in ones, or those of a directory over them.
+mod faults;
+pub mod fixture;
+#[cfg(test)]
+mod tests;
+
+use faults::library_faults;
+
+/// Validates adapters, configuration and registry: all that `serve` would read, or one place.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A directory of adapter files (*.toml)
-    directory: Option<PathBuf>,
+    /// Write down what the fixtures beside the adapters (*.txt) come to now, instead of comparing it
+    #[arg(long)]
+    update: bool,
+    /// A directory of adapter files with their fixtures, one adapter file, a proxy.toml or an mcp.json [default: everything
+    /// that `serve` would read]
+    path: Option<PathBuf>,
 }
 
-/// The file's name, and what is wrong with it.
-type Fault = (String, String);
+/// What is wrong, and with what: a file, with the line where one can be told.
+struct Fault {
+    place: String,
+    what: String,
+}
 
-/// Name and arguments of a call.
-type Called = (String, Value);
+/// What was looked at, and what is wrong with it.
+#[derive(Default)]
+struct Findings {
+    update: bool,
+    looked_at: Vec<String>,
+    faults: Vec<Fault>,
+}
 
 const GENERIC: &str = "generic";
+/// How deep fixtures may lie below their adapters.
+const DEPTH: usize = 2;
 
 // === impl Check ===
 
 impl Check {
     /// Runs the command. Faults are written to `out`; with any, it fails.
-    pub fn run(self, out: &mut dyn Write) -> Result<(), Error> {
+    pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let io = |error: std::io::Error| Error::proxy(format!("check: {error}"));
-        let (count, faults) = match &self.directory {
-            None => {
-                let library = Library::embedded()?;
-                (library.iter().count(), library_faults(&library, |_| true))
-            }
-            Some(directory) => overlay_faults(directory)?,
-        };
-        for (adapter, what) in &faults {
-            writeln!(out, "{adapter}.toml: {what}").map_err(io)?;
+        let mut findings = Findings { update: self.update, ..Findings::default() };
+        match &self.path {
+            None => findings.everything(environment)?,
+            Some(path) if path.is_dir() => findings.overlay(path, None)?,
+            Some(path) if path.extension().is_some_and(|extension| extension == "json") => findings.registry(path, environment),
+            Some(path) if is_adapter(path)? => findings.overlay(path.parent().unwrap_or(Path::new("")), Some(path))?,
+            Some(path) => findings.configuration(Some(path), environment)?,
         }
-        writeln!(out, "{count} adapters checked, {} faults", faults.len()).map_err(io)?;
+        for Fault { place, what } in &findings.faults {
+            writeln!(out, "{place}: {what}").map_err(io)?;
+        }
+        let count = findings.faults.len();
+        writeln!(out, "{} checked, {count} faults", findings.looked_at.join(", ")).map_err(io)?;
         out.flush().map_err(io)?;
-        match faults.len() {
+        match count {
             0 => Ok(()),
-            count => Err(Error::proxy(format!("{count} faults in adapter files")).with_code("configuration")),
+            count => Err(Error::proxy(format!("{count} faults")).with_code("configuration")),
         }
     }
 }
 
-/// The files of a directory: each alone first, so that all of them are named; then, over the built-in ones, together.
-fn overlay_faults(directory: &Path) -> Result<(usize, Vec<Fault>), Error> {
-    let read = |error: std::io::Error| Error::proxy(format!("{}: {error}", directory.display()));
-    let embedded = Library::embedded()?;
-    let generic = embedded.get(GENERIC).map(|adapter| adapter.calls.clone()).unwrap_or_default();
-    let mut names = Vec::new();
-    let mut faults = Vec::new();
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(directory).map_err(read)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml")) {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(path).map_err(read)?;
-        let forms = if name == GENERIC { &[][..] } else { &generic[..] };
-        if let Err(error) = Adapter::parse(&name, &text, forms) {
-            let prefix = format!("adapter {name}.toml: ");
-            faults.push((name.clone(), error.message.trim_start_matches(&prefix).trim_end().to_owned()));
-        }
-        names.push(name);
-    }
-    if faults.is_empty() {
-        faults = library_faults(&Library::with_overlay(directory)?, |name| names.iter().any(|known| known == name));
-    }
-    Ok((names.len(), faults))
+/// Whether a TOML file is an adapter's: a configuration has none of its keys.
+fn is_adapter(path: &Path) -> Result<bool, Error> {
+    let text = read(path)?;
+    let begins = |line: &str| ["proof", "[[call]]", "models", "templates"].iter().any(|key| line.trim_start().starts_with(key));
+    Ok(text.lines().any(begins))
 }
 
-/// What is wrong with the chosen adapters of a library.
-fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -> Vec<Fault> {
-    let generic = library.get(GENERIC).map_or(0, |adapter| adapter.calls.len());
-    let mut faults = Vec::new();
-    for adapter in library.iter().filter(|adapter| chosen(&adapter.name)) {
-        let own = if adapter.name == GENERIC { generic } else { adapter.calls.len().saturating_sub(generic) };
-        let mut found = unreachable_forms(adapter, own);
-        found.extend(empty_texts(adapter));
-        if adapter.name != GENERIC {
-            found.extend(never_chosen(adapter, library));
-        }
-        found.extend(round_trips(adapter));
-        faults.extend(found.into_iter().map(|what| (adapter.name.clone(), what)));
-    }
-    faults
+fn read(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))
 }
 
-/// Forms and markers that never count because others stand before them.
-fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
-    let forms = adapter.calls.get(..own).unwrap_or_default();
-    let mut faults = Vec::new();
-    for (later, form) in forms.iter().enumerate() {
-        if let Some(earlier) = forms[..later].iter().position(|before| {
-            before.syntax == form.syntax
-                && (before.start_only, &before.section, &before.close) == (form.start_only, &form.section, &form.close)
-                && form.open.iter().all(|marker| before.open.contains(marker))
-                && form.stripped.iter().all(|marker| before.stripped.contains(marker))
-                && form.fence.iter().all(|language| before.fence.contains(language))
-        }) {
-            faults.push(format!("[[call]] number {} is never reached: number {} reads the same", later + 1, earlier + 1));
+/// The lines of a file that something is about.
+fn at(path: &Path, line: Option<usize>) -> String {
+    line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
+}
+
+// === impl Findings ===
+
+impl Findings {
+    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.faults.push(Fault { place: place.into(), what: what.into() });
+    }
+
+    fn everything(&mut self, environment: &Environment) -> Result<(), Error> {
+        let library = Library::embedded()?;
+        self.looked_at.push(format!("{} built-in adapters", library.iter().count()));
+        for (name, what) in library_faults(&library, |_| true) {
+            self.add(format!("{name}.toml"), what);
         }
-        for marker in form.section.iter().chain(&form.open).chain(&form.stripped).filter(|marker| !marker.is_empty()) {
-            let reasoning =
-                adapter.reasoning.as_ref().is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
-            if reasoning {
-                faults.push(format!(
-                    "the marker {marker:?} of [[call]] number {} is a marker of reasoning too, which wins",
-                    later + 1
-                ));
+        self.configuration(None, environment)
+    }
+
+    /// A configuration with all that it names.
+    fn configuration(&mut self, file: Option<&Path>, environment: &Environment) -> Result<(), Error> {
+        let overrides = Overrides { file: file.map(Path::to_owned), ..Overrides::default() };
+        let config = match Config::load(&overrides, environment) {
+            Ok(config) => config,
+            // The message begins with the place.
+            Err(error) => {
+                let (place, what) = error.message.split_once(": ").unwrap_or(("configuration", &error.message));
+                self.looked_at.push("configuration".into());
+                self.add(place, what);
+                return Ok(());
+            }
+        };
+        if let Some(file) = &config.file {
+            self.looked_at.push(file.display().to_string());
+            let wrong = server::library(&config).err().map(|error| error.message).unwrap_or_default();
+            // What is wrong with an adapter is told below, with its line.
+            if !wrong.is_empty() && !wrong.starts_with("adapter ") {
+                self.add(at(file, quoting_line(&read(file)?, &wrong)), wrong);
             }
         }
-    }
-    faults
-}
-
-/// Texts that are empty where an empty one means nothing.
-fn empty_texts(adapter: &Adapter) -> Vec<String> {
-    let lists = [("models", &adapter.models), ("templates", &adapter.templates), ("preserve", &adapter.preserve)];
-    let empty = lists.into_iter().filter(|(_, list)| list.iter().any(|text| text.trim().is_empty()));
-    empty.map(|(key, _)| format!("`{key}` holds an empty text")).collect()
-}
-
-/// Globs and fingerprints that another adapter takes away.
-fn never_chosen(adapter: &Adapter, library: &Library) -> Vec<String> {
-    let mut faults = Vec::new();
-    if adapter.models.is_empty() && adapter.templates.is_empty() {
-        faults.push("no model gets it: it has neither `models` nor `templates`".to_owned());
-    }
-    for glob in &adapter.models {
-        // Letters in place of the wildcards, one that no name has.
-        let found = library.find(&glob.replace('*', "\u{2400}"), None);
-        if found.adapter.name != adapter.name {
-            faults.push(format!("the glob `{glob}` is shadowed by {}.toml: {}", found.adapter.name, found.why));
+        match &config.adapters {
+            Overlay::Named(directory) | Overlay::Usual(directory) if directory.is_dir() => self.overlay(directory, None)?,
+            Overlay::Named(_) | Overlay::Usual(_) => {}
         }
-    }
-    if !adapter.templates.is_empty() {
-        let found = library.find("", Some(&adapter.templates.join("\n")));
-        if found.adapter.name != adapter.name {
-            faults.push(format!("its `templates` are shadowed by {}.toml: {}", found.adapter.name, found.why));
+        if config.mcp.registry.is_file() {
+            self.registry(&config.mcp.registry, environment);
         }
+        Ok(())
     }
-    faults
-}
 
-/// The calls that its prompt shows to the model must be read back as they were.
-fn round_trips(adapter: &Arc<Adapter>) -> Vec<String> {
-    if let Err(error) = adapter.prompt.check() {
-        return vec![error.message];
-    }
-    let mut faults = Vec::new();
-    for Sample { what, prose, calls } in samples(adapter) {
-        match round_trip(adapter, prose, &calls) {
-            Err(error) => faults.push(error.message),
-            Ok(back) if back == calls => {}
-            Ok(back) => {
-                faults.push(format!("[prompt] call: {what} is not read back: wrote {}, read {}", show(&calls), show(&back)))
+    /// A registry of MCP servers.
+    fn registry(&mut self, file: &Path, environment: &Environment) {
+        self.looked_at.push(file.display().to_string());
+        let opened = match file.is_file() {
+            true => Registry::open(file, environment.clone()),
+            false => Err(Error::client(format!("{}: there is no such file", file.display()))),
+        };
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        match opened {
+            Err(error) => {
+                let what = error.message.trim_start_matches(&format!("{}: ", file.display())).to_owned();
+                let line = what.split_once("on line ").and_then(|(_, tail)| tail.split(' ').next()?.parse().ok());
+                self.add(at(file, line), what);
             }
-        }
-    }
-    faults
-}
-
-fn tools() -> Tools {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "title": {"type": "string"}, "body": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}},
-            "options": {"type": "object"}, "count": {"type": "integer"}, "draft": {"type": "boolean"},
-        },
-        "required": ["title"],
-    });
-    let note = Tool::new("write_note", "Writes a note.", schema.to_string());
-    Tools::new([note, Tool::new("ping", "Answers.", r#"{"type":"object","properties":{}}"#)], ToolChoice::Auto)
-}
-
-/// Calls that a prompt must be able to show.
-struct Sample {
-    what: &'static str,
-    prose: &'static str,
-    calls: Vec<Called>,
-}
-
-fn samples(adapter: &Adapter) -> Vec<Sample> {
-    let note = |arguments: Value| ("write_note".to_owned(), arguments);
-    let markers: Vec<&str> = adapter
-        .calls
-        .iter()
-        .flat_map(|call| call.section.iter().chain(&call.open).chain(&call.close).chain(&call.section_close))
-        .chain(adapter.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close)))
-        .chain(&adapter.drop)
-        .map(String::as_str)
-        .collect();
-    let nested = json!({"title": "t", "count": -3, "draft": false, "tags": ["a", "b c"], "options": {"depth": {"list": [1, null, {"x": ""}]}}});
-    let odd = json!({"title": "Größe „7“ 🙂", "body": "line one\nline \"two\"\t{\"a\": [1]} \\ end"});
-    let sample = |what, prose, calls| Sample { what, prose, calls };
-    vec![
-        sample("a call without arguments", "", vec![("ping".to_owned(), json!({}))]),
-        sample("a plain call", "", vec![note(json!({"title": "Shopping"}))]),
-        sample("a call behind prose", "I will write that down.", vec![note(json!({"title": "Shopping"}))]),
-        sample("a nested call", "", vec![note(nested)]),
-        sample("a call with odd characters", "", vec![note(odd)]),
-        sample("a call with markers inside of a string", "", vec![note(json!({"title": "markers", "body": markers.join(" ")}))]),
-        sample("a pair of calls", "", vec![note(json!({"title": "one"})), note(json!({"title": "two", "count": 2}))]),
-    ]
-}
-
-fn round_trip(adapter: &Arc<Adapter>, prose: &str, calls: &[Called]) -> Result<Vec<Called>, Error> {
-    let wire = calls.iter().enumerate().map(|(at, (name, arguments))| {
-        json!({"id": format!("call_{at}"), "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
-    });
-    let assistant = json!({"role": "assistant", "content": prose, "tool_calls": wire.collect::<Vec<_>>()});
-    let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
-    let rendered = render::render(adapter, false, &ChatRequest::from_value(request)?, &tools())?;
-    let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
-    let mut answer = Answer::new(Setup {
-        adapter: Arc::clone(adapter),
-        tools: Arc::new(tools()),
-        schemas: Arc::new(Schemas::default()),
-        scanner: scanner::Options::default(),
-        policy: Policy::default(),
-    });
-    let mut read = Read::default();
-    answer.delta(Delta::Text(Channel::Content, &text), &mut read);
-    answer.delta(Delta::Finish(FinishReason::Stop), &mut read);
-    answer.finish(&mut read);
-    Ok(read.0.into_iter().map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())).collect())
-}
-
-fn said(message: &Message) -> String {
-    message.content.to_text()
-}
-
-fn show(calls: &[Called]) -> String {
-    let list: Vec<String> = calls.iter().map(|(name, arguments)| format!("{name} {arguments}")).collect();
-    if list.is_empty() { "no call".to_owned() } else { list.join(", ") }
-}
-
-/// The calls that were read.
-#[derive(Default)]
-struct Read(Vec<ToolCall>);
-
-impl Sink for Read {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::CallStart { name, .. } => self.0.push(ToolCall { name: name.to_owned(), ..ToolCall::default() }),
-            Event::CallArguments { json, .. } => {
-                if let Some(call) = self.0.last_mut() {
-                    call.arguments.push_str(json);
+            Ok(registry) => {
+                for entry in &registry.snapshot().unusable {
+                    let Some(error) = &entry.error else { continue };
+                    let line = quoting_line(&text, &format!("`\"{}\"`", entry.name));
+                    self.add(at(file, line), format!("{}: {error}", entry.name));
                 }
             }
-            _ => {}
         }
+    }
+
+    /// Adapter files of a directory (all, or one): each alone first, so that all of them are named; then, over the built-in
+    /// ones, together.
+    fn overlay(&mut self, directory: &Path, only: Option<&Path>) -> Result<(), Error> {
+        let failed = |error: std::io::Error| Error::proxy(format!("{}: {error}", directory.display()));
+        let embedded = Library::embedded()?;
+        let generic = embedded.get(GENERIC).map(|adapter| adapter.calls.clone()).unwrap_or_default();
+        let place = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let entries = std::fs::read_dir(place).map_err(failed)?;
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(directory.join(entry.ok()?.file_name()))).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        let mut files: Vec<(String, PathBuf, String)> = Vec::new();
+        let mut readable = true;
+        for path in paths {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text = read(&path)?;
+            let chosen = only.is_none_or(|only| only == path);
+            let forms = if name == GENERIC { &[][..] } else { &generic[..] };
+            if let Err(error) = Adapter::parse(&name, &text, forms) {
+                readable = false;
+                if chosen {
+                    let what = error.message.trim_start_matches(&format!("adapter {name}.toml")).trim_start_matches(':');
+                    let (line, what) = match what.split_once(": ").map(|(line, what)| (line.parse().ok(), what)) {
+                        Some((Some(line), what)) => (Some(line), what),
+                        _ => (call_line(&text, what), what.trim_start()),
+                    };
+                    self.add(at(&path, line), what.trim_end());
+                }
+            }
+            if chosen {
+                files.push((name, path, text));
+            }
+        }
+        self.looked_at.push(format!("{} adapters of {}", files.len(), place.display()));
+        if readable {
+            let library = Library::with_overlay(place)?;
+            for (name, what) in library_faults(&library, |name| files.iter().any(|(known, ..)| known == name)) {
+                let file = files.iter().find(|(known, ..)| *known == name);
+                let place = file.map(|(_, path, text)| at(path, call_line(text, &what).or_else(|| quoting_line(text, &what))));
+                self.add(place.unwrap_or(name), what);
+            }
+            if only.is_none() {
+                self.fixtures(place, &library)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The fixtures in a directory of adapters and the directories in it.
+    fn fixtures(&mut self, directory: &Path, library: &Library) -> Result<(), Error> {
+        let mut count = 0;
+        for path in recordings(directory, DEPTH) {
+            count += 1;
+            let parsed = Fixture::parse(&read(&path)?).map_err(|error| error.message);
+            let outcome = parsed.and_then(|recorded| Ok((fixture::run(&recorded, library)?, recorded)));
+            let checked = outcome.and_then(|(outcome, mut recorded)| match self.update {
+                false => fixture::compare(&recorded, &outcome),
+                true => {
+                    let known_broken = recorded.events.take().and_then(|expected| expected.known_broken);
+                    recorded.events = Some(Expected { known_broken, text: outcome.events });
+                    recorded.clients = outcome.clients;
+                    std::fs::write(&path, recorded.write()).map_err(|error| error.to_string())
+                }
+            });
+            if let Err(what) = checked {
+                self.add(path.display().to_string(), what.trim_end());
+            }
+        }
+        if count > 0 {
+            self.looked_at.push(format!("{count} fixtures"));
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// The `*.txt` files in a directory, and so many levels below.
+fn recordings(directory: &Path, depth: usize) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = entries
+        .flat_map(|path| match path.is_dir() {
+            true if depth > 0 => recordings(&path, depth - 1),
+            true => Vec::new(),
+            false => vec![path],
+        })
+        .collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    paths
+}
+
+/// The line where the form begins that a text names by its number.
+fn call_line(text: &str, what: &str) -> Option<usize> {
+    let (_, tail) = what.split_once("[[call]] number ")?;
+    let number: usize = tail.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    let begins = |(_, line): &(usize, &str)| line.trim_start().starts_with("[[call]]");
+    text.lines().enumerate().filter(begins).nth(number.checked_sub(1)?).map(|(at, _)| at + 1)
+}

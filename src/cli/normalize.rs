@@ -37,6 +37,9 @@ pub struct Normalize {
     /// The answer begins inside of reasoning.
     #[arg(long)]
     reasoning_open: bool,
+    /// A directory of adapter files that go over the built-in ones.
+    #[arg(long, value_name = "DIRECTORY")]
+    adapters: Option<PathBuf>,
     /// Why the answer ended: stop, length, tool_calls or content_filter.
     #[arg(long, default_value = "stop")]
     finish_reason: String,
@@ -75,7 +78,10 @@ struct Collected {
 impl Normalize {
     /// Runs the command.
     pub fn run(self, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
-        let library = Library::embedded()?;
+        let library = match &self.adapters {
+            Some(directory) => Library::with_overlay(directory)?,
+            None => Library::embedded()?,
+        };
         let io = |error: std::io::Error| Error::proxy(format!("normalize: {error}"));
         if self.jsonl {
             for (number, line) in input.lines().enumerate() {

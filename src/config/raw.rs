@@ -60,11 +60,36 @@ pub(super) struct RawLimits {
 pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
     toml::from_str(text).map_err(|error| {
         let place = file.map_or("configuration".to_owned(), |file| file.display().to_string());
-        let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
-        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        let message = error.message();
-        Error::proxy(format!("{place}{line}: {message}{}", hint(message)))
+        Error::proxy(format!("{place}{}", explained(&error, text)))
     })
+}
+
+/// `:LINE: what is wrong; did you mean ...?`
+pub fn explained(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let message = error.message();
+    format!("{line}: {message}{}", hint(message))
+}
+
+/// An error about the content of a file, with the line that it is about.
+pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
+    let Some(file) = file.filter(|_| !error.message.starts_with("`--")) else { return error };
+    match quoting_line(text, &error.message) {
+        Some(line) => Error { message: format!("{}:{line}: {}", file.display(), error.message), ..error },
+        None => error,
+    }
+}
+
+/// The number of the line that has most of what a message quotes, up to its advice.
+pub fn quoting_line(text: &str, message: &str) -> Option<usize> {
+    let message = message.split(';').next().unwrap_or(message);
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
+    let quoted = |line: &str| words.iter().filter(|word| line.contains(**word)).map(|word| word.len()).sum::<usize>();
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
+    // Of equals the first.
+    let best = lines.map(|(at, line)| (quoted(line), usize::MAX - at)).max()?;
+    (best.0 > 0).then(|| usize::MAX - best.1 + 1)
 }
 
 /// Of serde's ``unknown field `x`, expected one of `a`, `b` `` the name that is nearest to `x`.

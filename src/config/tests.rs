@@ -64,14 +64,14 @@ fn every_key_acts() {
 #[test]
 fn a_mistake_names_its_line_and_what_was_meant() {
     for (text, expected) in [
-        ("mode = \"off\"\nlisten_on = \"x\"\n", "line 2: unknown field `listen_on`"),
-        ("\n\nretries = 2\n", "line 3: unknown field `retries`, expected one of"),
+        ("mode = \"off\"\nlisten_on = \"x\"\n", "2: unknown field `listen_on`"),
+        ("\n\nretries = 2\n", "3: unknown field `retries`, expected one of"),
         ("retries = 2\n", "did you mean `retry`?"),
         ("mode = \"rewrit\"\n", "did you mean `rewrite`?"),
         ("[[backend]]\nkind = \"olama\"\n", "did you mean `ollama`?"),
-        ("[[backend]]\nkind = \"ollama\"\nurll = \"x\"\n", "line 3: unknown field `urll`"),
+        ("[[backend]]\nkind = \"ollama\"\nurll = \"x\"\n", "3: unknown field `urll`"),
         ("[limits]\nheld_byte = 1\n", "did you mean `held_bytes`?"),
-        ("listen = 8000\n", "/etc/tg/proxy.toml, line 1: invalid type"),
+        ("listen = 8000\n", "/etc/tg/proxy.toml:1: invalid type"),
         ("listen = \"everywhere\"\n", "write it as 127.0.0.1:8000"),
         ("retry = 4\n", "0 to 3"),
         ("[[backend]]\nkind = \"openai\"\n", "needs a `url`"),

@@ -208,7 +208,7 @@ fn a_wrong_configuration_is_told_with_its_line() {
     let output = run(directory.path(), &["serve"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains("proxy.toml, line 2: unknown field `retrys`") && said.contains("did you mean `retry`?"), "{said}");
+    assert!(said.contains("proxy.toml:2: unknown field `retrys`") && said.contains("did you mean `retry`?"), "{said}");
     for (config, expected) in
         [("[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "adapter `nonsense`"), ("adapters = \"not-here\"\n", "not-here")]
     {

@@ -5,56 +5,17 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use bytes::BytesMut;
+pub(crate) use toolglot::cli::check::fixture::{client_bytes, client_bytes_in_letters};
 use toolglot::{
-    adapter::{Adapter, Library, scanner},
-    backend::{Decoder, Dialect},
-    client::{
-        self,
-        front::{Front, Head},
-        shape::{Kind, Shape},
-    },
-    event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
-    fix::Schemas,
-    fixture::{Expected, Fixture, Round, Wire},
-    openai::answer::Envelope,
-    turn::answer::{Answer, Policy, Setup},
-    wire::Frames,
+    adapter::Library,
+    cli::check::fixture,
+    fixture::{Expected, Fixture},
 };
-
-/// Above so many bytes of text only a sample of the two-way cuts is run.
-const ALL_CUTS: usize = 4096;
-/// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
-const WIRE_CUTS: usize = 40;
-
-/// A delta of its own, to be fed again in other pieces.
-#[derive(Debug, Clone)]
-enum Owned {
-    Text(Channel, String),
-    Call(ToolCall),
-    Usage(Usage),
-    Finish(FinishReason),
-}
-
-/// What an answer came to, one line an event.
-#[derive(Default)]
-struct Lines {
-    out: String,
-    text: String,
-    reasoning: String,
-    call: Option<(String, String)>,
-}
-
-struct Case {
-    adapter: Arc<Adapter>,
-    incoming: client::Incoming,
-    schemas: Arc<Schemas>,
-}
 
 #[test]
 fn every_fixture_gives_its_events_however_it_is_cut() {
@@ -85,208 +46,17 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
     assert!(failures.is_empty(), "{} of {} fixtures:\n{}", failures.len(), paths.len(), failures.join("\n"));
 }
 
-/// The one place that touches the library.
 fn check(path: &Path, library: &Library, update: bool) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let mut fixture = Fixture::parse(&text).map_err(|error| error.message)?;
-    let model = fixture.rounds[0].request.model.clone();
-    let adapter = library.find(&model, None).adapter;
-    let mut events = String::new();
-    for (number, round) in fixture.rounds.iter().enumerate() {
-        let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
-        let case = Case { adapter: Arc::clone(&adapter), incoming, schemas: Arc::default() };
-        let deltas = match decode(round, std::iter::once(round.bytes().as_slice())) {
-            Ok(deltas) => deltas,
-            Err(message) => {
-                events.push_str(&format!("fault {message}\n"));
-                continue;
-            }
-        };
-        let whole = case.run(&deltas);
-        cuts_of_the_wire(round, &case, &whole)?;
-        cuts_of_the_text(&deltas, &case, &whole)?;
-        cut_off(&deltas, &case);
-        if number > 0 {
-            events.push_str(&format!("round {}\n", number + 1));
-        }
-        events.push_str(&whole);
+    let mut recorded = Fixture::parse(&text).map_err(|error| error.message)?;
+    let outcome = fixture::run(&recorded, library)?;
+    if !update {
+        return fixture::compare(&recorded, &outcome);
     }
-    let events = events.trim_end().to_owned();
-    let mut clients = Vec::new();
-    for (shape, expected) in &fixture.clients {
-        clients.push((shape.clone(), client_bytes(&fixture.rounds[0], &adapter, shape)?, expected.clone()));
-    }
-    if update {
-        let known_broken = fixture.events.take().and_then(|expected| expected.known_broken);
-        fixture.events = Some(Expected { known_broken, text: events });
-        fixture.clients = clients.into_iter().map(|(shape, got, _)| (shape, got)).collect();
-        return fs::write(path, fixture.write()).map_err(|error| error.to_string());
-    }
-    let expected = fixture.events.map(|expected| expected.text).unwrap_or_default();
-    if expected.trim_end() != events {
-        return Err(format!("expected events\n{expected}\ngot\n{events}\n"));
-    }
-    for (shape, got, expected) in clients {
-        if got.trim_end() != expected.trim_end() {
-            return Err(format!("expected client {shape}\n{expected}\ngot\n{got}\n"));
-        }
-    }
-    Ok(())
-}
-
-/// The same events for every cut of the recorded bytes.
-fn cuts_of_the_wire(round: &Round, case: &Case, whole: &str) -> Result<(), String> {
-    let bytes = round.bytes();
-    if round.wire == Wire::Text {
-        return Ok(());
-    }
-    let single: Vec<&[u8]> = bytes.chunks(1).collect();
-    same(whole, &case.run(&decode(round, single)?), "byte by byte")?;
-    for cut in sample(bytes.len(), WIRE_CUTS) {
-        let (left, right) = bytes.split_at(cut);
-        same(whole, &case.run(&decode(round, [left, right])?), &format!("stream cut at byte {cut}"))?;
-    }
-    Ok(())
-}
-
-/// The same events for every cut of the text that the backend sent.
-fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), String> {
-    let joined = join(deltas);
-    same(whole, &case.run(&joined), "text in one piece")?;
-    same(whole, &case.run(&letters(&joined)), "text in single characters")?;
-    for (at, delta) in joined.iter().enumerate() {
-        let Owned::Text(channel, text) = delta else { continue };
-        for cut in cut_points(text.len()).into_iter().filter(|&cut| text.is_char_boundary(cut)) {
-            let mut pieces = joined.clone();
-            let halves = [Owned::Text(*channel, text[..cut].to_owned()), Owned::Text(*channel, text[cut..].to_owned())];
-            pieces.splice(at..=at, halves);
-            same(whole, &case.run(&pieces), &format!("text cut at byte {cut}"))?;
-        }
-    }
-    Ok(())
-}
-
-/// Cut off by the output limit anywhere: nothing panics, and every call that is delivered was whole.
-fn cut_off(deltas: &[Owned], case: &Case) {
-    let joined = join(deltas);
-    let full = case.run(&joined);
-    for (at, delta) in joined.iter().enumerate() {
-        let Owned::Text(channel, text) = delta else { continue };
-        for cut in cut_points(text.len()).into_iter().filter(|&cut| text.is_char_boundary(cut)) {
-            let mut pieces = joined[..at].to_vec();
-            pieces.push(Owned::Text(*channel, text[..cut].to_owned()));
-            pieces.push(Owned::Finish(FinishReason::Length));
-            for line in case.run(&pieces).lines().filter(|line| line.starts_with("call ")) {
-                assert!(full.contains(line), "cut at byte {cut}: `{line}` is not a call of the whole answer");
-            }
-        }
-    }
-}
-
-/// The exact bytes for a client's shape.
-pub(crate) fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
-    client_bytes_of(round, adapter, shape, &decode(round, std::iter::once(round.bytes().as_slice()))?)
-}
-
-/// The same where the model's text came in single characters.
-pub(crate) fn client_bytes_in_letters(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
-    client_bytes_of(round, adapter, shape, &letters(&decode(round, std::iter::once(round.bytes().as_slice()))?))
-}
-
-fn client_bytes_of(round: &Round, adapter: &Arc<Adapter>, shape: &str, deltas: &[Owned]) -> Result<String, String> {
-    let kind = match shape {
-        "native" => Kind::Native,
-        "void_xml" => Kind::VoidXml,
-        other => return Err(format!("unknown shape `{other}`")),
-    };
-    let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
-    let tools = Arc::new(incoming.tools.clone());
-    let case = Case { adapter: Arc::clone(adapter), incoming, schemas: Arc::default() };
-    let head = Head {
-        envelope: Envelope { id: "chatcmpl-fixture".into(), created: 0, model: round.request.model.clone() },
-        include_usage: false,
-        reasoning_field: Some("reasoning_content"),
-        shows_reasoning: true,
-        ..Head::default()
-    };
-    let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
-    case.feed(deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
-    Ok(String::from_utf8_lossy(&out).into_owned())
-}
-
-fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
-    let dialect = match round.wire {
-        Wire::OpenAi => Dialect::OpenAi,
-        Wire::Ollama => Dialect::Ollama,
-        Wire::Google => Dialect::Google,
-        Wire::Text => {
-            let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
-            let text = String::from_utf8_lossy(&text).into_owned();
-            return Ok(vec![Owned::Text(Channel::Content, text), Owned::Finish(FinishReason::Stop)]);
-        }
-    };
-    let (mut frames, mut decoder, mut out) = (Frames::new(dialect.framing(), 1 << 20), Decoder::new(dialect), Vec::new());
-    let mut keep = |delta: Delta<'_>| out.push(Owned::from(delta));
-    for piece in pieces {
-        frames.push(piece);
-        while let Some(frame) = frames.next().map_err(|error| error.message)? {
-            decoder.frame(&frame, &mut keep).map_err(|error| error.message)?;
-        }
-    }
-    if let Some(frame) = frames.finish() {
-        decoder.frame(&frame, &mut keep).map_err(|error| error.message)?;
-    }
-    decoder.finish(&mut keep).map_err(|error| error.message)?;
-    Ok(out)
-}
-
-/// Texts in single characters.
-fn letters(deltas: &[Owned]) -> Vec<Owned> {
-    let letters = |delta: &Owned| match delta {
-        Owned::Text(channel, text) => text.chars().map(|c| Owned::Text(*channel, c.to_string())).collect(),
-        other => vec![other.clone()],
-    };
-    deltas.iter().flat_map(letters).collect()
-}
-
-/// Neighbouring texts of one channel as one.
-fn join(deltas: &[Owned]) -> Vec<Owned> {
-    let mut out: Vec<Owned> = Vec::new();
-    for delta in deltas {
-        match (out.last_mut(), delta) {
-            (Some(Owned::Text(last, text)), Owned::Text(channel, more)) if last == channel => text.push_str(more),
-            _ => out.push(delta.clone()),
-        }
-    }
-    out
-}
-
-/// All cut points of a short text, a fixed sample of a long one.
-fn cut_points(length: usize) -> Vec<usize> {
-    if length <= ALL_CUTS { (1..length).collect() } else { sample(length, 512) }
-}
-
-/// So many cut points, the same in every run.
-fn sample(length: usize, count: usize) -> Vec<usize> {
-    if length <= count {
-        return (1..length).collect();
-    }
-    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-    (0..count)
-        .map(|_| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            1 + (seed as usize) % (length - 1)
-        })
-        .collect()
-}
-
-fn same(expected: &str, got: &str, how: &str) -> Result<(), String> {
-    match expected == got {
-        true => Ok(()),
-        false => Err(format!("{how}: expected\n{expected}\ngot\n{got}\n")),
-    }
+    let known_broken = recorded.events.take().and_then(|expected| expected.known_broken);
+    recorded.events = Some(Expected { known_broken, text: outcome.events });
+    recorded.clients = outcome.clients;
+    fs::write(path, recorded.write()).map_err(|error| error.to_string())
 }
 
 pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
@@ -297,118 +67,6 @@ pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
             true => collect(&path, out),
             false if path.extension().is_some_and(|extension| extension == "txt") => out.push(path),
             false => {}
-        }
-    }
-}
-
-// === impl Case ===
-
-impl Case {
-    fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
-        let mut answer = Answer::new(Setup {
-            adapter: Arc::clone(&self.adapter),
-            tools: Arc::new(self.incoming.tools.clone()),
-            schemas: Arc::clone(&self.schemas),
-            scanner: scanner::Options::default(),
-            policy: Policy { notice_when_empty: true, ..Policy::default() },
-        });
-        for delta in deltas {
-            answer.delta(delta.borrow(), out);
-        }
-        answer.finish(out);
-    }
-
-    fn run(&self, deltas: &[Owned]) -> String {
-        let mut lines = Lines::default();
-        self.feed(deltas, &mut lines);
-        lines.flush();
-        lines.out
-    }
-}
-
-// === impl Owned ===
-
-impl From<Delta<'_>> for Owned {
-    fn from(delta: Delta<'_>) -> Owned {
-        match delta {
-            Delta::Text(channel, text) => Owned::Text(channel, text.to_owned()),
-            Delta::Call { id, name, arguments, extra } => Owned::Call(ToolCall {
-                id: id.map(str::to_owned),
-                name: name.to_owned(),
-                arguments: arguments.to_owned(),
-                extra: extra.map(str::to_owned),
-            }),
-            Delta::Usage(usage) => Owned::Usage(usage),
-            Delta::Finish(reason) => Owned::Finish(reason),
-        }
-    }
-}
-
-impl Owned {
-    fn borrow(&self) -> Delta<'_> {
-        match self {
-            Owned::Text(channel, text) => Delta::Text(*channel, text),
-            Owned::Call(call) => {
-                Delta::Call { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() }
-            }
-            Owned::Usage(usage) => Delta::Usage(*usage),
-            Owned::Finish(reason) => Delta::Finish(*reason),
-        }
-    }
-}
-
-// === impl Lines ===
-
-impl Lines {
-    fn flush(&mut self) {
-        for (label, text) in [("reasoning", std::mem::take(&mut self.reasoning)), ("text", std::mem::take(&mut self.text))] {
-            if !text.is_empty() {
-                self.out.push_str(&format!("{label} {}\n", serde_json::Value::from(text)));
-            }
-        }
-    }
-}
-
-impl Sink for Lines {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => {
-                if !self.reasoning.is_empty() {
-                    self.flush();
-                }
-                self.text.push_str(text);
-            }
-            Event::Reasoning(text) => {
-                if !self.text.is_empty() {
-                    self.flush();
-                }
-                self.reasoning.push_str(text);
-            }
-            Event::CallStart { id, name, .. } => {
-                self.flush();
-                let head = id.map(|id| format!("{name} (id {id})")).unwrap_or_else(|| name.to_owned());
-                self.call = Some((head, String::new()));
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some((_, arguments)) = &mut self.call {
-                    arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { .. } => {
-                if let Some((head, arguments)) = self.call.take() {
-                    self.out.push_str(&format!("call {head} {arguments}\n"));
-                }
-            }
-            Event::Refused { name, why, .. } => {
-                self.flush();
-                self.out.push_str(&format!("refused {name}: {why}\n"));
-            }
-            Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. } | Note::Progress(_) | Note::Trace(_)) => {}
-            Event::Finish { reason, .. } => {
-                self.flush();
-                self.out.push_str(&format!("finish {}\n", reason.as_str()));
-            }
         }
     }
 }

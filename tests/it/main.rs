@@ -22,6 +22,7 @@ mod properties;
 mod proxy;
 #[cfg(unix)]
 mod react;
+mod rendering;
 mod samples;
 #[cfg(unix)]
 mod shell;

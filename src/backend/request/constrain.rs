@@ -23,9 +23,8 @@ pub(super) fn mode(round: &Round<'_>) -> ToolMode {
 /// Whether a call is written in the bare JSON form, which a schema can describe; a family with a form of its own is left to its
 /// prompt. A form that the client wants itself comes first.
 fn describable(round: &Round<'_>) -> bool {
-    let Style::Json = round.adapter.prompt.style;
     let wanted = ["response_format", "format"].iter().any(|field| round.chat.rest.contains_key(*field));
-    round.adapter.prompt.call.is_none() && !wanted
+    round.adapter.prompt.style() == Style::Json && !wanted
 }
 
 /// In prompt mode a call that must be made is the whole answer, so its form can be given as a schema.

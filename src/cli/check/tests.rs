@@ -1,8 +1,15 @@
+use serde_json::json;
+
 use super::*;
+
+/// One without a home: nothing of the machine that the tests run on is read.
+fn environment() -> Environment {
+    Environment::default()
+}
 
 fn run(directory: Option<&Path>) -> (bool, String) {
     let mut out = Vec::new();
-    let passed = Check { directory: directory.map(Path::to_owned) }.run(&mut out).is_ok();
+    let passed = Check { path: directory.map(Path::to_owned), update: false }.run(&environment(), &mut out).is_ok();
     (passed, String::from_utf8(out).unwrap())
 }
 
@@ -26,7 +33,8 @@ fn a_file_of_ones_own_passes() {
     let file =
         "models = [\"mymodel*\"]\nproof = \"doc\"\n[[call]]\nopen = \"<<call>>\"\nclose = \"<<end>>\"\nsyntax = \"json\"\n";
     std::fs::write(directory.path().join("mine.toml"), file).unwrap();
-    assert_eq!(run(Some(directory.path())), (true, "1 adapters checked, 0 faults\n".to_owned()));
+    let (passed, text) = run(Some(directory.path()));
+    assert!(passed && text.starts_with("1 adapters of ") && text.ends_with(" checked, 0 faults\n"), "{text}");
 }
 
 #[test]
@@ -60,7 +68,7 @@ fn each_kind_of_fault_is_named_with_its_file() {
     ];
     for (what, file, expected) in cases {
         let text = fault_of(file);
-        assert!(text.starts_with("mine.toml: ") && text.contains(expected), "{what}: expected {expected:?}, got\n{text}");
+        assert!(text.contains("mine.toml:") && text.contains(expected), "{what}: expected {expected:?}, got\n{text}");
     }
 }
 
@@ -70,7 +78,7 @@ fn a_glob_that_another_file_takes_is_named() {
     std::fs::write(directory.path().join("a.toml"), "models = [\"family*\"]\nproof = \"doc\"\n").unwrap();
     std::fs::write(directory.path().join("b.toml"), "models = [\"family*\"]\nproof = \"doc\"\n").unwrap();
     let (passed, text) = run(Some(directory.path()));
-    assert!(!passed && text.contains("a.toml: the glob `family*` is shadowed by b.toml"), "{text}");
+    assert!(!passed && text.contains("a.toml:1: the glob `family*` is shadowed by b.toml"), "{text}");
 }
 
 #[test]
@@ -80,4 +88,101 @@ fn every_broken_file_is_named_at_once() {
     std::fs::write(directory.path().join("b.toml"), "more nonsense").unwrap();
     let (_, text) = run(Some(directory.path()));
     assert!(text.contains("a.toml") && text.contains("b.toml") && text.contains("2 faults"), "{text}");
+}
+
+#[test]
+fn a_fault_is_told_with_the_line_it_is_on() {
+    let call = "[[call]]\nopen = \"<a>\"\nsyntax = \"json\"\n";
+    for (file, expected) in [
+        ("proof = \"doc\"\n\nmodel = [\"x\"]\n".to_owned(), "mine.toml:3: unknown field `model`"),
+        ("proof = \"doc\"\n\nmodel = [\"x\"]\n".to_owned(), "did you mean `models`?"),
+        ("proof = \"rumour\"\n".to_owned(), "mine.toml:1: unknown variant `rumour`"),
+        (format!("models = [\"x\"]\nproof = \"doc\"\n{call}{call}"), "mine.toml:6: [[call]] number 2 is never reached"),
+        (format!("models = [\"x\"]\nproof = \"doc\"\n{call}\n[[call]]\nsyntax = \"json\"\n"), "mine.toml:7: [[call]] number 2"),
+    ] {
+        let text = fault_of(&file);
+        assert!(text.contains(expected), "expected {expected:?}, got\n{text}");
+    }
+}
+
+#[test]
+fn one_adapter_file_is_checked_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.toml"), "nonsense").unwrap();
+    std::fs::write(directory.path().join("b.toml"), "models = [\"b\"]\nproof = \"rumour\"\n").unwrap();
+    let (passed, text) = run(Some(&directory.path().join("b.toml")));
+    assert!(!passed && text.contains("b.toml:2:") && !text.contains("a.toml"), "{text}");
+}
+
+#[test]
+fn a_configuration_is_checked_with_all_that_it_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("proxy.toml");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run(Some(&file))
+    };
+    for (text, expected) in [
+        ("mode = \"rewrite\"\nretrys = 2\n", "proxy.toml:2: unknown field `retrys`"),
+        ("mode = \"rewrite\"\nretry = 9\n", "proxy.toml:2: `retry` is 9"),
+        ("\n[[route]]\nmodel = \"*\"\nadapter = \"nonsense\"\n", "proxy.toml:4: the route for `*` names the adapter `nonsense`"),
+        ("[[route]]\nmodel = \"*\"\nbackend = \"olama\"\n[[backend]]\nkind = \"ollama\"\n", "proxy.toml:3: "),
+        ("adapters = \"not-here\"\n", "proxy.toml:1: `adapters`: "),
+        ("profile = \"emacs\"\n", "proxy.toml:1: `profile` names the client `emacs`"),
+    ] {
+        let (passed, said) = check(text);
+        assert!(!passed && said.contains(expected), "{text:?}: expected {expected:?}, got\n{said}");
+    }
+    // Its adapters and its registry are read too.
+    std::fs::create_dir(directory.path().join("adapters")).unwrap();
+    std::fs::write(directory.path().join("adapters/mine.toml"), "models = [\"x\"]\nproof = \"rumour\"\n").unwrap();
+    std::fs::write(
+        directory.path().join("mcp.json"),
+        "[\n  {\"name\": \"one\"},\n  {\"name\": \"two\", \"url\": \"http://h/\"}\n]\n",
+    )
+    .unwrap();
+    let (passed, said) = check("[mcp]\nregistry = \"mcp.json\"\n");
+    assert!(!passed && said.contains("mine.toml:2: ") && said.contains("mcp.json:2: one: "), "{said}");
+    assert!(said.contains("2 faults"), "{said}");
+}
+
+#[test]
+fn a_registry_that_cannot_be_read_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mcp.json");
+    std::fs::write(&file, "{\"mcpServers\": {\n").unwrap();
+    let (passed, text) = run(Some(&file));
+    assert!(!passed && text.contains("mcp.json"), "{text}");
+    assert!(!run(Some(&directory.path().join("none.json"))).0);
+}
+
+#[test]
+fn a_fixture_beside_an_adapter_is_its_proof() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    write(
+        "mine.toml",
+        "models = [\"mine*\"]\nproof = \"doc\"\n[[call]]\nopen = \"<<do>>\"\nclose = \"<<done>>\"\nsyntax = \"json\"\n",
+    );
+    let request = json!({"model": "mine:7b", "messages": [{"role": "user", "content": "go"}], "tools": [
+        {"type": "function", "function": {"name": "sow", "parameters": {"type": "object", "properties": {}}}}]});
+    let recorded = format!(
+        "# mine/one\n=== request\n{request}\n=== stream text\nOff. <<do>>{{\"name\": \"sow\", \"arguments\": {{}}}}<<done>>\n"
+    );
+    std::fs::create_dir(directory.path().join("mine")).unwrap();
+    write("mine/one.txt", &recorded);
+    let (passed, text) = run(Some(directory.path()));
+    assert!(!passed && text.contains("one.txt: expected events") && text.contains("call sow {}"), "{text}");
+    // Written down, it holds.
+    let mut out = Vec::new();
+    Check { path: Some(directory.path().to_owned()), update: true }.run(&environment(), &mut out).unwrap();
+    let written = std::fs::read_to_string(directory.path().join("mine/one.txt")).unwrap();
+    assert!(written.ends_with("=== events\ntext \"Off.\"\ncall sow {}\nfinish tool_calls\n"), "{written}");
+    let (passed, text) = run(Some(directory.path()));
+    assert!(passed && text.ends_with("1 fixtures checked, 0 faults\n"), "{text}");
+    // And is named when it breaks.
+    write("mine/one.txt", &written.replace("call sow", "call reap"));
+    assert!(!run(Some(directory.path())).0);
+    write("mine/one.txt", "=== request\nnonsense\n");
+    assert!(run(Some(directory.path())).1.contains("one.txt: fixture, line 1"));
 }

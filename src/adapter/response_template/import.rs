@@ -1,0 +1,406 @@
+//! A `response_template` -> the tables of an adapter file. The template's regions become markers, its patterns the texts in
+//! them, its content parser and `transform` the syntax of the calls.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    draft::{Draft, Table},
+    message,
+    pattern::{self, Piece, Spelling, push, texts},
+    shape::{Head, Shape, Source, Tags},
+};
+
+/// A region of the template.
+pub(super) struct Field<'t> {
+    pub(super) name: &'t str,
+    spec: &'t Map<String, Value>,
+    /// `None`: it is open wherever no other one is.
+    pub(super) open: Option<Vec<Spelling>>,
+    pub(super) close: Vec<Spelling>,
+}
+
+const TEMPLATE_KEYS: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
+const FIELD_KEYS: [&str; 11] = [
+    "open",
+    "open_pattern",
+    "close",
+    "close_pattern",
+    "content",
+    "content_args",
+    "repeats",
+    "join",
+    "optional",
+    "transform",
+    "transform_each",
+];
+pub(super) const REASONING: [&str; 4] = ["reasoning_content", "thinking", "reasoning", "thought"];
+
+/// Fills the draft from a template.
+pub(super) fn fill(draft: &mut Draft, template: &Map<String, Value>) -> Result<(), String> {
+    unknown(template, &TEMPLATE_KEYS).map_or(Ok(()), |key| Err(format!("the key `{key}` is not known")))?;
+    if template.get("version").is_some_and(|version| version != 1) {
+        return Err("only version 1 is known".into());
+    }
+    let fields = template.get("fields").and_then(Value::as_object).ok_or("`fields` is missing")?;
+    let fields = fields.iter().map(|(name, spec)| Field::new(name, spec)).collect::<Result<Vec<_>, String>>()?;
+    let find = |names: &[&str]| fields.iter().find(|field| names.contains(&field.name));
+    for field in &fields {
+        if ![&REASONING[..], &["content", "tool_calls"]].concat().contains(&field.name) {
+            draft.warn(format!("field `{}` is not read: its text stays where it is", field.name));
+        }
+        if field.spec.get("optional") == Some(&Value::Bool(false)) {
+            draft.warn(format!("field `{}`: `optional = false` is not enforced: an answer may always lack it", field.name));
+        }
+    }
+    let defaults = template.get("defaults").and_then(Value::as_object);
+    if let Some(key) = defaults.into_iter().flat_map(Map::keys).find(|key| key.as_str() != "role") {
+        draft.warn(format!("`defaults`: `{key}` is not set in answers"));
+    }
+    let anchor = spellings(template, "start_anchor")?.unwrap_or_default();
+    let anchors: Vec<String> = anchor.iter().flat_map(|spelling| literal(spelling)).collect();
+    let (reasoning, content, calls) = (find(&REASONING), find(&["content"]), find(&["tool_calls"]));
+    // Messages with headers are one thing; regions of their own another.
+    let headed = message::fill(draft, &anchors, reasoning, content, calls)?;
+    if headed == message::Headed::Whole {
+        return Ok(());
+    }
+    if headed == message::Headed::No {
+        let anchors = anchors.into_iter().filter(|anchor| draft.is_special(anchor)).collect::<Vec<_>>();
+        draft.drop.extend(anchors);
+        reasoning.map_or(Ok(()), |field| thinking(draft, field))?;
+        content.map_or(Ok(()), |field| answer(draft, field))?;
+    }
+    match calls {
+        Some(field) => call(draft, field).map_err(|what| format!("field `tool_calls`: {what}")),
+        None => {
+            draft.warn("field `tool_calls` is missing: only the generic forms are read");
+            Ok(())
+        }
+    }
+}
+
+fn unknown<'m>(map: &'m Map<String, Value>, known: &[&str]) -> Option<&'m String> {
+    map.keys().find(|key| !known.contains(&key.as_str()))
+}
+
+/// The spellings of a delimiter that may be given as `key` or `key_pattern`.
+fn spellings(spec: &Map<String, Value>, key: &str) -> Result<Option<Vec<Spelling>>, String> {
+    let pattern_key = format!("{key}_pattern");
+    match (spec.get(key), spec.get(&pattern_key)) {
+        (Some(_), Some(_)) => Err(format!("has both `{key}` and `{pattern_key}`")),
+        (Some(given), None) => pattern::literals(given).map(Some).map_err(|what| format!("`{key}` {what}")),
+        (None, Some(Value::String(pattern))) => {
+            pattern::parse(pattern).map(Some).map_err(|what| format!("`{pattern_key}` {what}"))
+        }
+        (None, Some(_)) => Err(format!("`{pattern_key}` is no text")),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The one text of a spelling, as it is written.
+fn literal(spelling: &[Piece]) -> Option<String> {
+    match spelling {
+        [Piece::Text(text), ..] if spelling[1..].iter().all(|piece| *piece == Piece::Space) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The texts of spellings that are one marker each.
+pub(super) fn markers(spellings: &[Spelling]) -> Vec<String> {
+    let mut all = Vec::new();
+    for text in spellings.iter().filter_map(|spelling| texts(spelling)?.first().map(|text| (*text).to_owned())) {
+        push(&mut all, &text);
+    }
+    all
+}
+
+/// `</x>` for `<x>`, `<x=` and `<x name=`.
+fn counterpart(open: &str) -> Option<String> {
+    let name = open.strip_prefix('<')?.split(['=', ' ', '>']).next()?;
+    (!name.is_empty() && !name.starts_with(['|', '/'])).then(|| format!("</{name}>"))
+}
+
+fn thinking(draft: &mut Draft, field: &Field<'_>) -> Result<(), String> {
+    let close = markers(&field.close);
+    if close.is_empty() {
+        return Err(format!("field `{}`: its end is no text to look for", field.name));
+    }
+    let (mut open, mut label) = (Vec::new(), Vec::new());
+    for text in field.open.iter().flat_map(|open| markers(open)) {
+        let (token, rest) = draft.split(&text);
+        push(&mut open, token);
+        if !rest.trim().is_empty() {
+            push(&mut label, rest.trim());
+        }
+    }
+    if open.is_empty() {
+        open = close.iter().filter_map(|close| close.strip_prefix("</").map(|name| format!("<{name}"))).collect();
+        draft.warn(format!("field `{}` has no text that opens it: {} is taken, from its end", field.name, open.join(" or ")));
+    }
+    let anywhere = open.iter().chain(&close).all(|marker| draft.is_special(marker));
+    draft.reasoning = vec![("open", json!(open)), ("close", json!(close))];
+    if !label.is_empty() {
+        draft.reasoning.push(("label", json!(label)));
+    }
+    if anywhere {
+        draft.reasoning.push(("anywhere", json!(true)));
+    }
+    Ok(())
+}
+
+fn answer(draft: &mut Draft, field: &Field<'_>) -> Result<(), String> {
+    let close = markers(&field.close);
+    match &field.open {
+        Some(open) if !markers(open).is_empty() && !close.is_empty() => {
+            draft.answer = vec![("open", json!(markers(open))), ("close", json!(close))];
+        }
+        Some(_) => return Err("field `content`: its delimiters are no texts to look for".into()),
+        None => draft.drop.extend(close),
+    }
+    Ok(())
+}
+
+fn call(draft: &mut Draft, field: &Field<'_>) -> Result<(), String> {
+    let args = field.spec.get("content_args").and_then(Value::as_object).cloned().unwrap_or_default();
+    let open = field.open.as_deref().ok_or("has nothing that opens it")?;
+    let shape = Shape::new(field.spec)?;
+    let group = match &shape.name {
+        Source::Group(group) => Some(group.as_str()),
+        _ => None,
+    };
+    let id = match &shape.id {
+        Some(Source::Group(id)) => Some(id.as_str()),
+        _ => None,
+    };
+    let head = Head::new(open, group, id)?;
+    let parser = field.spec.get("content").and_then(Value::as_str).unwrap_or("text");
+    draft.call = match (parser, group) {
+        ("json", None) => object(draft, field, &head, &shape, &args)?,
+        ("json", Some(_)) if head.open.iter().all(|open| open.contains('{')) => inner_object(draft, field, &head)?,
+        ("json", Some(_)) => named(draft, field, &head, &args)?,
+        ("xml-inline", Some(_)) => tagged(draft, field, &head, &args)?,
+        ("xml-inline", None) => return Err("`xml-inline` without a group for the tool's name cannot be expressed".into()),
+        (other, _) => return Err(format!("the content parser `{other}` cannot be expressed: only json and xml-inline can")),
+    };
+    Ok(())
+}
+
+/// The markers around a call, in the order of the files.
+fn around(head: &Head, field: &Field<'_>, open: &[String]) -> Table {
+    let mut table: Table = Vec::new();
+    let (mut close, mut outer) = (Vec::new(), Vec::new());
+    for texts in field.close.iter().filter_map(|spelling| texts(spelling)) {
+        match texts.as_slice() {
+            [one] => push(&mut close, one),
+            [one, .., last] => {
+                push(&mut close, one);
+                push(&mut outer, last);
+            }
+            [] => {}
+        }
+    }
+    // What closes the section closes the call too where the template says no more.
+    let sections: Vec<String> = head.section.iter().filter_map(|section| counterpart(section)).collect();
+    if !head.section.is_empty() && close.iter().any(|close| sections.contains(close)) {
+        let (of_section, of_call) = close.into_iter().partition(|close| sections.contains(close));
+        outer.extend::<Vec<String>>(of_section);
+        close = of_call;
+        close.extend(open.iter().filter_map(|open| counterpart(open)));
+    }
+    table.push(("section", json!(head.section)));
+    table.push(("section_close", json!(outer)));
+    table.push(("open", json!(open)));
+    table.push(("close", json!(close)));
+    table
+}
+
+/// The name and the arguments are members of the value.
+fn object(draft: &mut Draft, field: &Field<'_>, head: &Head, shape: &Shape, args: &Map<String, Value>) -> Result<Table, String> {
+    let delimiters = delimiters(args)?;
+    if delimiters.iter().any(|delimiter| !matches!(delimiter.as_str(), "'" | "\"")) {
+        return Err("`string_delims` without a group for the tool's name cannot be expressed".into());
+    }
+    if head.open.is_empty() {
+        return Err("has no text that opens it".into());
+    }
+    let mut table = around(head, field, &head.open);
+    table.push(("syntax", json!("json")));
+    for (key, source, usual) in [("name_keys", &shape.name, "name"), ("argument_keys", &shape.arguments, "arguments")] {
+        match source {
+            Source::Key(path) if path.rsplit('.').next() == Some(usual) => {}
+            Source::Key(path) => table.push((key, json!([path.rsplit('.').next()]))),
+            _ => return Err("`transform` takes the tool's name and its arguments from different places".into()),
+        }
+    }
+    match &shape.id {
+        Some(Source::Key(id)) if id == "id" => table.push(("keep_id", json!(true))),
+        Some(_) => draft.warn("field `tool_calls`: the calls' ids are not kept"),
+        None => {}
+    }
+    Ok(table)
+}
+
+/// The opening pattern begins the object: `{"name": "f", "parameters": ` and the arguments behind it.
+fn inner_object(draft: &mut Draft, field: &Field<'_>, head: &Head) -> Result<Table, String> {
+    let mut open = Vec::new();
+    let mut keys = [Vec::new(), Vec::new()];
+    for text in &head.open {
+        let (marker, inner) = text.split_once('{').unwrap_or((text, ""));
+        push(&mut open, marker.trim());
+        keys[0].extend(inner.split('"').nth(1).filter(|key| *key != "name").map(str::to_owned));
+    }
+    let behind = head.behind.concat();
+    keys[1].extend(behind.split('"').find(|key| key.starts_with(char::is_alphabetic)).map(str::to_owned));
+    let [names, arguments] = keys;
+    let ends = field.close.iter().filter_map(|spelling| texts(spelling)).flatten().map(|end| end.trim_start_matches('}').trim());
+    let ends: Vec<String> = ends.filter(|end| !end.is_empty()).map(str::to_owned).collect();
+    // What stands before the brace, with whitespace between.
+    if open.iter().all(String::is_empty) && !head.section.is_empty() {
+        open.clone_from(&head.section);
+    }
+    let bare = open.iter().all(String::is_empty);
+    let mut table: Table = match bare {
+        true => vec![("stripped", json!(open))],
+        false => vec![("open", json!(open)), ("close", json!(ends))],
+    };
+    if bare {
+        draft.drop.extend(ends);
+    }
+    table.push(("syntax", json!("json")));
+    if !names.is_empty() {
+        table.push(("name_keys", json!(names)));
+    }
+    if !arguments.is_empty() && arguments != ["arguments"] {
+        table.push(("argument_keys", json!([arguments, vec!["arguments".to_owned()]].concat())));
+    }
+    Ok(table)
+}
+
+/// The name stands before the arguments.
+fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, Value>) -> Result<Table, String> {
+    let delimiters = delimiters(args)?;
+    let lax = args.get("unquoted_keys") == Some(&Value::Bool(true)) || !delimiters.is_empty();
+    let (mut open, mut before) = (Vec::new(), Vec::new());
+    for text in &head.open {
+        let (token, rest) = draft.split(text);
+        push(&mut open, token);
+        push(&mut before, rest);
+    }
+    if open.is_empty() {
+        return Err("has no text that opens it".into());
+    }
+    // `functions.` is no part of the name, and no marker that has to be there.
+    let prefix: Vec<String> = before.iter().filter(|text| text.ends_with('.')).cloned().collect();
+    before.retain(|text| !prefix.contains(text));
+    let special = open.iter().all(|marker| draft.is_special(marker));
+    let mut table = around(head, field, &open);
+    if special && !before.iter().all(String::is_empty) {
+        table.insert(3, ("stripped", json!(before)));
+    }
+    let before = if before.is_empty() { vec![String::new()] } else { before };
+    if lax {
+        if !head.behind.is_empty() {
+            return Err("a text between the tool's name and a value with unquoted keys cannot be expressed".into());
+        }
+        table.extend([("syntax", json!("lax")), ("name", json!([before, ""])), ("strings", json!(delimiters))]);
+        return Ok(table);
+    }
+    let (first, skip) = match head.behind.split_first() {
+        Some((first, skip)) => (first.as_str(), skip.to_vec()),
+        None => ("", Vec::new()),
+    };
+    table.extend([("syntax", json!("named")), ("name", json!([before, first]))]);
+    if !prefix.is_empty() {
+        table.push(("prefix", json!(prefix)));
+    }
+    if head.numbered {
+        table.push(("name_is_id", json!(true)));
+    }
+    if let Some(id) = &head.id_before {
+        table.extend([("id", json!(id)), ("id_first", json!(true))]);
+    }
+    if let Some([before, behind]) = &head.id_behind {
+        // The id ends where its letters end: then the marker behind it is one that carries nothing.
+        table.push(("id", json!([before, ""])));
+        table.push(("skip", json!([[behind.clone()].as_slice(), skip.as_slice()].concat())));
+    } else if !skip.is_empty() {
+        table.push(("skip", json!(skip)));
+    }
+    Ok(table)
+}
+
+/// One tag for each argument, or Python's `k=v`.
+fn tagged(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, Value>) -> Result<Table, String> {
+    let pattern = args.get("tag_pattern").and_then(Value::as_str).ok_or("`xml-inline` without a `tag_pattern`")?;
+    let spellings = pattern::parse(pattern).map_err(|what| format!("`tag_pattern` {what}"))?;
+    if args.get("merge_duplicates") == Some(&Value::Bool(true)) {
+        draft.warn("field `tool_calls`: of an argument that is written twice only one is kept");
+    }
+    let mut tags = Tags::default();
+    for spelling in &spellings {
+        tags.add(spelling).map_err(|what| format!("`tag_pattern` {what}"))?;
+    }
+    if head.behind.first().is_some_and(|behind| behind.trim() == "(") && tags.key[0].iter().all(String::is_empty) {
+        let open: Vec<String> =
+            head.open.iter().map(|open| open.trim_end_matches('[').to_owned()).filter(|open| open.len() > 2).collect();
+        if open.is_empty() {
+            return Err("calls in Python's form without a marker before them cannot be expressed".into());
+        }
+        let close: Vec<String> = markers(&field.close);
+        let close: Vec<&str> =
+            close.iter().map(|close| close.trim_start_matches([')', ']'])).filter(|close| !close.is_empty()).collect();
+        return Ok(vec![("open", json!(open)), ("close", json!(close)), ("syntax", json!("python"))]);
+    }
+    if tags.key.iter().chain([&tags.value[1]]).any(|list| list.iter().all(String::is_empty)) {
+        return Err("`tag_pattern` has no texts around the key, or none behind the value".into());
+    }
+    let mut table = around(head, field, &head.open);
+    let behind = match head.behind.first() {
+        Some(behind) => behind.trim_start_matches(['"', '\'']),
+        None => "\n",
+    };
+    table.extend([
+        ("syntax", json!("tagged")),
+        ("name", json!(["", behind])),
+        ("argument", json!(tags.key)),
+        ("value", json!(tags.value)),
+    ]);
+    if let Some(attribute) = tags.attribute {
+        table.push(("type_attribute", json!(attribute)));
+    }
+    table.push(("trim", json!(if tags.trimmed { "one_newline" } else { "none" })));
+    if tags.trimmed {
+        draft.warn("field `tool_calls`: of the whitespace around a value one newline at each end is cut, so that indented text stays whole");
+    }
+    Ok(table)
+}
+
+/// The delimiters of strings, which are the same at both ends.
+fn delimiters(args: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let pairs = args.get("string_delims").and_then(Value::as_array).into_iter().flatten();
+    pairs
+        .map(|pair| match (pair.get(0).and_then(Value::as_str), pair.get(1).and_then(Value::as_str)) {
+            (Some(open), Some(close)) if open == close && !open.is_empty() => Ok(open.to_owned()),
+            _ => Err("`string_delims` that differ at the two ends cannot be expressed".to_owned()),
+        })
+        .collect()
+}
+
+// === impl Field ===
+
+impl<'t> Field<'t> {
+    fn new(name: &'t str, spec: &'t Value) -> Result<Field<'t>, String> {
+        let fail = |what: String| format!("field `{name}`: {what}");
+        let spec = spec.as_object().ok_or_else(|| fail("is no object".into()))?;
+        if let Some(key) = unknown(spec, &FIELD_KEYS) {
+            return Err(fail(format!("the key `{key}` is not known")));
+        }
+        let open = spellings(spec, "open").map_err(fail)?;
+        let close = spellings(spec, "close").map_err(fail)?.unwrap_or_default();
+        Ok(Field { name, spec, open, close })
+    }
+
+    pub(super) fn parser(&self) -> &str {
+        self.spec.get("content").and_then(Value::as_str).unwrap_or("text")
+    }
+}

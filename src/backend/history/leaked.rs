@@ -1,0 +1,97 @@
+//! Markup of calls that an earlier server left in the text of an answer, out of the history: a model imitates it. What the
+//! scanner would take for a call of an offered tool is not text, whoever wrote it; control tokens are never text outside of
+//! code. Everything else, and all thinking, stays as it is.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{
+    adapter::{Adapter, Scanner, scanner::Options},
+    event::{Channel, Event, FinishReason, Sink, Tools},
+    openai::{Content, Message},
+};
+
+/// The text of an answer without its calls.
+#[derive(Default)]
+struct Said {
+    text: String,
+    calls: usize,
+}
+
+// === impl Said ===
+
+impl Sink for Said {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) | Event::Reasoning(text) => self.text.push_str(text),
+            Event::CallStart { .. } => self.calls += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Cleans the answers in a history; those that hold nothing else are left out.
+pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Adapter, tools: &Tools) {
+    messages.retain_mut(|message| {
+        if message.role != "assistant" {
+            return true;
+        }
+        let mut found = false;
+        let mut clean = |text: &mut String| {
+            if adapter.marks(text) {
+                (*text, found) = (cleaned(text, adapter, tools), true);
+            }
+        };
+        match &mut message.content {
+            Content::Text(text) => clean(text),
+            Content::Parts(parts) => {
+                for part in parts {
+                    if let Some(Value::String(text)) = part.get_mut("text") {
+                        clean(text);
+                    }
+                }
+            }
+            Content::None => {}
+        }
+        !found || !message.tool_calls.is_empty() || !message.content.to_text().trim().is_empty()
+    });
+}
+
+fn cleaned(text: &str, adapter: &Adapter, tools: &Tools) -> String {
+    let options = Options { framing: false, ..Options::default() };
+    let mut scanner = Scanner::new(Arc::new(adapter.clone()), Arc::new(tools.clone()), Arc::default(), options);
+    let mut said = Said::default();
+    scanner.push(Channel::Content, text, &mut said);
+    scanner.finish(FinishReason::Stop, &mut said);
+    let text = if said.calls > 0 { said.text.trim_end() } else { text };
+    without(text, &adapter.drop)
+}
+
+/// A text without these tokens, wherever it is no code.
+fn without(text: &str, tokens: &[String]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut fenced = false;
+    for line in text.split_inclusive('\n') {
+        let fence = line.trim_start().starts_with("```");
+        if fenced || fence {
+            fenced ^= fence;
+            out.push_str(line);
+            continue;
+        }
+        // Every second piece between backticks is code.
+        for (at, piece) in line.split('`').enumerate() {
+            if at > 0 {
+                out.push('`');
+            }
+            match at % 2 {
+                0 => out.push_str(&tokens.iter().fold(piece.to_owned(), |piece, token| piece.replace(token.as_str(), ""))),
+                _ => out.push_str(piece),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
