@@ -180,7 +180,7 @@ async fn hidden_values_are_in_no_log() {
         assert_eq!(arrived(&bench)["tenant"], "acme-4711");
         let said = server.said();
         // The filter only takes away: what it does not ask for is not there.
-        assert_eq!((said.contains("TRACE"), said.contains("DEBUG")), (talks, talks), "{filter}: {said}");
+        assert_eq!(said.contains("DEBUG"), talks, "{filter}: {said}");
         let line = said.lines().find(|line| line.contains("acme-4711") || line.contains("mina@"));
         assert_eq!(line, None);
     }
