@@ -2,6 +2,9 @@
 
 use std::{io::IsTerminal, path::PathBuf};
 
+use tracing::Level;
+use tracing_subscriber::{EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
+
 use crate::{
     config::{Config, Environment, Overrides},
     error::Error,
@@ -90,16 +93,17 @@ impl Record {
 
 /// The log goes to standard error, in colours only where a person looks at it.
 fn start_log(environment: &Environment) -> Result<(), Error> {
-    let wrong =
-        |error: &dyn std::fmt::Display| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration");
-    let filter = tracing_subscriber::EnvFilter::try_new(environment.log_filter()).map_err(|error| wrong(&error))?;
-    // Below `debug` the MCP SDK writes whole messages, with the arguments that policies hide.
-    let filter = filter.add_directive("rmcp::service=debug".parse().map_err(|error| wrong(&error))?);
+    let filter = EnvFilter::try_new(environment.log_filter())
+        .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
+    // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
+    let no_messages = filter_fn(|event| *event.level() != Level::TRACE || !event.target().starts_with("rmcp"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        .finish()
+        .with(no_messages)
         .try_init()
         .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))
 }

@@ -6,12 +6,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 suite() { (cd "$work" && "$TOOLGLOT_NODE" "$TOOLGLOT_MCP_DIR/inspector/node_modules/@modelcontextprotocol/conformance/dist/index.js" "$@"); }
 # What matters of the output: one line for each scenario, and all of it where something is wrong.
-brief() { if ! "$@" > "$work/log" 2>&1; then cat "$work/log"; exit 1; fi; grep -E "^Total|passed|Passed:|baseline" "$work/log" | tail -1; }
+brief() { if ! "$@" > "$work/log" 2>&1; then cat "$work/log" "$work/server.log"; exit 1; fi; grep -E "^Total|passed|Passed:|baseline" "$work/log" | tail -1; }
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 printf '[[backend]]\nname = "recorded"\nkind = "replay"\n[mcp]\nserve_registry = true\n' > "$work/proxy.toml"
 "$TOOLGLOT" mcp --config "$work/proxy.toml" add suite -- "$TOOLGLOT_MCP_DIR/mcp2/bin/python" "$here/conformance_server.py"
-"$TOOLGLOT" serve --config "$work/proxy.toml" --listen "127.0.0.1:$port" &
+"$TOOLGLOT" serve --config "$work/proxy.toml" --listen "127.0.0.1:$port" 2> "$work/server.log" &
 server=$!
 trap 'kill $server 2> /dev/null || true; rm -r "$work"' EXIT
 for _ in $(seq 100); do

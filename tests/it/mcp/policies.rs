@@ -169,15 +169,19 @@ async fn hidden_values_are_in_no_log() {
         registry.display().to_string()
     );
     std::fs::write(bench.path("proxy.toml"), config).unwrap();
-    let mut command = cli::toolglot(bench.folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
-    let server = cli::Running::of(command.env("TOOLGLOT_LOG", "trace,rmcp::service=trace"), "http://127.0.0.1:");
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "s__act", "arguments": {"query": "findme"}}});
-    let request = client().post(format!("{}/mcp", server.url())).header("content-type", "application/json");
-    let answer = request.header("x-user", "mina@example.org").body(body.to_string()).send().await.unwrap().text().await.unwrap();
-    assert!(answer.contains("findme") && answer.contains("[hidden]") && !answer.contains("acme-4711"), "{answer}");
-    assert_eq!(arrived(&bench)["tenant"], "acme-4711");
-    let said = server.said();
-    assert!(said.contains("TRACE"), "{said}");
-    let line = said.lines().find(|line| line.contains("acme-4711") || line.contains("mina@"));
-    assert_eq!(line, None);
+    for (filter, talks) in [("trace,rmcp::service=trace", true), ("error", false)] {
+        let mut command = cli::toolglot(bench.folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+        let server = cli::Running::of(command.env("TOOLGLOT_LOG", filter), "http://127.0.0.1:");
+        let body = super::serving::rpc(1, "tools/call", json!({"name": "s__act", "arguments": {"query": "findme"}}));
+        let request = client().post(format!("{}/mcp", server.url())).header("content-type", "application/json");
+        let request = request.header("x-user", "mina@example.org").body(body.to_string());
+        let answer = request.send().await.unwrap().text().await.unwrap();
+        assert!(answer.contains("findme") && answer.contains("[hidden]") && !answer.contains("acme-4711"), "{answer}");
+        assert_eq!(arrived(&bench)["tenant"], "acme-4711");
+        let said = server.said();
+        // The filter only takes away: what it does not ask for is not there.
+        assert_eq!(said.contains("DEBUG"), talks, "{filter}: {said}");
+        let line = said.lines().find(|line| line.contains("acme-4711") || line.contains("mina@"));
+        assert_eq!(line, None);
+    }
 }
