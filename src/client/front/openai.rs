@@ -6,7 +6,7 @@ use bytes::{BufMut, BytesMut};
 use super::{Calls, Head, note_text};
 use crate::{
     error::Error,
-    event::{Event, Note},
+    event::Event,
     openai::answer::{Chunks, error_body},
     wire::{write_comment, write_sse},
 };
@@ -44,9 +44,6 @@ impl Stream {
                 self.start(out);
                 let call = self.calls.end(index, extra, &self.head.envelope.id);
                 write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
-            }
-            Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
-                self.reasoning(&(note_text(note) + "\n"), out)
             }
             Event::Note(note) => self.comment(&note_text(note), out),
             // What the client shall read about a refusal has been said in text by the stages before.
