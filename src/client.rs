@@ -63,10 +63,22 @@ pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> 
     };
     tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
+    request.messages.iter_mut().for_each(without_progress);
     let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
     let kind = hints.shape.unwrap_or(kind);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, shape: kind, one_call, profile, warnings })
+}
+
+/// Some clients send reasoning back, with the lines that we wrote into it.
+fn without_progress(message: &mut Message) {
+    for field in ["reasoning_content", "reasoning", "thinking"] {
+        let Some(left) = message.rest.get(field).and_then(|text| front::without_progress(text.as_str()?)) else { continue };
+        match left.trim().is_empty() {
+            true => message.rest.shift_remove(field),
+            false => message.rest.insert(field.to_owned(), left.into()),
+        };
+    }
 }
 
 /// Strips what Void leaves in native histories: a foreign field that strict backends refuse, and its placeholder for an

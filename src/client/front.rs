@@ -44,6 +44,9 @@ pub struct Head {
 #[derive(Debug)]
 pub struct Front {
     stream: Stream,
+    shows_reasoning: bool,
+    /// The reasoning so far does not end a line.
+    mid_line: bool,
 }
 
 #[derive(Debug)]
@@ -94,15 +97,30 @@ impl Kind {
 impl Front {
     /// A front for one answer.
     pub fn new(head: Head) -> Front {
+        let shows_reasoning = head.shows_reasoning;
         let stream = match head.kind {
             Kind::OpenAi => Stream::OpenAi(openai::Stream::new(head)),
             Kind::Ollama => Stream::Ollama(ollama::Stream::new(head)),
         };
-        Front { stream }
+        Front { stream, shows_reasoning, mid_line: false }
     }
 
     /// Appends what the client shall read for this event; one frame per text event, nothing is merged.
     pub fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+        match event {
+            Event::Note(note @ Note::Writing { .. }) if self.shows_reasoning => {
+                let gap = if std::mem::take(&mut self.mid_line) { "\n" } else { "" };
+                self.write(Event::Reasoning(&format!("{gap}{}\n", note_text(note))), out);
+            }
+            Event::Reasoning(text) if !text.is_empty() => {
+                self.mid_line = !text.ends_with('\n');
+                self.write(event, out);
+            }
+            event => self.write(event, out),
+        }
+    }
+
+    fn write(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match &mut self.stream {
             Stream::OpenAi(stream) => stream.event(event, out),
             Stream::Ollama(stream) => stream.event(event, out),
@@ -228,4 +246,18 @@ fn note_text(note: &Note) -> String {
         Note::Progress(text) | Note::Trace(text) => text.clone(),
         Note::Warning { text, .. } => format!("warning: {text}"),
     }
+}
+
+/// Takes the lines that say that a call is being written out of reasoning that a client sends back: they are ours, and a
+/// model would imitate them. `None`: there are none.
+pub(super) fn without_progress(reasoning: &str) -> Option<String> {
+    let is_ours = |line: &str| {
+        let said = line.trim_end().strip_prefix("writing ").and_then(|rest| rest.rsplit_once(", "));
+        said.is_some_and(|(name, size)| {
+            let number = size.strip_suffix(" kB").or_else(|| size.strip_suffix(" B"));
+            !name.contains(char::is_whitespace) && number.is_some_and(|number| number.parse::<f64>().is_ok())
+        })
+    };
+    let left: String = reasoning.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+    (left.len() < reasoning.len()).then_some(left)
 }

@@ -78,3 +78,37 @@ fn a_model_in_a_loop_does_not_cost_the_whole_answer() {
     // OpenAI's packages take no more.
     assert_eq!((started, ended, shape.counts().dropped), (128, 128, 72));
 }
+
+#[test]
+fn lines_of_ours_in_reasoning_stand_alone_and_do_not_come_back_to_the_model() {
+    use crate::event::Event;
+
+    for kind in [front::Kind::OpenAi, front::Kind::Ollama] {
+        let head = front::Head { kind, reasoning_field: Some("reasoning_content"), shows_reasoning: true, ..Default::default() };
+        let (mut front, mut out) = (front::Front::new(head), bytes::BytesMut::new());
+        let note = |bytes| Note::Writing { name: "edit_file".into(), bytes };
+        front.event(Event::Reasoning("A thought,\nwriting it, 2 B or not"), &mut out);
+        for bytes in [900, 2100] {
+            front.event(Event::Note(&note(bytes)), &mut out);
+        }
+        let sent = String::from_utf8(out.to_vec()).unwrap();
+        let lines = sent.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+        let shown: String = lines
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter_map(|line| {
+                let openai = line.pointer("/choices/0/delta/reasoning_content");
+                openai.or(line.pointer("/message/thinking"))?.as_str().map(str::to_owned)
+            })
+            .collect();
+        assert_eq!(shown, "A thought,\nwriting it, 2 B or not\nwriting edit_file, 900 B\nwriting edit_file, 2.1 kB\n");
+
+        let body = json!({"model": "m", "messages": [
+            {"role": "assistant", "content": "x", "reasoning_content": shown},
+            {"role": "assistant", "content": "y", "reasoning": "writing edit_file, 2.1 kB\n"},
+        ]});
+        let incoming = read(request(body), &Hints::default()).unwrap();
+        let [first, second] = incoming.request.messages.as_slice() else { panic!() };
+        assert_eq!(first.rest["reasoning_content"], "A thought,\nwriting it, 2 B or not\n");
+        assert!(second.rest.is_empty());
+    }
+}

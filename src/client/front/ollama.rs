@@ -6,11 +6,11 @@ use std::time::Duration;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
-use super::{Calls, Head, note_text};
+use super::{Calls, Head};
 use crate::{
     client::compact::compact,
     error::Error,
-    event::{Event, FinishReason, Note, ToolCall, Usage},
+    event::{Event, FinishReason, ToolCall, Usage},
     openai::{
         ChatRequest, Content,
         answer::{Completion, call_id, put_string},
@@ -80,9 +80,6 @@ impl Stream {
                     out.put_slice(call_json(index, &call).as_bytes());
                     out.put_slice(b"]");
                 });
-            }
-            Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
-                self.thinking(&(note_text(note) + "\n"), out)
             }
             Event::Note(_) | Event::Refused { .. } => {}
             Event::Finish { reason, usage } => {

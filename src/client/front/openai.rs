@@ -46,9 +46,6 @@ impl Stream {
                 let call = self.calls.end(index, extra, &self.head.envelope.id);
                 write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
             }
-            Event::Note(note @ Note::Writing { .. }) if self.head.shows_reasoning => {
-                self.reasoning(&(note_text(note) + "\n"), out)
-            }
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Note(note) => self.comment(&note_text(note), out),
             // What the client shall read about a refusal has been said in text by the stages before.

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     client::front::{Collected, Kind},
-    event::{FinishReason, Usage},
+    event::{FinishReason, Note, Usage},
     openai::answer::{Envelope, call_id},
 };
 
@@ -83,11 +83,9 @@ fn an_answer_without_text_still_begins_with_the_role() {
 }
 
 #[test]
-fn notes_are_comments_or_reasoning_and_faults_are_data_lines() {
+fn notes_are_comments_and_faults_are_data_lines() {
     let writing = Note::Writing { name: "edit_file".into(), bytes: 2149 };
     assert_eq!(stream(head(), &[Event::Note(&writing)]), [": writing edit_file, 2.1 kB"]);
-    let shown = stream(Head { shows_reasoning: true, ..head() }, &[Event::Note(&writing)]);
-    assert_eq!(deltas(&shown)[1], json!({"reasoning_content": "writing edit_file, 2.1 kB\n"}));
 
     let mut stream = Stream::new(head());
     let mut out = BytesMut::new();
