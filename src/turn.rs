@@ -29,6 +29,7 @@ mod context;
 mod extras;
 mod gate;
 mod react;
+mod reading;
 mod reask;
 mod rounds;
 mod send;

@@ -12,6 +12,7 @@ use super::{
     context,
     extras::{self, Extras},
     react::{Agent, Next},
+    reading::{Behind, Reading},
     reask,
     send::send,
     spool,
@@ -57,38 +58,8 @@ pub(super) struct Rounds<O> {
     agent: Option<Agent>,
 }
 
-/// The answer that is being read.
-struct Reading {
-    body: Box<dyn upstream::Body>,
-    frames: Frames,
-    decoder: Decoder,
-    answer: Answer,
-    batch: BytesMut,
-    /// The size of what was sent, where the backend may have cut it without a word.
-    cuttable: Option<Size>,
-}
-
-/// Everything behind the answer's rules.
-struct Behind<'a, O> {
-    tap: &'a mut Option<Box<dyn Tap>>,
-    shape: &'a mut Shape,
-    out: &'a mut O,
-    spoken: &'a mut bool,
-    said: &'a mut String,
-    gap: &'a mut bool,
-    spent: Usage,
-    extras: &'a mut Extras,
-    aside: &'a mut Aside,
-    /// The answer's id.
-    id: &'a str,
-    /// Who keeps calls from going on.
-    agent: Option<&'a mut Agent>,
-}
-
 /// A frame may hold the largest arguments and what is around them.
 const FRAME_SLACK: usize = 1024 * 1024;
-/// As much prose is shown to a model that is asked again, give or take a piece.
-const SAID_BYTES: usize = 64 * 1024;
 /// As much of an error's body is read.
 const ERROR_BYTES: usize = 64 * 1024;
 /// A call may be held so long without a word.
@@ -457,101 +428,6 @@ fn report(checked: &Checked) {
         Verdict::Refused => {} // the gate says what becomes of it
         verdict => {
             tracing::info!(tool = name, written, verdict = verdict.as_str(), rules, dropped = ?report.dropped, "call repaired")
-        }
-    }
-}
-
-// === impl Reading ===
-
-impl Reading {
-    /// Whether something is held back that may be a call, or is one.
-    fn holds(&self) -> bool {
-        self.decoder.writing().is_some() || self.answer.holds()
-    }
-
-    /// The call that is being written, as one of the backend's own or in the text: its tool, and the bytes of it so far.
-    fn writing(&self) -> Option<(String, usize)> {
-        let native = self.decoder.writing().map(|(name, bytes)| (name.to_owned(), bytes));
-        native.or_else(|| self.answer.writing())
-    }
-
-    /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
-    fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
-        let Reading { frames, decoder, answer, batch, cuttable, .. } = self;
-        if let (Ok(1..), Some(tap)) = (&read, &mut behind.tap) {
-            tap.upstream(batch);
-        }
-        let mut read_delta = |delta: Delta<'_>| {
-            if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)
-                && let Some(note) = size.cut(usage.prompt_tokens)
-            {
-                tracing::warn!(?note, "context");
-                behind.event(Event::Note(&note));
-            }
-            answer.delta(delta, behind);
-        };
-        let broken = match read {
-            Ok(0) => {
-                if let Some(frame) = frames.finish() {
-                    decoder.frame(&frame, &mut read_delta)?;
-                }
-                None
-            }
-            Ok(_) => {
-                frames.push(batch);
-                while let Some(frame) = frames.next()? {
-                    decoder.frame(&frame, &mut read_delta)?;
-                }
-                if !decoder.is_done() {
-                    return Ok(false);
-                }
-                return Ok(true);
-            }
-            Err(error) => Some(error),
-        };
-        // An answer whose finish was seen is complete, whatever happened to the connection after it.
-        decoder.finish(&mut read_delta).map_err(|incomplete| broken.unwrap_or(incomplete))?;
-        Ok(true)
-    }
-}
-
-// === impl Behind ===
-
-impl<O: Sink> Sink for Behind<'_, O> {
-    fn event(&mut self, event: Event<'_>) {
-        if self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
-            return;
-        }
-        if let Some(tap) = self.tap {
-            tap.event(&event);
-        }
-        self.extras.event(&event, self.id);
-        if let Some(text) = self.aside.event(&event) {
-            self.shape.event(Event::Text(&text), self.out);
-        }
-        match event {
-            Event::Text(text) => {
-                if std::mem::take(self.gap) {
-                    self.shape.event(Event::Text("\n"), self.out);
-                }
-                if self.said.len() < SAID_BYTES {
-                    self.said.push_str(text);
-                }
-                *self.spoken = true;
-                self.shape.event(event, self.out);
-            }
-            Event::Finish { reason, usage } => {
-                *self.spoken = true;
-                let usage = usage.map(|usage| Usage {
-                    prompt_tokens: usage.prompt_tokens + self.spent.prompt_tokens,
-                    completion_tokens: usage.completion_tokens + self.spent.completion_tokens,
-                });
-                self.shape.event(Event::Finish { reason, usage }, self.out);
-            }
-            _ => {
-                *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
-                self.shape.event(event, self.out);
-            }
         }
     }
 }

@@ -1,0 +1,140 @@
+//! One answer of a backend while it is read: batches of bytes through frames and decoder into the answer's rules, and what
+//! stands behind these: events on their way to the client's shape, with what the turn remembers of them.
+
+use bytes::BytesMut;
+
+use super::{answer::Answer, aside::Aside, extras::Extras, react::Agent, tap::Tap};
+use crate::{
+    backend::{Decoder, Size},
+    client::shape::Shape,
+    error::Error,
+    event::{Delta, Event, Sink, Usage},
+    upstream,
+    wire::Frames,
+};
+
+/// The answer that is being read.
+pub(super) struct Reading {
+    pub(super) body: Box<dyn upstream::Body>,
+    pub(super) frames: Frames,
+    pub(super) decoder: Decoder,
+    pub(super) answer: Answer,
+    pub(super) batch: BytesMut,
+    /// The size of what was sent, where the backend may have cut it without a word.
+    pub(super) cuttable: Option<Size>,
+}
+
+/// Everything behind the answer's rules.
+pub(super) struct Behind<'a, O> {
+    pub(super) tap: &'a mut Option<Box<dyn Tap>>,
+    pub(super) shape: &'a mut Shape,
+    pub(super) out: &'a mut O,
+    pub(super) spoken: &'a mut bool,
+    pub(super) said: &'a mut String,
+    pub(super) gap: &'a mut bool,
+    pub(super) spent: Usage,
+    pub(super) extras: &'a mut Extras,
+    pub(super) aside: &'a mut Aside,
+    /// The answer's id.
+    pub(super) id: &'a str,
+    /// Who keeps calls from going on.
+    pub(super) agent: Option<&'a mut Agent>,
+}
+
+/// As much prose is shown to a model that is asked again, give or take a piece.
+const SAID_BYTES: usize = 64 * 1024;
+
+// === impl Reading ===
+
+impl Reading {
+    /// Whether something is held back that may be a call, or is one.
+    pub(super) fn holds(&self) -> bool {
+        self.decoder.writing().is_some() || self.answer.holds()
+    }
+
+    /// The call that is being written, as one of the backend's own or in the text: its tool, and the bytes of it so far.
+    pub(super) fn writing(&self) -> Option<(String, usize)> {
+        let native = self.decoder.writing().map(|(name, bytes)| (name.to_owned(), bytes));
+        native.or_else(|| self.answer.writing())
+    }
+
+    /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
+    pub(super) fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
+        let Reading { frames, decoder, answer, batch, cuttable, .. } = self;
+        if let (Ok(1..), Some(tap)) = (&read, &mut behind.tap) {
+            tap.upstream(batch);
+        }
+        let mut read_delta = |delta: Delta<'_>| {
+            if let (Delta::Usage(usage), Some(size)) = (&delta, &cuttable)
+                && let Some(note) = size.cut(usage.prompt_tokens)
+            {
+                tracing::warn!(?note, "context");
+                behind.event(Event::Note(&note));
+            }
+            answer.delta(delta, behind);
+        };
+        let broken = match read {
+            Ok(0) => {
+                if let Some(frame) = frames.finish() {
+                    decoder.frame(&frame, &mut read_delta)?;
+                }
+                None
+            }
+            Ok(_) => {
+                frames.push(batch);
+                while let Some(frame) = frames.next()? {
+                    decoder.frame(&frame, &mut read_delta)?;
+                }
+                if !decoder.is_done() {
+                    return Ok(false);
+                }
+                return Ok(true);
+            }
+            Err(error) => Some(error),
+        };
+        // An answer whose finish was seen is complete, whatever happened to the connection after it.
+        decoder.finish(&mut read_delta).map_err(|incomplete| broken.unwrap_or(incomplete))?;
+        Ok(true)
+    }
+}
+
+// === impl Behind ===
+
+impl<O: Sink> Sink for Behind<'_, O> {
+    fn event(&mut self, event: Event<'_>) {
+        if self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
+            return;
+        }
+        if let Some(tap) = self.tap {
+            tap.event(&event);
+        }
+        self.extras.event(&event, self.id);
+        if let Some(text) = self.aside.event(&event) {
+            self.shape.event(Event::Text(&text), self.out);
+        }
+        match event {
+            Event::Text(text) => {
+                if std::mem::take(self.gap) {
+                    self.shape.event(Event::Text("\n"), self.out);
+                }
+                if self.said.len() < SAID_BYTES {
+                    self.said.push_str(text);
+                }
+                *self.spoken = true;
+                self.shape.event(event, self.out);
+            }
+            Event::Finish { reason, usage } => {
+                *self.spoken = true;
+                let usage = usage.map(|usage| Usage {
+                    prompt_tokens: usage.prompt_tokens + self.spent.prompt_tokens,
+                    completion_tokens: usage.completion_tokens + self.spent.completion_tokens,
+                });
+                self.shape.event(Event::Finish { reason, usage }, self.out);
+            }
+            _ => {
+                *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
+                self.shape.event(event, self.out);
+            }
+        }
+    }
+}
