@@ -53,6 +53,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The longest silence towards the client.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// The largest answer that is collected for a client that does not stream.
+const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
+
 /// The events of a turn as the bytes of a stream.
 struct Written {
     front: Front,
@@ -119,7 +122,14 @@ pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> R
     let begun = Instant::now();
     let collected = Collected::new(plan.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
-    while rounds.step().await? {}
+    while rounds.step().await? {
+        if rounds.out.size() > COLLECTED_BYTES {
+            return Err(Error::backend(format!(
+                "the answer is larger than {} MiB; ask with `\"stream\": true`, or with `max_tokens`",
+                COLLECTED_BYTES >> 20
+            )));
+        }
+    }
     rounds.out.elapsed(begun.elapsed());
     Ok(rounds.out.into_value())
 }

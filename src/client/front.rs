@@ -157,6 +157,12 @@ impl Collected {
         }
     }
 
+    /// Bytes of text, reasoning and arguments so far.
+    pub fn size(&self) -> usize {
+        let Completion { content, reasoning, calls, .. } = &self.completion;
+        content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+    }
+
     /// Tells how long the answer took, for protocols that report it.
     pub fn elapsed(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;

@@ -61,6 +61,9 @@ struct Said {
     line_start: bool,
 }
 
+/// As much text behind a delivered call is kept, give or take a piece, until it is known whether another call follows.
+const WITHHELD_BYTES: usize = 1024 * 1024;
+
 // === impl Gate ===
 
 impl Gate {
@@ -135,7 +138,9 @@ impl Gate {
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
         if self.delivered > 0 && !self.policy.keep_text_after_call {
-            self.withheld.push_str(text);
+            if self.withheld.len() < WITHHELD_BYTES {
+                self.withheld.push_str(text);
+            }
             return;
         }
         if text.is_empty() {

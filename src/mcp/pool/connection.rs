@@ -231,8 +231,8 @@ impl Connection {
             let Some(cursor) = page.next_cursor else { break };
             if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
                 return Err(failed(format!(
-                    "the list of tools does not end (more than {} tools in {} pages)",
-                    tools.len() - 1,
+                    "the list of tools does not end ({} tools in {} pages so far)",
+                    tools.len(),
                     cursors.len() + 1
                 )));
             }

@@ -15,7 +15,8 @@ use super::{Bench, shell, shell_with};
 
 fn request(method: &str, path: &str, body: &Value) -> Request<Body> {
     let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-    Request::builder().method(method).uri(path).header("content-type", "application/json").body(body).unwrap()
+    let request = Request::builder().method(method).uri(path).header("host", "localhost");
+    request.header("content-type", "application/json").body(body).unwrap()
 }
 
 async fn ask(engine: &Engine, method: &str, path: &str, body: Value) -> (u16, Value) {
