@@ -327,6 +327,13 @@ impl Adapter {
         self.triggers.texts()
     }
 
+    /// Whether a marker of its own calls stands in a chat template.
+    fn shows_in(&self, template: Option<&str>) -> bool {
+        let markers = self.own().iter().flat_map(|form| form.section.iter().chain(&form.open));
+        template
+            .is_some_and(|template| markers.into_iter().any(|marker| !marker.is_empty() && template.contains(marker.as_str())))
+    }
+
     /// Whether a text holds the marker of a call, or a control token.
     pub fn marks(&self, text: &str) -> bool {
         let mut at = 0;

@@ -104,15 +104,6 @@ impl Library {
     }
 }
 
-impl Adapter {
-    /// Whether a marker of its own calls stands in a chat template.
-    fn shows_in(&self, template: Option<&str>) -> bool {
-        let markers = self.own().iter().flat_map(|form| form.section.iter().chain(&form.open));
-        template
-            .is_some_and(|template| markers.into_iter().any(|marker| !marker.is_empty() && template.contains(marker.as_str())))
-    }
-}
-
 /// The spellings under which a model's name is compared: whole, and without registry, organisation and fine-tuning prefix.
 fn spellings(model: &str) -> Vec<String> {
     let name = model.trim().strip_prefix("ft:").unwrap_or(model.trim());

@@ -44,8 +44,11 @@ fn one(list: &[String]) -> Value {
     }
 }
 
-/// A control token of the adapter that names the assistant.
+/// A control token of the adapter that names the assistant, or the beginning of its headers.
 fn anchor_of(adapter: &Adapter) -> Option<String> {
+    if let Some(recipient) = &adapter.recipient {
+        return Some(format!("{}assistant", recipient.start.first()?));
+    }
     let turn = |text: &&String| ["assistant", "model", "chatbot"].iter().any(|role| text.to_lowercase().contains(role));
     adapter.drop.iter().filter(turn).max_by_key(|text| text.len()).cloned()
 }

@@ -27,7 +27,10 @@ pub(super) fn fill(
     content: Option<&Field<'_>>,
     calls: Option<&Field<'_>>,
 ) -> Result<Headed, String> {
-    let opens = |field: Option<&Field<'_>>| field.and_then(|field| field.open.as_deref()).map(markers).unwrap_or_default();
+    let whole = |spelling: &Spelling| texts(spelling).concat().trim().to_owned();
+    let opens = |field: Option<&Field<'_>>| -> Vec<String> {
+        field.and_then(|field| field.open.as_deref()).unwrap_or_default().iter().map(whole).collect()
+    };
     let (thinking, answers) = (opens(reasoning), opens(content));
     let Some(message) = answers.first().and_then(|open| last_token(open)) else { return Ok(Headed::No) };
     let heads = |list: &[String]| -> Option<Vec<String>> {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     client::front::{Collected, Kind},
-    event::{FinishReason, Note, Usage},
+    event::{FinishReason, Usage},
     openai::answer::{Envelope, call_id},
 };
 
