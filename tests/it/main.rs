@@ -17,6 +17,8 @@ mod mcp;
 mod negative;
 mod properties;
 mod proxy;
+#[path = "../support/reading.rs"]
+mod reading;
 mod samples;
 #[cfg(unix)]
 mod shell;
