@@ -177,6 +177,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         },
         scanner: scanner::Options {
             held_bytes: config.limits.held_bytes,
+            argument_bytes: config.limits.argument_bytes,
             unmarked: !wants_json(&chat),
             ..scanner::Options::default()
         },

@@ -104,11 +104,31 @@ impl Library {
     }
 }
 
-/// The spellings under which a model's name is compared: whole, and without registry, organisation and fine-tuning prefix.
+/// The spellings under which a model's name is compared: whole, without registry, organisation and fine-tuning prefix, without
+/// a vendor and a dot before it (`google.gemma-3-27b-it`), and with a dot where hosts write a `p` (`glm-4p6`).
 fn spellings(model: &str) -> Vec<String> {
     let name = model.trim().strip_prefix("ft:").unwrap_or(model.trim());
     let last = name.rsplit('/').next().unwrap_or(name);
-    vec![folded(last), folded(name)]
+    let mut bare = last;
+    while let Some((vendor, rest)) = bare.split_once('.')
+        && vendor.chars().all(char::is_alphabetic)
+    {
+        bare = rest;
+    }
+    vec![folded(last), folded(name), folded(bare), dotted(&folded(last))]
+}
+
+/// A `p` between two digits as the dot that it stands for.
+fn dotted(name: &str) -> String {
+    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let mut before = None;
+    let mut rest = name.chars();
+    let mut out = String::with_capacity(name.len());
+    while let Some(c) = rest.next() {
+        out.push(if c == 'p' && digit(before) && digit(rest.clone().next()) { '.' } else { c });
+        before = Some(c);
+    }
+    out
 }
 
 /// Names are compared without case and without `-`, `_` and spaces: `gemma-3`, `Gemma 3` and `gemma3` are one.

@@ -21,20 +21,22 @@ use crate::{
 };
 
 mod candidate;
+mod entry;
 mod framing;
 mod header;
 mod promote;
+mod text;
 
 use candidate::Candidate;
-
-/// Inline code is closed within so many bytes, or it is none.
-const INLINE_BYTES: usize = 1000;
+use text::Inline;
 
 /// What a scanner may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// A candidate whose name is not known is text again beyond so many bytes.
     pub held_bytes: usize,
+    /// A call whose arguments are longer than so many bytes is refused.
+    pub argument_bytes: usize,
     /// Whether reasoning and control tokens are separated from the text.
     pub framing: bool,
     /// Whether the answer begins inside of reasoning (the prompt opened it).
@@ -45,7 +47,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { held_bytes: 16 * 1024, framing: true, reasoning_open: false, unmarked: true }
+        Options { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, framing: true, reasoning_open: false, unmarked: true }
     }
 }
 
@@ -94,6 +96,12 @@ pub struct Scanner {
     primed: bool,
     /// This message is for somebody who is no tool: a call counts only where the message begins.
     quiet: bool,
+    /// Bytes that were before the buffer.
+    gone: usize,
+    /// Bytes that were held for nothing.
+    wasted: usize,
+    /// Up to here, counted from the beginning of the answer, the text is inside of a value that is no call.
+    inside_value: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +110,8 @@ enum Region {
     Reasoning,
     /// A code fence: its character and length.
     Fence(u8, usize),
+    /// The rest of a call that was too long.
+    Lost,
 }
 
 // === impl Scanner ===
@@ -136,6 +146,9 @@ impl Scanner {
             field: String::new(),
             primed,
             quiet: false,
+            gone: 0,
+            wasted: 0,
+            inside_value: 0,
         }
     }
 
@@ -154,6 +167,7 @@ impl Scanner {
         while self.step(false, out) {}
         self.buf.drain(..self.from);
         self.pos -= self.from;
+        self.gone += self.from;
         if let Some(candidate) = &mut self.candidate {
             candidate.shift(self.from);
         }
@@ -196,6 +210,10 @@ impl Scanner {
             Region::Text => self.step_text(end, out),
             Region::Reasoning => self.step_reasoning(end, out),
             Region::Fence(tick, length) => self.step_fence(tick, length, end, out),
+            Region::Lost => {
+                (self.from, self.pos) = (self.buf.len(), self.buf.len());
+                false
+            }
         }
     }
 
@@ -288,108 +306,6 @@ impl Scanner {
         true
     }
 
-    /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
-    fn advance(&mut self, to: usize, out: &mut dyn Sink) {
-        let text = &self.buf[self.pos..to];
-        if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
-            self.inline = 0;
-        }
-        self.pos = to;
-        if text.trim().is_empty() {
-            return;
-        }
-        self.tentative.clear();
-        (self.fresh, self.behind) = (false, None);
-        let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
-        self.emit(end, out);
-    }
-
-    /// Sends the text up to `to` on.
-    fn emit(&mut self, to: usize, out: &mut dyn Sink) {
-        if self.swallow_blank {
-            let blank = super::syntax::blank(&self.buf[self.from..to]);
-            self.from += blank;
-        }
-        let text = &self.buf[self.from..to];
-        if text.is_empty() {
-            return;
-        }
-        self.swallow_blank = false;
-        match memchr::memrchr(b'\n', text.as_bytes()) {
-            Some(newline) => self.line_blank = text[newline..].trim().is_empty(),
-            None => self.line_blank &= text.trim().is_empty(),
-        }
-        if self.region == Region::Reasoning {
-            if let Some(draft) = &mut self.draft {
-                draft.push_str(text);
-            }
-            if let Some(believed) = &mut self.believed {
-                believed.push_str(text);
-            }
-            out.event(Event::Reasoning(text));
-        } else {
-            self.said |= !text.trim().is_empty();
-            out.event(Event::Text(text));
-        }
-        self.from = to;
-        self.pos = self.pos.max(to);
-    }
-
-    /// Whether only spaces stand between `at` and the newline before it.
-    fn at_line_start(&self, at: usize) -> bool {
-        let before = &self.buf[self.from..at];
-        match before.rfind('\n') {
-            Some(newline) => before[newline..].trim().is_empty(),
-            None => self.line_blank && before.trim().is_empty(),
-        }
-    }
-
-    /// What stands at `at` is no call: a control token goes, anything else is text.
-    fn not_a_call(&mut self, at: usize, length: usize, control: bool, out: &mut dyn Sink) {
-        if control && self.options.framing {
-            self.remove(at, at + length, out);
-        } else {
-            let next = self.buf[at..].chars().next().map_or(1, char::len_utf8);
-            self.advance(at + next, out);
-        }
-    }
-
-    /// Takes `at..to` out of the text: framing, not content.
-    fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
-        self.advance(at, out);
-        if self.tentative.is_empty() {
-            self.emit(at, out);
-            (self.from, self.pos) = (to, to);
-        } else {
-            // What stands before it may still be a call: it waits, without the framing behind it.
-            self.buf.replace_range(at..to, "");
-            self.pos = at;
-        }
-    }
-
-    /// Where an inline code span ends that is open at `at`.
-    fn inline_end(&self, at: usize, end: bool) -> Inline {
-        let limit = boundary(&self.buf, at + INLINE_BYTES);
-        let (line, end) = (&self.buf[at..limit], end || limit < self.buf.len());
-        let newline = line.find('\n');
-        let mut offset = 0;
-        while let Some(tick) = line[offset..newline.unwrap_or(line.len())].find('`') {
-            let start = offset + tick;
-            let run = line[start..].bytes().take_while(|&byte| byte == b'`').count();
-            if start + run == line.len() && !end {
-                return Inline::Unknown;
-            }
-            if run == self.inline {
-                return Inline::Closes(at + start + run);
-            }
-            offset = start + run;
-        }
-        match newline.is_some() || end {
-            true => Inline::Never,
-            false => Inline::Unknown,
-        }
-    }
-
     /// Whether calls are looked for here.
     fn wanted(&self) -> bool {
         self.tools.wanted() && (!self.quiet || self.fresh)
@@ -408,12 +324,6 @@ fn boundary(text: &str, at: usize) -> usize {
         at -= 1;
     }
     at
-}
-
-enum Inline {
-    Closes(usize),
-    Never,
-    Unknown,
 }
 
 /// Whether every unmarked call counts wherever it stands.

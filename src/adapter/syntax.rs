@@ -40,6 +40,8 @@ pub(super) enum Step {
     More,
     /// It is not.
     Reject,
+    /// It is not, but a value that ends here; whether that is strict JSON.
+    Passed { end: usize, sound: bool },
     /// Calls, and where the text goes on behind them and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
     /// A marked call that is closed and cannot be read, behind others that can: its arguments are as written, and `end` as in
@@ -126,14 +128,19 @@ impl Reader {
     }
 }
 
-/// Whether `text` begins with one of the markers: its length if so, or that it may still turn out so.
-pub(super) fn starts_with_any(text: &str, markers: &[String], end: bool) -> Start {
-    let found = markers.iter().filter(|marker| !marker.is_empty() && text.starts_with(marker.as_str())).map(String::len).max();
-    let longer = || markers.iter().any(|marker| marker.len() > text.len() && marker.starts_with(text));
+/// Whether `text` begins with one of the markers: the longest one's length if so, or that it may still turn out so.
+pub(super) fn starts_with_any<'m>(text: &str, markers: impl IntoIterator<Item = &'m String>, end: bool) -> Start {
+    let (mut found, mut longer) = (None, false);
+    for marker in markers {
+        match marker.len() <= text.len() {
+            true if !marker.is_empty() && text.starts_with(marker.as_str()) => found = found.max(Some(marker.len())),
+            true => {}
+            false => longer |= marker.starts_with(text),
+        }
+    }
     match found {
-        Some(_) if !end && longer() => Start::Maybe,
-        Some(len) => Start::Yes(len),
-        None if !end && longer() => Start::Maybe,
+        _ if longer && !end => Start::Maybe,
+        Some(length) => Start::Yes(length),
         None => Start::No,
     }
 }
@@ -147,7 +154,7 @@ pub(super) enum Start {
 }
 
 /// A longer word is no name.
-const WORD_BYTES: usize = 256;
+pub(super) const WORD_BYTES: usize = 256;
 
 /// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
 /// character that cannot stand in a name: text that is no call is not held longer than that.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod cuts;
+mod limits;
 
 use super::{Library, Scanner, scanner::Options};
 use crate::{
@@ -248,6 +249,10 @@ const MODELS: &[(&str, &[&str])] = &[
     ("reka", &["RekaAI/reka-flash-3.1", "reka-edge-2603"]),
     ("solar-open", &["upstage/Solar-Open-100B", "upstage/solar-pro2"]),
     ("trinity", &["arcee-ai/Trinity-Mini", "trinity-large-preview"]),
+    ("gemma3", &["google.gemma-3-27b-it"]),
+    ("deepseek-dsml", &["deepseek.v3.2", "deepseek.v3.2 (bedrock)", "accounts/fireworks/models/deepseek-v3p2"]),
+    ("glm", &["accounts/fireworks/models/glm-4p6", "zai.glm-4.7"]),
+    ("qwen3-coder", &["nvidia.nemotron-nano-3-30b"]),
     ("xlam", &["Salesforce/Llama-xLAM-2-70b-fc-r", "Salesforce/xLAM-2-3b-fc-r-gguf"]),
 ];
 

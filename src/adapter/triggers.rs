@@ -56,6 +56,8 @@ pub(super) struct Triggers {
     /// The bytes that a marker begins with.
     first: Vec<bool>,
     longest: usize,
+    /// The forms that need no marker.
+    bare: Vec<usize>,
 }
 
 // === impl Mark ===
@@ -147,12 +149,19 @@ impl Triggers {
             }
         }
         texts.sort_unstable();
-        Ok(Triggers { automaton, marks, sorted: texts, first, longest })
+        let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
+        let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
+        Ok(Triggers { automaton, marks, sorted: texts, first, longest, bare })
     }
 
     /// All markers, each once.
     pub(super) fn texts(&self) -> Vec<String> {
         self.sorted.clone()
+    }
+
+    /// The forms that need no marker, in order.
+    pub(super) fn bare(&self) -> &[usize] {
+        &self.bare
     }
 
     /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.

@@ -22,6 +22,8 @@ mod properties;
 mod proxy;
 #[cfg(unix)]
 mod react;
+#[path = "../support/reading.rs"]
+mod reading;
 mod rendering;
 mod samples;
 #[cfg(unix)]

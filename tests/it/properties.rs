@@ -1,70 +1,18 @@
 //! Properties of reading: any text made of the markers of any adapter, cut anywhere, gives the same events and no panic; where
-//! there is no call, every byte comes out again.
+//! there is no call, every byte comes out again. The scanner and the fixer alone are held to more (`tests/support/reading.rs`,
+//! which the fuzz target shares).
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use toolglot::{
     adapter::{Adapter, Library, scanner},
-    event::{Channel, Delta, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    event::{Channel, Delta, Event, FinishReason, Sink, Tools},
     fix::Schemas,
     turn::answer::{Answer, Policy, Setup},
 };
 
-const PIECES: &[&str] = &[
-    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}",
-    "{\"name\": \"",
-    "get_weather",
-    "\"",
-    "\", \"arguments\": ",
-    "{",
-    "}",
-    "[",
-    "]",
-    ":",
-    "{\"city\": \"Oslo\"}",
-    "```json\n",
-    "```\n",
-    "```",
-    "`",
-    "~~~\n",
-    "\n",
-    "\n\n",
-    " ",
-    "Hello",
-    "the file",
-    "<",
-    ">",
-    "</",
-    "<get_weather>",
-    "</get_weather>",
-    "<city>",
-    "</city>",
-    "city",
-    "=",
-    "(",
-    ")",
-    "get_weather(city=\"Oslo\")",
-    ";",
-    ",",
-    "é",
-    "東",
-    "🌍",
-    "\\",
-    "'",
-    "\\\"",
-    "null",
-    "3",
-    "functions.",
-    ":0",
-    "<parameter=city>",
-    "</parameter>",
-    "<function=get_weather>",
-    "</function>",
-    " name=\"",
-    "call:",
-    "json",
-];
+use crate::reading::{self, PIECES, tools};
 
 #[derive(Default, PartialEq, Debug)]
 pub(crate) struct Seen {
@@ -99,12 +47,6 @@ impl Sink for Seen {
             Event::Finish { reason, .. } => assert!(self.finish.replace(reason).is_none(), "finished twice"),
         }
     }
-}
-
-fn tools() -> Tools {
-    let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}"#;
-    let time = r#"{"type":"object","properties":{}}"#;
-    Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto)
 }
 
 fn run<'t>(
@@ -195,6 +137,12 @@ proptest! {
         if !framing && whole.calls.is_empty() && whole.refused == 0 && !whole.text.contains("[toolglot]") {
             prop_assert_eq!(&whole.text, &text, "adapter {}", adapter.name);
         }
+        let held_bytes = if cuts.len() % 2 == 0 { options.held_bytes } else { 48 };
+        let argument_bytes = if cuts.len() % 3 == 0 { 96 } else { options.argument_bytes };
+        let options = scanner::Options { held_bytes, argument_bytes, reasoning_open: picks.len() % 2 == 0, ..options };
+        let places: Vec<usize> = cuts.iter().map(|&cut| usize::from(cut) * text.len() / usize::from(u16::MAX)).collect();
+        let checked = reading::check(adapter, &schemas(), &options, reason, &text, &places);
+        prop_assert_eq!(checked, Ok(()), "adapter {}, {:?}, {:?}, text {:?}", adapter.name, options, reason, text);
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::{Region, Scanner, boundary, relaxed};
+use super::{Region, Scanner, boundary, entry::Entry, relaxed};
 use crate::{
     adapter::{
-        Inside, Syntax,
+        Inside,
         syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
-        triggers::Found,
     },
     event::{Event, Sink, Tool, Why},
     fix::{
@@ -16,33 +15,38 @@ use crate::{
     },
 };
 
-const FENCE: &str = "```";
-/// More whitespace than this does not stand between markers.
-const GAP_BYTES: usize = 256;
-const REPEATED_MARKERS: usize = 2;
-
+pub(super) const FENCE: &str = "```";
+/// Text that was held for nothing is read again. So many bytes of it for each byte of the answer, and some more at its
+/// beginning, are allowed; beyond that the name of an offered tool has to come within [`HASTY_BYTES`].
+const REREAD: usize = 4;
+const FREE_HOLDS: usize = 4;
+const HASTY_BYTES: usize = 256;
 /// A place that may be a call.
 pub(super) struct Candidate {
     /// Where it begins.
-    at: usize,
+    pub(super) at: usize,
     /// Length of its marker (0: a marker may still be found here), and whether that is a control token, for the case that it
     /// is no call.
-    marker: (usize, bool),
+    pub(super) marker: (usize, bool),
     /// The forms that are still to be tried, with where their bodies begin.
-    entries: VecDeque<Entry>,
-    reader: Option<Reader>,
-    /// The name of an offered tool was seen in it: it is held however long it gets.
-    confirmed: bool,
+    pub(super) entries: VecDeque<Entry>,
+    pub(super) reader: Option<Reader>,
+    /// The name of an offered tool was seen in it: it is held up to the limit of arguments.
+    pub(super) confirmed: bool,
     /// Nothing but whitespace and calls stand before it.
-    fresh: bool,
-    /// Inside a code fence: (its character, its length, where its content begins).
-    fence: Option<(u8, usize, usize)>,
+    pub(super) fresh: bool,
+    pub(super) fence: Option<Fence>,
 }
 
-struct Entry {
-    form: usize,
-    body: usize,
-    marked: bool,
+/// The code fence that a candidate stands in.
+pub(super) struct Fence {
+    /// Its character.
+    pub(super) tick: u8,
+    pub(super) length: usize,
+    /// Where its content begins.
+    pub(super) content: usize,
+    /// What ends a body in it.
+    pub(super) close: [String; 1],
 }
 
 // === impl Candidate ===
@@ -52,8 +56,8 @@ impl Candidate {
     pub(super) fn shift(&mut self, by: usize) {
         self.at -= by;
         self.entries.iter_mut().for_each(|entry| entry.body -= by);
-        if let Some((_, _, content)) = &mut self.fence {
-            *content -= by;
+        if let Some(fence) = &mut self.fence {
+            fence.content -= by;
         }
     }
 }
@@ -61,87 +65,6 @@ impl Candidate {
 // === impl Scanner ===
 
 impl Scanner {
-    /// Tries the forms that `found` may open. `None`: more text is needed to know.
-    pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
-        let text = &self.buf[found.at..];
-        let mut entries = Vec::new();
-        for &form in &found.mark.calls {
-            let call = self.adapter.calls.get(form)?;
-            // In reasoning only what cannot be chatter counts.
-            let unmarked_here = self.region != Region::Reasoning && (self.fresh || !call.start_only);
-            match entry(text, call, end) {
-                Entered::At(body, marked) if marked || unmarked_here => {
-                    entries.push(Entry { form, body: found.at + body, marked })
-                }
-                Entered::Maybe => return None,
-                _ => {}
-            }
-        }
-        Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
-    }
-
-    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
-    pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
-        let fresh = self.fresh;
-        let rest = &self.buf[at..];
-        let bracket = rest.starts_with(['{', '[']);
-        let mut entries = Vec::new();
-        for (form, call) in self.adapter.calls.iter().enumerate() {
-            if !call.stripped.iter().any(String::is_empty) || (call.start_only && !fresh) {
-                continue;
-            }
-            let fits = match call.syntax {
-                Syntax::Json(_) => bracket,
-                Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
-                _ => fresh,
-            };
-            if fits {
-                entries.push(Entry { form, body: at, marked: false });
-            }
-        }
-        self.begin(at, (bracket_length, false), entries, None)
-    }
-
-    /// Tries an element that is named after a tool.
-    pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
-        let rest = &self.buf[at + 1..];
-        let name = rest.split('>').next().unwrap_or(rest);
-        let possible = match name.len() == rest.len() {
-            true => !end && self.tools.iter().any(|tool| tool.name.starts_with(name)),
-            false => self.tools.get(name).is_some(),
-        };
-        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked: false }).collect();
-        self.begin(at, (1, false), entries, None)
-    }
-
-    /// Tries a call whose header begins at `at`, with a marker of this length.
-    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize, marked: bool) {
-        self.begin(at, (marker, true), vec![Entry { form, body: at, marked }], None);
-    }
-
-    /// Tries a code fence whose whole content may be a call.
-    pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
-        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: content, marked: false }).collect();
-        self.begin(at, (length, false), entries, Some((tick, length, content)))
-    }
-
-    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<(u8, usize, usize)>) -> bool {
-        entries.retain(|entry| entry.marked || self.options.unmarked);
-        let begun = !entries.is_empty();
-        self.candidate = begun.then(|| Candidate {
-            at,
-            marker,
-            entries: entries.into(),
-            reader: None,
-            confirmed: false,
-            fresh: self.fresh,
-            fence,
-        });
-        begun
-    }
-
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
         let Some(entry) = candidate.entries.front() else {
@@ -151,11 +74,14 @@ impl Scanner {
         let adapter = std::sync::Arc::clone(&self.adapter);
         let Some(call) = adapter.calls.get(entry.form) else { return true };
         let (form, marked, body) = (entry.form, entry.marked, entry.body);
-        let fence_close = [FENCE.to_owned()];
-        let close: &[String] = if candidate.fence.is_some() { &fence_close } else { &call.close };
-        // Until its name is known, no more than the limit is looked at: however the text was cut, the decision is the same.
-        let limit = (candidate.at + self.options.held_bytes).max(body);
-        let window = if candidate.confirmed { self.buf.len() } else { boundary(&self.buf, limit) };
+        let close: &[String] = candidate.fence.as_ref().map_or(&call.close, |fence| &fence.close);
+        // No more than the limit is looked at: however the text was cut, the decision is the same.
+        let longest = body.saturating_add(self.options.argument_bytes);
+        let limit = match candidate.confirmed {
+            true => longest,
+            false => candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest),
+        };
+        let window = boundary(&self.buf, limit);
         let context = Context { call, close, tools: &self.tools, marked, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
@@ -164,11 +90,17 @@ impl Scanner {
                 self.candidate = Some(candidate);
                 return false;
             }
+            Step::More if candidate.confirmed => {
+                let name = reader.name(&self.buf[body..window], context).unwrap_or_default();
+                self.overrun(&name, &candidate, out);
+                return true;
+            }
             Step::More if self.worth_holding(reader, &self.buf[body..window], context) => {
                 candidate.confirmed = true;
                 self.candidate = Some(candidate);
                 return true;
             }
+            Step::More => self.wasted += window - body,
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
                 // Markers around nothing are framing.
@@ -181,10 +113,15 @@ impl Scanner {
                     return true;
                 }
             }
+            // Inside of it there is none either: bytes of it would stand behind.
+            Step::Passed { end: stop, sound: true } if !marked && !relaxed(&self.tools.choice) => {
+                self.inside_value = self.inside_value.max(self.gone + body + stop);
+            }
+            Step::Passed { end: stop, .. } => self.wasted += stop,
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked {
                     self.accept(whole, &candidate, form, marked, body + stop, out);
-                    self.refuse(&torn, why, out);
+                    self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return true;
                 }
             }
@@ -194,13 +131,20 @@ impl Scanner {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }
+                self.wasted += window - body;
             }
-            Step::More | Step::Reject => {}
+            Step::Reject => {}
         }
         candidate.entries.pop_front();
         (candidate.reader, candidate.confirmed) = (None, false);
         self.candidate = Some(candidate);
         true
+    }
+
+    /// How many bytes of a candidate at `at` may be looked at before its name is known.
+    fn patience(&self, at: usize) -> usize {
+        let allowed = FREE_HOLDS.saturating_mul(self.options.held_bytes).saturating_add(REREAD.saturating_mul(self.gone + at));
+        if self.wasted <= allowed { self.options.held_bytes } else { self.options.held_bytes.min(HASTY_BYTES) }
     }
 
     /// Whether text is held back that may be a call.
@@ -243,8 +187,8 @@ impl Scanner {
 
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
-        let Some((_, _, content)) = candidate.fence else { return true };
-        self.buf[content..to].trim_end().ends_with(FENCE) || (end && self.buf[to..].trim().is_empty())
+        let Some(fence) = &candidate.fence else { return true };
+        self.buf[fence.content..to].trim_end().ends_with(FENCE) || (end && self.buf[to..].trim().is_empty())
     }
 
     /// Calls were read in `candidate.at..to`.
@@ -299,11 +243,20 @@ impl Scanner {
         self.from = self.pos;
     }
 
+    /// A call whose arguments are longer than they may be: it is refused, and nothing behind its beginning is more than the
+    /// rest of it.
+    fn overrun(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
+        self.leave_region(candidate.at, out);
+        self.accept_tentative(out);
+        let why = Why::TooLarge(self.options.argument_bytes);
+        self.refuse(&Parsed { name: name.to_owned(), ..Parsed::default() }, &why, out);
+        (self.region, self.from, self.pos) = (Region::Lost, self.buf.len(), self.buf.len());
+    }
+
     /// A call that cannot be read is refused here: no fixer sees it.
-    fn refuse(&mut self, torn: &Parsed, why: &str, out: &mut dyn Sink) {
+    fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
         self.calls += 1;
-        let why = Why::Malformed(why.to_owned());
-        out.event(Event::Refused { name: &torn.name, why: &why, raw: &torn.arguments });
+        out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
     }
 
     fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
@@ -320,10 +273,10 @@ impl Scanner {
 
     /// None of the forms fits: it is text (a code fence, a control token, anything).
     fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
-        match candidate.fence {
-            Some((tick, length, content)) => {
-                self.advance(content, out);
-                self.region = Region::Fence(tick, length);
+        match &candidate.fence {
+            Some(fence) => {
+                self.advance(fence.content, out);
+                self.region = Region::Fence(fence.tick, fence.length);
             }
             None if candidate.marker.0 == 0 => {}
             None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1, out),
@@ -335,10 +288,10 @@ impl Scanner {
         let call = self.adapter.calls.get(form)?;
         let at = self.pos + blank(&self.buf[self.pos..]);
         if at == self.buf.len() {
+            self.pos = at;
             return (!end).then_some(false);
         }
-        let closers: Vec<String> = call.close.iter().chain(&call.section_close).cloned().collect();
-        match starts_with_any(&self.buf[at..], &closers, end) {
+        match starts_with_any(&self.buf[at..], call.close.iter().chain(&call.section_close), end) {
             Start::Yes(length) => {
                 (self.from, self.pos) = (at + length, at + length);
                 Some(true)
@@ -356,58 +309,4 @@ impl Scanner {
             }
         }
     }
-}
-
-enum Entered {
-    At(usize, bool),
-    Maybe,
-    No,
-}
-
-/// Whether `text` enters this form: where its body begins and whether a marker stands before it.
-fn entry(text: &str, call: &crate::adapter::Call, end: bool) -> Entered {
-    let section = starts_with_any(text, &call.section, end);
-    let mut maybe = section == Start::Maybe;
-    if let Start::Yes(length) = section {
-        let at = length + gap(&text[length..]);
-        match opened(&text[at..], call, end) {
-            Start::Yes(open) => return Entered::At(at + open, true),
-            Start::Maybe => return Entered::Maybe,
-            Start::No if call.open.is_empty() || call.open.iter().any(String::is_empty) => return Entered::At(length, true),
-            Start::No => {}
-        }
-    }
-    match opened(text, call, end) {
-        Start::Yes(length) => return Entered::At(length, true),
-        Start::Maybe => maybe = true,
-        Start::No => {}
-    }
-    match starts_with_any(text, &call.stripped, end) {
-        Start::Yes(length) => return Entered::At(length, false),
-        Start::Maybe => maybe = true,
-        Start::No => {}
-    }
-    if maybe { Entered::Maybe } else { Entered::No }
-}
-
-/// How many bytes of whitespace may stand between two markers here.
-fn gap(text: &str) -> usize {
-    blank(&text[..boundary(text, GAP_BYTES)])
-}
-
-/// Whether an opening marker stands here; written twice in a row it counts once.
-fn opened(text: &str, call: &crate::adapter::Call, end: bool) -> Start {
-    let mut length = match starts_with_any(text, &call.open, end) {
-        Start::Yes(length) => length,
-        other => return other,
-    };
-    for _ in 1..REPEATED_MARKERS {
-        let at = length + gap(&text[length..]);
-        match starts_with_any(&text[at..], &call.open, end) {
-            Start::Yes(again) => length = at + again,
-            Start::Maybe => return Start::Maybe,
-            Start::No => break,
-        }
-    }
-    Start::Yes(length)
 }

@@ -23,6 +23,10 @@ impl Scanner {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.recipient.as_ref()?;
         let at = self.pos + blank(&self.buf[self.pos..]);
+        if at == self.buf.len() && !end {
+            self.pos = at;
+            return Some(false);
+        }
         let known = |name: &str| matches!(resolve(&self.tools, name), Resolved::Known { .. });
         match begins_inside(&self.buf[at..], recipient, &self.tools, end) {
             Seen::Maybe => return Some(false),

@@ -15,8 +15,10 @@ use super::{
 use crate::json::extent::Extent;
 
 mod form;
+mod look;
 
 pub(super) use form::{Between, Form, Seen, Tag};
+use look::{Mark, Place, longest};
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -48,6 +50,8 @@ pub(super) struct Arguments {
     leads: Vec<u8>,
     /// The whitespace behind the first offset was looked at up to the second.
     blank: (usize, usize),
+    /// In the value that begins at the first offset, whether its closing tag stands before the second one.
+    closed: (usize, usize, bool),
 }
 
 #[derive(Debug)]
@@ -62,33 +66,6 @@ enum Phase {
     Behind { start: usize, stop: usize },
     /// It lost step (its quotes are not escaped): the call's closing tag behind a brace ends it.
     Torn { start: usize, seen: usize },
-}
-
-/// What stands behind a tag.
-enum Mark {
-    Argument,
-    ValueOpen,
-    Close(usize),
-    Outer,
-    Call,
-    /// The end of the text.
-    End,
-    Maybe,
-    Other,
-}
-
-/// What a place in a value is.
-enum Place {
-    Content,
-    /// A call that is content begins: the length of its head.
-    Enter(usize),
-    /// It ends.
-    Leave,
-    /// The value ends here, and the text goes on there.
-    End(usize),
-    /// The value ends here as far as the end of the text proves it.
-    Cut,
-    Maybe,
 }
 
 impl Default for Phase {
@@ -272,105 +249,6 @@ impl Arguments {
         }
     }
 
-    /// What the place `at` of a value is that begins at `start`.
-    #[allow(clippy::too_many_arguments)]
-    fn place(&mut self, text: &str, start: usize, at: usize, depth: usize, form: &dyn Form, types: &Types, end: bool) -> Place {
-        let rest = &text[at..];
-        let nested = form.nested(rest, end);
-        let close = form.close(rest, end);
-        if depth > 0 {
-            return match (nested, close) {
-                (Seen::Yes(length), _) => Place::Enter(length),
-                (_, Start::Yes(_)) => Place::Leave,
-                (Seen::Maybe, _) | (_, Start::Maybe) => Place::Maybe,
-                _ => Place::Content,
-            };
-        }
-        let literal = form.cdata() && text[start..at].trim_start().starts_with("<![CDATA[");
-        let key = self.waiting.front().map(|(key, _)| key.clone()).unwrap_or_default();
-        match form.value_close(rest, &key, end) {
-            Start::Maybe => return Place::Maybe,
-            Start::Yes(_) if literal && !text[start..at].trim_end().ends_with("]]>") => return Place::Content,
-            Start::Yes(length) => {
-                return match self.mark(text, at + length, form, end).1 {
-                    Mark::Argument | Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(at + length),
-                    Mark::ValueOpen if self.waiting.len() > 1 => Place::End(at + length),
-                    Mark::Maybe => Place::Maybe,
-                    Mark::ValueOpen | Mark::Other => Place::Content,
-                };
-            }
-            Start::No if literal => return Place::Content,
-            Start::No => {}
-        }
-        // The value's own closing tag may be missing: the call's end or another of its parameters shows that.
-        let outer = form.outer(rest, end);
-        for (tag, own) in [(close, true), (outer, false)] {
-            match tag {
-                Start::Maybe => return Place::Maybe,
-                Start::No => {}
-                Start::Yes(length) => {
-                    return match self.mark(text, at + length, form, end).1 {
-                        Mark::Call => Place::End(at),
-                        Mark::Outer if own => Place::End(at),
-                        // With a closing tag inside there are two readings.
-                        Mark::End | Mark::Outer if has_close(&text[start..at], &key, form, &self.leads) => Place::Content,
-                        Mark::Outer => Place::End(at),
-                        Mark::End => Place::Cut,
-                        Mark::Maybe => Place::Maybe,
-                        _ => Place::Content,
-                    };
-                }
-            }
-        }
-        match form.argument_begins(rest, end) {
-            Start::Maybe => return Place::Maybe,
-            Start::Yes(_) if self.between != Between::Lines || text[start..at].trim_end_matches([' ', '\t']).ends_with('\n') => {
-                match form.argument(rest, end) {
-                    Seen::Yes(tag) if types.has(&tag.key) && !self.known.contains(&tag.key) => return Place::End(at),
-                    Seen::Maybe if !end => return Place::Maybe,
-                    _ => {}
-                }
-            }
-            _ => {}
-        }
-        match nested {
-            Seen::Yes(length) => Place::Enter(length),
-            Seen::Maybe if !end => Place::Maybe,
-            _ => Place::Content,
-        }
-    }
-
-    /// What stands at or behind `from`, whitespace aside, and where.
-    fn mark(&mut self, text: &str, from: usize, form: &dyn Form, end: bool) -> (usize, Mark) {
-        let known = if self.blank.0 == from { self.blank.1 } else { from };
-        let at = known + gap(&text[known..]);
-        self.blank = (from, at);
-        let rest = &text[at..];
-        if rest.is_empty() {
-            return (at, if end { Mark::End } else { Mark::Maybe });
-        }
-        let mut maybe = rest == "\\" && !end;
-        let value_open = match longest(rest, form.value_open()) {
-            0 if !end && form.value_open().iter().any(|marker| marker.starts_with(rest)) => Start::Maybe,
-            0 => Start::No,
-            length => Start::Yes(length),
-        };
-        let starts =
-            [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
-        for (index, start) in starts.into_iter().enumerate() {
-            match (start, index) {
-                (Start::Yes(_), 0) => return (at, Mark::Argument),
-                (Start::Yes(length), 1) => return (at, Mark::Close(length)),
-                (Start::Yes(_), 2) => return (at, Mark::Outer),
-                (Start::Yes(_), 3) => return (at, Mark::Call),
-                (Start::Yes(_), _) if !self.waiting.is_empty() => return (at, Mark::ValueOpen),
-                (Start::Maybe, _) => maybe = true,
-                _ => {}
-            }
-        }
-        (at, if maybe { Mark::Maybe } else { Mark::Other })
-    }
-
     fn expect(&mut self, key: String, hint: Hint) {
         self.known.push(key.clone());
         self.waiting.push_back((key, hint));
@@ -393,7 +271,8 @@ impl Arguments {
     /// The text is over behind a value: the object lacks nothing but its brace. Without a marker that is no proof.
     fn open(&self, marked: bool) -> Outcome {
         match marked {
-            true => Outcome::Cut { arguments: format!("{{{}", self.members) },
+            // The space shows that the last value is whole: its tag closed.
+            true => Outcome::Cut { arguments: format!("{{{} ", self.members) },
             false => self.torn(),
         }
     }
@@ -412,17 +291,6 @@ pub(super) fn hint_of(written: &str) -> Hint {
         "" => Hint::None,
         _ => Hint::Json,
     }
-}
-
-/// Whether a closing tag of the value stands somewhere in it.
-fn has_close(text: &str, key: &str, form: &dyn Form, leads: &[u8]) -> bool {
-    let mut places = std::iter::successors(next(text, 0, leads), |&at| next(text, at + 1, leads));
-    places.any(|at| matches!(form.value_close(&text[at..], key, true), Start::Yes(_)))
-}
-
-/// The length of the longest of the markers that `text` begins with; 0 if there is none.
-fn longest(text: &str, markers: &[String]) -> usize {
-    markers.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0)
 }
 
 /// The next byte at or behind `from` that a marker may begin with.

@@ -2,14 +2,18 @@
 //! is found by the value, never by searching the closing marker: a marker inside of a string is content.
 
 use super::{
-    Context, Parsed, Step, Word, blank,
+    Context, Parsed, Start, Step, WORD_BYTES, Word, blank,
     members::{elements, members, unquote},
-    value::{Behind, Got, TornReader, ValueReader, behind, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, sound},
     word,
 };
 use crate::{adapter::JsonKeys, event::ToolChoice};
 
 const NESTED_WRAPPERS: usize = 3;
+/// A longer word behind the ticks of a fence is no language.
+const FENCE_WORD_BYTES: usize = 32;
+/// Keys of what calls may be wrapped in.
+const WRAPPERS: [&str; 3] = ["tool_calls", "tool_call", "function_call"];
 /// Keys that a call may begin with besides those of name and arguments.
 const OTHER_KEYS: [&str; 8] = ["type", "id", "tool_calls", "tool_call", "function_call", "call_id", "tool_call_id", "index"];
 
@@ -21,6 +25,8 @@ pub(crate) struct JsonReader {
     start: usize,
     /// How many calls stood before it.
     before: usize,
+    /// A code fence stands between the marker and the values.
+    fenced: bool,
     phase: Phase,
 }
 
@@ -33,8 +39,8 @@ enum Phase {
     Before,
     /// Inside a value.
     Inside(ValueReader),
-    /// Behind a value.
-    Behind(usize),
+    /// Behind a value that ended there.
+    Behind(usize, Trail),
     Torn(TornReader),
 }
 
@@ -53,6 +59,14 @@ impl JsonReader {
                 Phase::Before => {
                     self.start += blank(&text[self.start..]);
                     let rest = &text[self.start..];
+                    if context.marked && !self.fenced && self.calls.is_empty() && rest.starts_with('`') {
+                        match opening_fence(rest, context.end) {
+                            Start::Yes(length) => (self.fenced, self.start) = (true, self.start + length),
+                            Start::Maybe => return Step::More,
+                            Start::No => return Step::Reject,
+                        }
+                        continue;
+                    }
                     let first = rest.as_bytes().first();
                     match plausible(rest, keys, context) {
                         None if !context.end => return Step::More,
@@ -68,16 +82,22 @@ impl JsonReader {
                     Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
                     Got::Closed(..) => return self.leave(self.start),
                     Got::Balanced(end) => match self.take(text, end, keys, context) {
-                        true => self.phase = Phase::Behind(end),
+                        true => self.phase = Phase::Behind(end, Trail::behind(end)),
                         false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
                             self.phase = Phase::Torn(TornReader::behind(end));
+                        }
+                        false if self.calls.is_empty() => {
+                            return Step::Passed { end, sound: sound(&text[self.start..end]) };
                         }
                         false => return self.leave(self.start),
                     },
                 },
-                Phase::Behind(end) => {
-                    let end = *end;
-                    match behind(text, end, context.close, context.end) {
+                Phase::Behind(end, trail) => {
+                    if self.fenced && trail.end == *end && trail.fence(text, context.end) == Start::Maybe {
+                        return Step::More;
+                    }
+                    let (value_end, end) = (*end, trail.end);
+                    match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return self.leave(at),
                         Behind::Nothing if context.close.is_empty() => return self.leave(end),
@@ -89,7 +109,7 @@ impl JsonReader {
                     match text.as_bytes().get(next) {
                         Some(b'{' | b'[') => (self.start, self.phase) = (next, Phase::Before),
                         // What follows cannot stand behind a value: it lost step.
-                        Some(_) if !sound(&text[self.start..end]) => self.phase = Phase::Torn(TornReader::behind(end)),
+                        Some(_) if !sound(&text[self.start..value_end]) => self.phase = Phase::Torn(TornReader::behind(end)),
                         _ => return self.leave(end),
                     }
                 }
@@ -108,8 +128,7 @@ impl JsonReader {
 
     /// The name that the value has so far, if it can be seen: decides whether a large candidate is worth holding.
     pub(crate) fn name(&self, text: &str, keys: &JsonKeys) -> Option<String> {
-        let rest = text[self.start..].trim_start().trim_start_matches('[');
-        find(&members(rest)?, &keys.name).map(unquote)
+        written_name(&text[self.start..], keys, 0)
     }
 
     /// Reads the calls of the value that ends at `end`; `false` if there are none in it.
@@ -152,10 +171,25 @@ impl JsonReader {
         // The last character of complete arguments inside of an incomplete call proves nothing: it is left away, so that
         // the arguments are as unfinished as the call is.
         let mut arguments = cut.arguments.trim_end().to_owned();
-        if sound(&arguments) {
+        if sound(&arguments) && arguments.ends_with(['}', ']']) {
+            arguments.pop();
+            // The space shows that the last value in it is whole.
+            arguments.push(' ');
+        } else if sound(&arguments) {
             arguments.pop();
         }
         Step::Cut { whole, cut: Parsed { arguments, ..cut } }
+    }
+}
+
+/// The head of a code fence: ticks and a language.
+fn opening_fence(text: &str, over: bool) -> Start {
+    let bare = text.trim_start_matches('`');
+    let word = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
+    match text.len() - bare.len() {
+        3 if word < bare.len() => Start::Yes(3 + word),
+        ..=3 if !over && word == bare.len() && word <= FENCE_WORD_BYTES => Start::Maybe,
+        _ => Start::No,
     }
 }
 
@@ -199,9 +233,7 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
     }
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
-    if let Some(wrapped) =
-        ["tool_calls", "tool_call", "function_call"].into_iter().find_map(get).filter(|value| value.starts_with(['{', '[']))
-    {
+    if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
         return calls(wrapped, keys, context, depth + 1);
     }
     let id =
@@ -210,6 +242,9 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
         if name.starts_with('{') {
             let inner = calls(name, keys, context, depth + 1)?;
             return Some(inner.into_iter().map(|call| Parsed { id: call.id.or_else(|| id.clone()), ..call }).collect());
+        }
+        if name.starts_with('[') || name.len() > WORD_BYTES {
+            return None;
         }
         let written = unquote(name);
         let arguments = find(&members, &keys.arguments).map(str::to_owned).unwrap_or_else(|| flattened(&members, keys));
@@ -226,6 +261,22 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Op
             Some(vec![Parsed { name: name.clone(), id: None, arguments: value.to_owned() }])
         }
         _ => None,
+    }
+}
+
+/// The name in a value that may not have ended.
+fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
+    let members = members(value.trim_start_matches(|c: char| c.is_whitespace() || c == '['))?;
+    let wrapped = WRAPPERS.into_iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value));
+    match wrapped.or_else(|| find(&members, &keys.name)) {
+        Some(inner) if inner.starts_with(['{', '[']) => {
+            (depth < NESTED_WRAPPERS).then(|| written_name(inner, keys, depth + 1))?
+        }
+        Some(name) => (name.len() <= WORD_BYTES).then(|| unquote(name)),
+        None => {
+            let wraps = |(key, value): &(String, &str)| value.starts_with('{') && !keys.arguments.contains(key);
+            members.into_iter().next().filter(wraps).map(|(name, _)| name)
+        }
     }
 }
 

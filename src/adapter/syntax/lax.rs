@@ -140,6 +140,7 @@ impl LaxReader {
                 Head::Maybe | Head::No => Some(Step::Reject),
             };
         }
+        self.at += blank(&text[self.at..]);
         let rest = &text[self.at..];
         let junk = rest.len()
             - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ')' | ']' | ',' | ';' | '`')).len();
@@ -212,8 +213,7 @@ fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
         return if context.end { Start::Yes(0) } else { Start::Maybe };
     }
     let next = context.close.iter().chain(&context.call.open).chain(&context.call.stripped).chain(&lax.open);
-    let next: Vec<String> = next.filter(|marker| !marker.is_empty()).cloned().collect();
-    starts_with_any(rest, &next, context.end)
+    starts_with_any(rest, next, context.end)
 }
 
 /// The arguments as JSON text; `None` if some have no key.

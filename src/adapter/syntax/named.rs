@@ -6,7 +6,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, ValueReader, behind, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, sound},
     word,
 };
 use crate::{
@@ -50,7 +50,10 @@ enum Body {
     },
     Torn(TornReader),
     /// The arguments end here.
-    Ended(usize),
+    Ended {
+        end: usize,
+        trail: Trail,
+    },
 }
 
 /// What a step of the head says.
@@ -58,6 +61,14 @@ enum Seen<T> {
     Yes(T),
     Maybe,
     No,
+}
+
+// === impl Body ===
+
+impl Body {
+    fn ended(end: usize) -> Body {
+        Body::Ended { end, trail: Trail::behind(end) }
+    }
 }
 
 // === impl NamedReader ===
@@ -71,8 +82,11 @@ impl NamedReader {
                 Seen::Yes(head) => self.head = Some(head),
             }
         }
-        let Some(head) = &self.head else { return Step::Reject };
-        let from = head.body;
+        let Some(head) = &mut self.head else { return Step::Reject };
+        if matches!(self.body, Body::Before) {
+            head.body += blank(&text[head.body..]);
+        }
+        let (head, from) = (&*head, head.body);
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
         let unfinished = || match context.end {
@@ -82,15 +96,14 @@ impl NamedReader {
         loop {
             match &mut self.body {
                 Body::Before => {
-                    let start = from + blank(&text[from..]);
-                    self.body = match text.as_bytes().get(start) {
-                        Some(b'{' | b'[') => Body::Value(ValueReader::at(start)),
-                        Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: start + 1 },
+                    self.body = match text.as_bytes().get(from) {
+                        Some(b'{' | b'[') => Body::Value(ValueReader::at(from)),
+                        Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
-                        _ if named.bare_name => Body::Ended(from),
+                        _ if named.bare_name => Body::ended(from),
                         None => return unfinished(),
-                        Some(_) => match starts_with_any(&text[start..], context.close, context.end) {
-                            Start::Yes(_) => Body::Ended(from),
+                        Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
+                            Start::Yes(_) => Body::ended(from),
                             Start::Maybe => return Step::More,
                             Start::No => return Step::Reject,
                         },
@@ -99,12 +112,14 @@ impl NamedReader {
                 Body::Value(value) => match value.read(text, context.close, context.end) {
                     Got::More => return unfinished(),
                     Got::Closed(begin, end) => return done(parsed(begin), end, named, context),
-                    Got::Balanced(end) => self.body = Body::Ended(end),
+                    Got::Balanced(end) => self.body = Body::ended(end),
                 },
                 Body::Quoted { quote, seen } => {
                     let rest = text.as_bytes().get(*seen..).unwrap_or_default();
                     match memchr::memchr2(*quote, b'\\', rest) {
-                        Some(found) if rest.get(found) == Some(quote) => self.body = Body::Ended(*seen + found + 1),
+                        Some(found) if rest.get(found) == Some(quote) => {
+                            self.body = Body::ended(*seen + found + 1);
+                        }
                         Some(found) => *seen += found + 2,
                         None => {
                             *seen = (*seen).max(text.len());
@@ -119,20 +134,18 @@ impl NamedReader {
                         None => Step::More,
                     };
                 }
-                Body::Ended(end) => {
+                Body::Ended { end, trail } => {
                     // A fence around the arguments is framing.
-                    let fence = match head.fenced.then(|| closing_fence(&text[*end..], context.end)) {
-                        Some(Seen::Yes(length)) => length,
-                        Some(Seen::Maybe) => return Step::More,
-                        Some(Seen::No) | None => 0,
-                    };
-                    match behind(text, *end + fence, context.close, context.end) {
+                    if head.fenced && trail.end == *end && trail.fence(text, context.end) == Start::Maybe {
+                        return Step::More;
+                    }
+                    match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return done(parsed(*end), at, named, context),
                         Behind::Nothing if !context.close.is_empty() && *end > from && !sound(text[from..*end].trim()) => {
                             self.body = Body::Torn(TornReader::behind(*end));
                         }
-                        Behind::Nothing => return done(parsed(*end), *end + fence, named, context),
+                        Behind::Nothing => return done(parsed(*end), trail.end, named, context),
                     }
                 }
             }
@@ -165,16 +178,6 @@ fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     });
     let first = fitting.next().filter(|_| !given.is_empty())?;
     fitting.next().is_none().then_some(first)
-}
-
-/// The closing fence behind arguments that stood in one.
-fn closing_fence(rest: &str, over: bool) -> Seen<usize> {
-    let at = blank(rest);
-    match starts_with_any(&rest[at..], &[FENCE.to_owned()], over) {
-        Start::Yes(length) => Seen::Yes(at + length),
-        Start::Maybe => Seen::Maybe,
-        Start::No => Seen::No,
-    }
 }
 
 fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {

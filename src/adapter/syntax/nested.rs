@@ -205,7 +205,8 @@ impl NestedReader {
     fn cut(&self, marked: bool) -> String {
         let members = self.open.first().map(|call| members(&call.children)).unwrap_or_default();
         match self.open.len() == 1 && !members.is_empty() && marked {
-            true => format!("{{{members}"),
+            // The space shows that the last value is whole.
+            true => format!("{{{members} "),
             false => format!("{{{members}{}\"", if members.is_empty() { "" } else { "," }),
         }
     }

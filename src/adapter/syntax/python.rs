@@ -37,10 +37,10 @@ enum Phase {
     Arguments { name: String, around: usize, document: Box<Document>, literal: Box<Literal> },
     /// Behind a call that still has parentheses around it.
     Around(usize),
-    /// Behind a call.
-    Between,
-    /// Behind all calls.
-    Behind,
+    /// Behind a call; whether a newline stands between it and this place.
+    Between { newline: bool },
+    /// Behind all calls; what may belong to them was looked at up to `seen`.
+    Behind { seen: usize },
     /// The arguments are no literals: only a closing marker can end the call.
     Torn { name: String, closing: Closing },
 }
@@ -109,7 +109,7 @@ impl PythonReader {
                 None
             }
             Phase::Around(0) => {
-                self.phase = Phase::Between;
+                self.phase = Phase::Between { newline: false };
                 None
             }
             Phase::Around(left) => {
@@ -124,8 +124,14 @@ impl PythonReader {
                     Some(_) => Some(Step::Reject),
                 }
             }
-            Phase::Between => self.between(text, context),
-            Phase::Behind => Some(self.behind(text, context)),
+            Phase::Between { newline } => {
+                let newline = *newline;
+                self.between(text, newline, context)
+            }
+            Phase::Behind { seen } => {
+                let seen = *seen;
+                Some(self.behind(text, seen, context))
+            }
             Phase::Torn { name, closing } => match closing.find(text, context.close) {
                 Some((begin, end)) => {
                     let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[self.at..begin].trim().to_owned() };
@@ -167,14 +173,14 @@ impl PythonReader {
         self.at += blank(&text[self.at..]);
         let rest = &text[self.at..];
         if self.bracket && rest.starts_with(']') && (context.marked || !self.calls.is_empty()) {
-            (self.at, self.phase) = (self.at + 1, Phase::Behind);
+            self.end_calls(self.at + 1);
             return None;
         }
         if !self.bracket && !self.calls.is_empty() {
             match closes(rest, context) {
                 Start::Maybe if !rest.is_empty() => return Some(Step::More),
                 Start::Yes(_) => {
-                    self.phase = Phase::Behind;
+                    self.end_calls(self.at);
                     return None;
                 }
                 Start::Maybe | Start::No => {}
@@ -214,23 +220,24 @@ impl PythonReader {
         }
     }
 
-    fn between(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
+    fn between(&mut self, text: &str, newline: bool, context: Context<'_>) -> Option<Step> {
         let gap = blank(&text[self.at..]);
-        let rest = &text[self.at + gap..];
-        let newline = text[self.at..self.at + gap].contains('\n');
+        let newline = newline || text[self.at..self.at + gap].contains('\n');
+        (self.at, self.phase) = (self.at + gap, Phase::Between { newline });
+        let rest = &text[self.at..];
         match rest.as_bytes().first() {
             None if !context.end => return Some(Step::More),
             // The calls are whole, only the bracket is missing.
             None if self.bracket && !context.marked => return Some(self.cut(None)),
             None => return Some(self.done(self.at)),
-            Some(b',' | b';') => (self.at, self.phase) = (self.at + gap + 1, Phase::Head),
-            Some(b']') if self.bracket => (self.at, self.phase) = (self.at + gap + 1, Phase::Behind),
+            Some(b',' | b';') => (self.at, self.phase) = (self.at + 1, Phase::Head),
+            Some(b']') if self.bracket => self.end_calls(self.at + 1),
             Some(_) if self.bracket && !context.marked => return Some(Step::Reject),
             Some(_) if !context.close.is_empty() => match closes(rest, context) {
                 Start::Maybe => return Some(Step::More),
-                Start::Yes(_) => self.phase = Phase::Behind,
+                Start::Yes(_) => self.end_calls(self.at),
                 Start::No if newline || rest.starts_with('#') => self.phase = Phase::Head,
-                Start::No if context.marked => self.phase = Phase::Behind,
+                Start::No if context.marked => self.end_calls(self.at),
                 Start::No => return Some(Step::Reject),
             },
             Some(_) if newline => self.phase = Phase::Head,
@@ -240,19 +247,24 @@ impl PythonReader {
         None
     }
 
+    fn end_calls(&mut self, at: usize) {
+        (self.at, self.phase) = (at, Phase::Behind { seen: at });
+    }
+
     /// The closing marker is part of the call, and so is the fence that stood inside of the markers.
-    fn behind(&mut self, text: &str, context: Context<'_>) -> Step {
-        let rest = &text[self.at..];
-        let junk = rest.len()
-            - rest.trim_start_matches(|c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'))).len();
-        if junk == rest.len() && !context.end {
+    fn behind(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
+        let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
+        let rest = text[seen..].trim_start_matches(junk);
+        let seen = text.len() - rest.len();
+        self.phase = Phase::Behind { seen };
+        if rest.is_empty() && !context.end {
             return Step::More;
         }
-        match starts_with_any(&rest[junk..], context.close, context.end) {
-            Start::Yes(length) => self.done(self.at + junk + length),
+        match starts_with_any(rest, context.close, context.end) {
+            Start::Yes(length) => self.done(seen + length),
             Start::Maybe => Step::More,
             // `[text](address)` is a link.
-            Start::No if !context.marked && rest.starts_with('(') => Step::Reject,
+            Start::No if !context.marked && text[self.at..].starts_with('(') => Step::Reject,
             Start::No => self.done(self.at),
         }
     }

@@ -5,7 +5,7 @@ use super::{
     Context, Parsed, Start, Step, UNFINISHED, blank, find_any, floor, starts_with_any,
     tagged::TaggedReader,
     unclosed,
-    value::{Behind, Got, TornReader, ValueReader, behind, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, sound},
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
@@ -44,9 +44,20 @@ pub(crate) enum Seen<T> {
 /// Reads one call; the body begins at the header.
 #[derive(Debug, Default)]
 pub(crate) struct RecipientReader {
-    /// The name, and where the arguments begin.
-    head: Option<(String, usize)>,
+    head: Option<Head>,
     body: Body,
+}
+
+/// What stands before the arguments, and what is known of them.
+#[derive(Debug)]
+struct Head {
+    name: String,
+    /// Where the arguments begin.
+    body: usize,
+    /// The tags that they may be written in.
+    tags: Option<Tagged>,
+    /// What ends the message: the next header does too, and is not part of it.
+    ends: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -58,8 +69,8 @@ enum Body {
     Tagged(Box<TaggedReader>),
     /// An object.
     Value(ValueReader),
-    /// Its brackets are balanced here.
-    Ended(usize),
+    /// Its brackets are balanced.
+    Ended(Trail),
     Torn(TornReader),
     /// Text that is the one parameter of the tool, searched for its end from here.
     Raw {
@@ -146,8 +157,7 @@ pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bo
 pub(crate) fn is_arguments(body: &str, data: &Recipient, tool: Option<&Tool>, end: bool) -> Start {
     let body = body.trim_start();
     let tags = data.parameters.iter().map(|parameters| &parameters.argument[0]);
-    let markers: Vec<String> = data.end.iter().chain(&data.start).chain(tags).cloned().collect();
-    match starts_with_any(body, &markers, end) {
+    match starts_with_any(body, data.end.iter().chain(&data.start).chain(tags), end) {
         Start::No if body.is_empty() || body.starts_with('{') => Start::Yes(0),
         Start::No if !data.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()) => Start::Yes(0),
         _ if body.is_empty() && !end => Start::Maybe,
@@ -232,50 +242,55 @@ impl Parameters {
 
 impl RecipientReader {
     pub(crate) fn read(&mut self, text: &str, data: &Recipient, context: Context<'_>) -> Step {
-        let (name, from) = match &self.head {
-            Some(head) => head.clone(),
-            None => {
-                let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
-                match header(text, data, inside, context.end) {
-                    Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
-                        self.head.insert((without_constraint(name, data, context.tools), length)).clone()
-                    }
-                    Seen::Maybe => return Step::More,
-                    Seen::Yes(_) | Seen::No => return Step::Reject,
+        if self.head.is_none() {
+            let inside = !data.start.iter().any(|marker| text.starts_with(marker.as_str()));
+            match header(text, data, inside, context.end) {
+                Seen::Yes(Header { length, kind: Kind::Call(name) }) => {
+                    self.head = Some(Head {
+                        name: without_constraint(name, data, context.tools),
+                        body: length,
+                        tags: data.parameters.as_ref().map(Parameters::tagged),
+                        ends: data.end.iter().chain(&data.start).cloned().collect(),
+                    });
                 }
+                Seen::Maybe => return Step::More,
+                Seen::Yes(_) | Seen::No => return Step::Reject,
             }
-        };
+        }
+        let Some(head) = &mut self.head else { return Step::Reject };
+        if matches!(self.body, Body::Before) {
+            head.body += blank(&text[head.body..]);
+        }
+        let Head { name, body: from, tags, ends } = &*head;
+        let from = *from;
         let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
         let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
         let cut = |arguments: &str| match context.end {
             true => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
             false => Step::More,
         };
-        let tags = data.parameters.as_ref().map(Parameters::tagged);
-        // The next header ends a message too, and is not part of it.
-        let ends: Vec<String> = data.end.iter().chain(&data.start).cloned().collect();
         let behind_end = |begin: usize, end: usize| {
             if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }
         };
         loop {
             match &mut self.body {
                 Body::Before => {
-                    let start = from + blank(&text[from..]);
+                    let start = from;
                     if start == text.len() {
                         return cut(UNFINISHED);
                     }
-                    match starts_with_any(&text[start..], &ends, context.end) {
+                    match starts_with_any(&text[start..], ends, context.end) {
                         Start::Yes(length) => return done("", behind_end(start, start + length)),
                         Start::Maybe => return Step::More,
                         Start::No => {}
                     }
-                    let tool = match resolve(context.tools, &name) {
+                    let tool = match resolve(context.tools, name) {
                         Resolved::Known { tool, .. } => Some(tool),
                         Resolved::Unknown { .. } => None,
                     };
                     self.body = match tool.and_then(raw_parameter) {
                         _ if tags.as_ref().is_some_and(|tags| text[start..].starts_with(tags.argument[0][0].as_str())) => {
-                            let Some(tags) = &tags else { return Step::Reject };
+                            let Some(tags) = tags else { return Step::Reject };
                             Body::Tagged(Box::new(TaggedReader::headed(name.clone(), start, tags, context)))
                         }
                         _ if text[start..].starts_with('{') => Body::Value(ValueReader::at(start)),
@@ -284,28 +299,28 @@ impl RecipientReader {
                     };
                 }
                 Body::Tagged(tagged) => {
-                    let Some(tags) = &tags else { return Step::Reject };
+                    let Some(tags) = tags else { return Step::Reject };
                     return tagged.read(text, tags, context);
                 }
-                Body::Value(value) => match value.read(text, &ends, context.end) {
+                Body::Value(value) => match value.read(text, ends, context.end) {
                     Got::More => return cut(&text[from..]),
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
-                    Got::Balanced(end) => self.body = Body::Ended(end),
+                    Got::Balanced(end) => self.body = Body::Ended(Trail::behind(end)),
                 },
-                Body::Ended(end) => match behind(text, *end, &data.end, context.end) {
+                Body::Ended(trail) => match trail.read(text, &data.end, context.end) {
                     Behind::More => return Step::More,
-                    Behind::Marker(at) => return done(&text[from..*end], at),
-                    Behind::Nothing if sound(text[from..*end].trim()) => return done(&text[from..*end], *end),
-                    Behind::Nothing => self.body = Body::Torn(TornReader::behind(*end)),
+                    Behind::Marker(at) => return done(&text[from..trail.end], at),
+                    Behind::Nothing if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
+                    Behind::Nothing => self.body = Body::Torn(TornReader::behind(trail.end)),
                 },
                 Body::Torn(torn) => {
-                    return match torn.read(text, &ends) {
+                    return match torn.read(text, ends) {
                         Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),
                         None if context.end => done(&text[from..torn.end], torn.end),
                         None => Step::More,
                     };
                 }
-                Body::Raw { key, seen } => match find_any(text, *seen, &ends) {
+                Body::Raw { key, seen } => match find_any(text, *seen, ends) {
                     Some((begin, end)) => {
                         let arguments = serde_json::json!({ key.as_str(): text[from..begin].trim() });
                         return done(&arguments.to_string(), behind_end(begin, end));
@@ -313,6 +328,9 @@ impl RecipientReader {
                     None => {
                         let longest = ends.iter().map(String::len).max().unwrap_or(1);
                         *seen = floor(text, text.len().saturating_sub(longest)).max(*seen);
+                        if !context.end {
+                            return Step::More;
+                        }
                         let arguments = serde_json::json!({ key.as_str(): text[from..].trim() });
                         return cut(&unclosed(&arguments.to_string()));
                     }
@@ -323,7 +341,7 @@ impl RecipientReader {
 
     /// The name, if it was seen.
     pub(crate) fn name(&self) -> Option<String> {
-        self.head.as_ref().map(|(name, _)| name.clone())
+        self.head.as_ref().map(|head| head.name.clone())
     }
 }
 

@@ -1,8 +1,10 @@
 //! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it stands
 //! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
 
-use super::{Start, starts_with_any};
+use super::{Start, blank, starts_with_any};
 use crate::json::extent::{Extent, Halt};
+
+const FENCE: &str = "```";
 
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
@@ -33,7 +35,13 @@ impl ValueReader {
 
     /// Reads on; `text` is everything from where the body of the call begins.
     pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Got {
-        let starts_marker = |byte: u8| close.iter().any(|marker| marker.as_bytes().first() == Some(&byte));
+        let mut leads = [false; 256];
+        for byte in close.iter().filter_map(|marker| marker.bytes().next()) {
+            if let Some(lead) = leads.get_mut(usize::from(byte)) {
+                *lead = true;
+            }
+        }
+        let starts_marker = |byte: u8| leads.get(usize::from(byte)).copied().unwrap_or_default();
         loop {
             let rest = &text.as_bytes()[self.seen..];
             match self.extent.feed_until(rest, starts_marker) {
@@ -75,17 +83,45 @@ pub(crate) enum Behind {
     Nothing,
 }
 
-/// What stands behind a value that ended at `end`.
-pub(crate) fn behind(text: &str, end: usize, close: &[String], over: bool) -> Behind {
-    let rest = &text[end..];
-    let junk = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',')).len();
-    if close.is_empty() {
-        return Behind::Nothing;
+/// Follows the text behind a value whose brackets are balanced.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trail {
+    /// Where the value ended.
+    pub(crate) end: usize,
+    /// Braces too many, separators and whitespace stand up to here.
+    seen: usize,
+}
+
+// === impl Trail ===
+
+impl Trail {
+    /// The value ended at `end`.
+    pub(crate) fn behind(end: usize) -> Trail {
+        Trail { end, seen: end }
     }
-    match starts_with_any(&rest[junk..], close, over) {
-        Start::Yes(length) => Behind::Marker(end + junk + length),
-        Start::Maybe => Behind::More,
-        Start::No => Behind::Nothing,
+
+    /// Whether a code fence closes there: it is part of the value then.
+    pub(crate) fn fence(&mut self, text: &str, over: bool) -> Start {
+        self.seen += blank(&text[self.seen..]);
+        let found = starts_with_any(&text[self.seen..], &[FENCE.to_owned()], over);
+        if let Start::Yes(length) = found {
+            *self = Trail::behind(self.seen + length);
+        }
+        found
+    }
+
+    /// What stands there.
+    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Behind {
+        if close.is_empty() {
+            return Behind::Nothing;
+        }
+        let rest = text[self.seen..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ','));
+        self.seen = text.len() - rest.len();
+        match starts_with_any(rest, close, over) {
+            Start::Yes(length) => Behind::Marker(self.seen + length),
+            Start::Maybe => Behind::More,
+            Start::No => Behind::Nothing,
+        }
     }
 }
 

@@ -224,15 +224,15 @@ fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
     let library = Library::embedded().unwrap();
     for (adapter, text, expected) in [
         // Behind a value: only the brace is missing. Inside of one: nothing may complete it.
-        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</parameter>\n", r#"save {"path":"x""#),
-        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</function>", r#"save {"path":"x""#),
+        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</parameter>\n", r#"save {"path":"x" "#),
+        ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</function>", r#"save {"path":"x" "#),
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx } ", "save {\""),
         ("qwen3-coder", "<function=save>\n", "save {\""),
         ("qwen3-coder", "<tool_call>\n<function=sa", "sa {\""),
         ("glm", "<tool_call>save<arg_key>path</arg_key><arg_value>x</arg_value><arg_key>bo", "save {\"path\":\"x\",\""),
         ("minimax-m2", "<invoke name=\"save\">{\"path\": \"x\"}", r#"save {"path": "x""#),
         ("generic", "<save><path>x</path>", "save {\"path\":\"x\",\""),
-        ("minimax-m3", "]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<path>x]<]minimax[>[</path>", r#"save {"path":"x""#),
+        ("minimax-m3", "]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<path>x]<]minimax[>[</path>", r#"save {"path":"x" "#),
     ] {
         let seen = calls(&library, adapter, text);
         assert_eq!((seen.calls.len(), seen.cut.join("|").as_str()), (0, expected), "{adapter}: {text}");

@@ -1,0 +1,163 @@
+//! Which forms may begin at a place in the text, and where their bodies begin.
+
+use super::{
+    Region, Scanner, boundary,
+    candidate::{Candidate, FENCE, Fence},
+};
+use crate::adapter::{
+    Call, Syntax,
+    syntax::{Start, blank, starts_with_any},
+    triggers::Found,
+};
+
+/// More whitespace than this does not stand between markers.
+const GAP_BYTES: usize = 256;
+const REPEATED_MARKERS: usize = 2;
+
+/// A form that is to be tried.
+pub(super) struct Entry {
+    pub(super) form: usize,
+    /// Where its body begins.
+    pub(super) body: usize,
+    /// A marker of its own stands before it.
+    pub(super) marked: bool,
+}
+
+impl Scanner {
+    /// Tries the forms that `found` may open. `None`: more text is needed to know.
+    pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
+        let text = &self.buf[found.at..];
+        let mut entries = Vec::new();
+        for &form in &found.mark.calls {
+            let call = self.adapter.calls.get(form)?;
+            // In reasoning only what cannot be chatter counts.
+            let unmarked_here = self.region != Region::Reasoning && (self.fresh || !call.start_only);
+            match entry(text, call, end) {
+                Entered::At(body, marked) if marked || unmarked_here => {
+                    entries.push(Entry { form, body: found.at + body, marked })
+                }
+                Entered::Maybe => return None,
+                _ => {}
+            }
+        }
+        Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
+    }
+
+    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
+    pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
+        let fresh = self.fresh;
+        let rest = &self.buf[at..];
+        let bracket = rest.starts_with(['{', '[']);
+        if bracket && self.gone + at < self.inside_value {
+            return false;
+        }
+        let mut entries = Vec::new();
+        for &form in self.adapter.triggers.bare() {
+            let Some(call) = self.adapter.calls.get(form).filter(|call| fresh || !call.start_only) else { continue };
+            let fits = match call.syntax {
+                Syntax::Json(_) => bracket,
+                Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
+                _ => fresh,
+            };
+            if fits {
+                entries.push(Entry { form, body: at, marked: false });
+            }
+        }
+        self.begin(at, (bracket_length, false), entries, None)
+    }
+
+    /// Tries an element that is named after a tool.
+    pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
+        let rest = &self.buf[at + 1..];
+        let longest = self.tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
+        let head = &rest[..boundary(rest, longest + 1)];
+        let possible = match head.split_once('>') {
+            Some((name, _)) => self.tools.get(name).is_some(),
+            None => !end && head.len() == rest.len() && self.tools.iter().any(|tool| tool.name.starts_with(head)),
+        };
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
+        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked: false }).collect();
+        self.begin(at, (1, false), entries, None)
+    }
+
+    /// Tries a call whose header begins at `at`, with a marker of this length.
+    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize, marked: bool) {
+        self.begin(at, (marker, true), vec![Entry { form, body: at, marked }], None);
+    }
+
+    /// Tries a code fence whose whole content may be a call.
+    pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));
+        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: content, marked: false }).collect();
+        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close: [FENCE.to_owned()] }))
+    }
+
+    fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {
+        entries.retain(|entry| entry.marked || self.options.unmarked);
+        let begun = !entries.is_empty();
+        self.candidate = begun.then(|| Candidate {
+            at,
+            marker,
+            entries: entries.into(),
+            reader: None,
+            confirmed: false,
+            fresh: self.fresh,
+            fence,
+        });
+        begun
+    }
+}
+
+enum Entered {
+    At(usize, bool),
+    Maybe,
+    No,
+}
+
+/// Whether `text` enters this form: where its body begins and whether a marker stands before it.
+fn entry(text: &str, call: &Call, end: bool) -> Entered {
+    let section = starts_with_any(text, &call.section, end);
+    let mut maybe = section == Start::Maybe;
+    if let Start::Yes(length) = section {
+        let at = length + gap(&text[length..]);
+        match opened(&text[at..], call, end) {
+            Start::Yes(open) => return Entered::At(at + open, true),
+            Start::Maybe => return Entered::Maybe,
+            Start::No if call.open.is_empty() || call.open.iter().any(String::is_empty) => return Entered::At(length, true),
+            Start::No => {}
+        }
+    }
+    match opened(text, call, end) {
+        Start::Yes(length) => return Entered::At(length, true),
+        Start::Maybe => maybe = true,
+        Start::No => {}
+    }
+    match starts_with_any(text, &call.stripped, end) {
+        Start::Yes(length) => return Entered::At(length, false),
+        Start::Maybe => maybe = true,
+        Start::No => {}
+    }
+    if maybe { Entered::Maybe } else { Entered::No }
+}
+
+/// How many bytes of whitespace may stand between two markers here.
+fn gap(text: &str) -> usize {
+    blank(&text[..boundary(text, GAP_BYTES)])
+}
+
+/// Whether an opening marker stands here; written twice in a row it counts once.
+fn opened(text: &str, call: &Call, end: bool) -> Start {
+    let mut length = match starts_with_any(text, &call.open, end) {
+        Start::Yes(length) => length,
+        other => return other,
+    };
+    for _ in 1..REPEATED_MARKERS {
+        let at = length + gap(&text[length..]);
+        match starts_with_any(&text[at..], &call.open, end) {
+            Start::Yes(again) => length = at + again,
+            Start::Maybe => return Start::Maybe,
+            Start::No => break,
+        }
+    }
+    Start::Yes(length)
+}

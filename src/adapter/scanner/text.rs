@@ -1,0 +1,120 @@
+//! How text that is no call leaves: at once, but for whitespace that a call may still swallow; and where inline code ends.
+
+use super::{Region, Scanner, boundary};
+use crate::{
+    adapter::syntax::blank,
+    event::{Event, Sink},
+};
+
+/// Inline code is closed within so many bytes, or it is none.
+const INLINE_BYTES: usize = 1000;
+
+pub(super) enum Inline {
+    Closes(usize),
+    Never,
+    Unknown,
+}
+
+impl Scanner {
+    /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
+    pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
+        let text = &self.buf[self.pos..to];
+        if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
+            self.inline = 0;
+        }
+        self.pos = to;
+        if text.trim().is_empty() {
+            return;
+        }
+        self.tentative.clear();
+        (self.fresh, self.behind) = (false, None);
+        let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
+        self.emit(end, out);
+    }
+
+    /// Sends the text up to `to` on.
+    pub(super) fn emit(&mut self, to: usize, out: &mut dyn Sink) {
+        if self.swallow_blank {
+            let blank = blank(&self.buf[self.from..to]);
+            self.from += blank;
+        }
+        let text = &self.buf[self.from..to];
+        if text.is_empty() {
+            return;
+        }
+        self.swallow_blank = false;
+        match memchr::memrchr(b'\n', text.as_bytes()) {
+            Some(newline) => self.line_blank = text[newline..].trim().is_empty(),
+            None => self.line_blank &= text.trim().is_empty(),
+        }
+        if self.region == Region::Reasoning {
+            if let Some(draft) = &mut self.draft {
+                draft.push_str(text);
+            }
+            if let Some(believed) = &mut self.believed {
+                believed.push_str(text);
+            }
+            out.event(Event::Reasoning(text));
+        } else {
+            self.said |= !text.trim().is_empty();
+            out.event(Event::Text(text));
+        }
+        self.from = to;
+        self.pos = self.pos.max(to);
+    }
+
+    /// Whether only spaces stand between `at` and the newline before it.
+    pub(super) fn at_line_start(&self, at: usize) -> bool {
+        let before = &self.buf[self.from..at];
+        match before.rfind('\n') {
+            Some(newline) => before[newline..].trim().is_empty(),
+            None => self.line_blank && before.trim().is_empty(),
+        }
+    }
+
+    /// What stands at `at` is no call: a control token goes, anything else is text.
+    pub(super) fn not_a_call(&mut self, at: usize, length: usize, control: bool, out: &mut dyn Sink) {
+        if control && self.options.framing {
+            self.remove(at, at + length, out);
+        } else {
+            let next = self.buf[at..].chars().next().map_or(1, char::len_utf8);
+            self.advance(at + next, out);
+        }
+    }
+
+    /// Takes `at..to` out of the text: framing, not content.
+    pub(super) fn remove(&mut self, at: usize, to: usize, out: &mut dyn Sink) {
+        self.advance(at, out);
+        if self.tentative.is_empty() {
+            self.emit(at, out);
+            (self.from, self.pos) = (to, to);
+        } else {
+            // What stands before it may still be a call: it waits, without the framing behind it.
+            self.buf.replace_range(at..to, "");
+            self.pos = at;
+        }
+    }
+
+    /// Where an inline code span ends that is open at `at`.
+    pub(super) fn inline_end(&self, at: usize, end: bool) -> Inline {
+        let limit = boundary(&self.buf, at + INLINE_BYTES);
+        let (line, end) = (&self.buf[at..limit], end || limit < self.buf.len());
+        let newline = line.find('\n');
+        let mut offset = 0;
+        while let Some(tick) = line[offset..newline.unwrap_or(line.len())].find('`') {
+            let start = offset + tick;
+            let run = line[start..].bytes().take_while(|&byte| byte == b'`').count();
+            if start + run == line.len() && !end {
+                return Inline::Unknown;
+            }
+            if run == self.inline {
+                return Inline::Closes(at + start + run);
+            }
+            offset = start + run;
+        }
+        match newline.is_some() || end {
+            true => Inline::Never,
+            false => Inline::Unknown,
+        }
+    }
+}
