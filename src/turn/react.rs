@@ -5,23 +5,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::{
-    StreamExt,
-    stream::{self, BoxStream},
-};
+use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::{Map, Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::{Shared, answer::Outcome};
 use crate::{
     backend::{Kind, Size},
     client::front,
     config::Progress,
-    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
-    mcp::{
-        pool::{Call as Request, Pool},
-        response::{McpResponse, ServiceInfo},
-    },
+    event::{Event, FinishReason, Note, ToolChoice, Usage, Why},
+    mcp::{pool::Pool, response::ServiceInfo},
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::{Plan, React},
 };
@@ -32,6 +26,7 @@ mod limits;
 mod observe;
 mod quote;
 mod repeat;
+mod runs;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -39,6 +34,7 @@ mod trace;
 use judge::{Fate, Judge};
 use limits::Limit;
 use repeat::Repeats;
+use runs::{Done, Runner};
 use trace::Trace;
 
 /// The calls of a turn that we run.
@@ -83,10 +79,6 @@ struct Written {
 struct Round {
     calls: Vec<Pending>,
     runs: BoxStream<'static, Done>,
-    /// How many run.
-    running: usize,
-    /// What the model is told behind the last result.
-    note: Option<String>,
 }
 
 /// A call that waits for its result.
@@ -103,20 +95,6 @@ struct Observation {
     failed: bool,
 }
 
-/// A call that has run.
-struct Done {
-    at: usize,
-    response: McpResponse,
-    took: Duration,
-}
-
-/// A call that is to be run.
-struct Run {
-    at: usize,
-    service: ServiceInfo,
-    arguments: Map<String, Value>,
-}
-
 /// What follows a round.
 pub(super) enum Next {
     /// The model is asked again.
@@ -124,6 +102,9 @@ pub(super) enum Next {
     /// The client has calls to run; each with its id.
     HandOver(Vec<ToolCall>),
 }
+
+/// What the model is told when it repeats itself.
+const NUDGE: &str = "You made the same call before. If its result does not help, do something else, or answer.";
 
 // === impl Agent ===
 
@@ -278,16 +259,21 @@ impl Agent {
             Arc::make_mut(&mut plan.tools).choice = ToolChoice::Auto;
             plan.chat.tool_choice = None;
         }
-        self.round = Some(self.round_of(calls));
+        let runner = Runner {
+            pool: Arc::clone(&self.pool),
+            headers: self.react.headers.clone(),
+            parallel: self.react.limits.parallel,
+            end: self.begun + Duration::from_secs(self.react.limits.seconds),
+        };
+        self.round = Some(Round { runs: runner.run(&calls), calls });
         true
     }
 
     /// What runs now, for the user.
     pub(super) fn beginning(&self) -> Option<String> {
-        let round = self.round.as_ref().filter(|round| round.running > 0)?;
-        let running = round.calls.iter().filter(|call| matches!(call.fate, Fate::Run { .. }) && call.result.is_none());
+        let running = self.round.as_ref()?.calls.iter().filter(|call| matches!(call.fate, Fate::Run { .. }));
         let names: Vec<&str> = running.map(|call| call.call.name.as_str()).collect();
-        Some(format!("running {} ...", names.join(", ")))
+        (!names.is_empty()).then(|| format!("running {} ...", names.join(", ")))
     }
 
     /// What the user is told about calls that were not run.
@@ -321,7 +307,7 @@ impl Agent {
 
     /// All results are there: they go into the conversation.
     pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> Next {
-        let Some(Round { calls, note, .. }) = self.round.take() else { return Next::Again };
+        let Some(Round { calls, .. }) = self.round.take() else { return Next::Again };
         let mut handed = Vec::new();
         let mut results = Vec::new();
         let (mut run, mut failed) = (0, 0);
@@ -356,7 +342,8 @@ impl Agent {
         }
         let last = self.last.filter(|_| handed.is_empty()).map(Limit::to_model);
         if let Some(result) = results.last_mut() {
-            for line in [note, last].into_iter().flatten() {
+            let nudge = self.repeats.nudges().then(|| NUDGE.to_owned());
+            for line in [nudge, last].into_iter().flatten() {
                 append(&mut result.content, &line);
             }
         }
@@ -404,51 +391,6 @@ impl Agent {
             self.last = Some(Limit::Repeats);
         }
     }
-
-    /// Sets the calls on their way. Those of a server on which one has effects go one after the other, in their order.
-    fn round_of(&self, calls: Vec<Pending>) -> Round {
-        let mut lanes: Vec<(String, bool, Vec<Run>)> = Vec::new();
-        for (at, pending) in calls.iter().enumerate() {
-            let Fate::Run { service, effect, arguments, .. } = &pending.fate else { continue };
-            let run = Run { at, service: service.clone(), arguments: arguments.clone() };
-            let writes = *effect != Effect::Reads;
-            match lanes.iter_mut().find(|(server, ..)| *server == service.server) {
-                Some((_, any_writes, runs)) => {
-                    *any_writes |= writes;
-                    runs.push(run);
-                }
-                None => lanes.push((service.server.clone(), writes, vec![run])),
-            }
-        }
-        let running = lanes.iter().map(|(.., runs)| runs.len()).sum();
-        let end = self.begun + Duration::from_secs(self.react.limits.seconds);
-        let lanes = lanes.into_iter().flat_map(|(_, serial, runs)| match serial {
-            true => vec![runs],
-            false => runs.into_iter().map(|run| vec![run]).collect(),
-        });
-        let lanes: Vec<BoxStream<'static, Done>> = lanes
-            .map(|runs| {
-                let (pool, headers) = (Arc::clone(&self.pool), self.react.headers.clone());
-                stream::iter(runs).then(move |run| execute(Arc::clone(&pool), headers.clone(), run, end)).boxed()
-            })
-            .collect();
-        let note = self
-            .repeats
-            .nudges()
-            .then(|| "You made the same call before. If its result does not help, do something else, or answer.".to_owned());
-        Round { calls, runs: stream::iter(lanes).flatten_unordered(self.react.limits.parallel).boxed(), running, note }
-    }
-}
-
-/// Runs a call; not beyond the end of the turn.
-async fn execute(pool: Arc<Pool>, headers: Vec<(String, String)>, run: Run, end: Instant) -> Done {
-    let begun = Instant::now();
-    let request = Request { headers, timeout: Some(end.saturating_duration_since(begun)), ..Request::default() };
-    let response = match timeout_at(end, pool.call(&run.service, run.arguments, &request)).await {
-        Ok(response) => response,
-        Err(_) => McpResponse::error(Value::Null, format!("{}: the time of this turn is over", run.service.full_name())),
-    };
-    Done { at: run.at, response, took: begun.elapsed() }
 }
 
 /// The model's answer as it stands in the conversation.

@@ -53,7 +53,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     // What a tool says first matters more: its summary, the beginning of a file.
     let boundary = |at: &usize| text.is_char_boundary(*at);
     let head = (0..=most / 3 * 2).rev().find(boundary).unwrap_or(0);
-    let tail = (text.len() - most / 3..text.len()).find(boundary).unwrap_or(text.len());
+    let tail = (text.len() - (most - most / 3 * 2)..text.len()).find(boundary).unwrap_or(text.len());
     let missing = tail - head;
     let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
     format!("{head}\n[... {missing} of {} bytes left out here ...]\n{tail}", text.len())

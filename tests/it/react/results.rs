@@ -157,7 +157,8 @@ async fn the_example_of_the_readme_works_without_a_model() {
     tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
     let body = json!({"model": "gemma3:12b", "messages": [{"role": "user", "content": "How many days off has EMP001 left in 2025?"}],
         "toolglot": {"trace": true}});
-    let answer = client().post(format!("{url}/react/v1/chat/completions")).body(body.to_string()).send().await.unwrap();
+    let request = client().post(format!("{url}/react/v1/chat/completions")).header("content-type", "application/json");
+    let answer = request.body(body.to_string()).send().await.unwrap();
     let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
     assert_eq!(said(&answer), "Let me look that up.\nEMP001 has 11.5 days left in 2025.");
     assert_eq!(traced(&answer["toolglot"]), [("builtin.sqlite__calculate_vacation_days".to_owned(), true)]);

@@ -86,7 +86,8 @@ async fn wrong_requests_get_errors_of_the_protocol() {
         assert!(!answer["error"]["message"].as_str().unwrap().is_empty() && answer.get("result").is_none());
         assert_eq!(answer["id"], body.get("id").cloned().unwrap_or_default());
     }
-    let response = client().post(format!("{}/generate", room.url)).body("{").send().await.unwrap();
+    let request = client().post(format!("{}/generate", room.url)).header("content-type", "application/json");
+    let response = request.body("{").send().await.unwrap();
     let answer: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
     assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32700), &json!(null)));
     assert!(room.model.asked().is_empty());

@@ -1,0 +1,91 @@
+//! The calls of an answer -> their results, as they come: so many at the same time, those of a server on which one has effects
+//! one after the other, in their order. Futures inside the turn: dropping the stream stops every call.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Pending, judge::Fate};
+use crate::{
+    event::Effect,
+    mcp::{
+        pool::{Call, Pool},
+        response::{McpResponse, ServiceInfo},
+    },
+};
+
+/// A call that has run.
+pub(super) struct Done {
+    /// Its place among the calls of the answer.
+    pub(super) at: usize,
+    pub(super) response: McpResponse,
+    pub(super) took: Duration,
+}
+
+/// Runs calls.
+#[derive(Clone)]
+pub(super) struct Runner {
+    pub(super) pool: Arc<Pool>,
+    /// Headers of the request that tool policies may read.
+    pub(super) headers: Vec<(String, String)>,
+    /// So many calls run at the same time.
+    pub(super) parallel: usize,
+    /// No call goes beyond the end of the turn.
+    pub(super) end: Instant,
+}
+
+/// A call that is to be run.
+struct Run {
+    at: usize,
+    service: ServiceInfo,
+    arguments: Map<String, Value>,
+}
+
+// === impl Runner ===
+
+impl Runner {
+    /// The results of those calls that run.
+    pub(super) fn run(self, calls: &[Pending]) -> BoxStream<'static, Done> {
+        let mut servers: Vec<(String, bool, Vec<Run>)> = Vec::new();
+        for (at, pending) in calls.iter().enumerate() {
+            let Fate::Run { service, effect, arguments, .. } = &pending.fate else { continue };
+            let run = Run { at, service: service.clone(), arguments: arguments.clone() };
+            let writes = *effect != Effect::Reads;
+            match servers.iter_mut().find(|(server, ..)| *server == service.server) {
+                Some((_, any_writes, runs)) => {
+                    *any_writes |= writes;
+                    runs.push(run);
+                }
+                None => servers.push((service.server.clone(), writes, vec![run])),
+            }
+        }
+        let lanes = servers.into_iter().flat_map(|(_, serial, runs)| match serial {
+            true => vec![runs],
+            false => runs.into_iter().map(|run| vec![run]).collect(),
+        });
+        let parallel = self.parallel;
+        let lanes: Vec<BoxStream<'static, Done>> = lanes
+            .map(|runs| {
+                let runner = self.clone();
+                stream::iter(runs).then(move |run| runner.clone().execute(run)).boxed()
+            })
+            .collect();
+        stream::iter(lanes).flatten_unordered(parallel).boxed()
+    }
+
+    async fn execute(self, run: Run) -> Done {
+        let begun = Instant::now();
+        let timeout = Some(self.end.saturating_duration_since(begun));
+        let call = Call { headers: self.headers, timeout, ..Call::default() };
+        let response = match timeout_at(self.end, self.pool.call(&run.service, run.arguments, &call)).await {
+            Ok(response) => response,
+            Err(_) => McpResponse::error(Value::Null, format!("{}: the time of this turn is over", run.service.full_name())),
+        };
+        Done { at: run.at, response, took: begun.elapsed() }
+    }
+}

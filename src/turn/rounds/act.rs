@@ -1,0 +1,111 @@
+//! What lies between two answers of the model, and behind the last one. In mode `react`: an answer with calls -> their results,
+//! said to the user as they come -> the next answer, or the client's calls.
+
+use super::Rounds;
+use crate::{
+    client::shape::Counts,
+    config::Progress,
+    event::{Event, FinishReason, Note, Sink, Usage},
+    turn::{answer::Outcome, react::Next},
+};
+
+impl<O: Sink> Rounds<O> {
+    /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
+    pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
+        let Some(agent) = &mut self.agent else { return false };
+        if agent.answered(&self.shared, &mut self.plan, &self.said, outcome) {
+            let (complaints, beginning) = (agent.complaints(), agent.beginning());
+            self.spend(outcome.usage);
+            for complaint in complaints {
+                self.tell(&complaint);
+            }
+            self.show(beginning);
+            return true;
+        }
+        if let Some(line) = agent.last_line(&self.said) {
+            self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+            self.tell(&line);
+        }
+        self.finish(None);
+        false
+    }
+
+    /// Waits for a result; with the last one, the model or the client goes on.
+    pub(super) async fn run_tools(&mut self) -> bool {
+        let Some(agent) = &mut self.agent else { return false };
+        if let Some(line) = agent.next(&self.plan).await {
+            self.show(Some(line));
+            return true;
+        }
+        match agent.conclude(&self.shared, &mut self.plan).await {
+            Next::Again => true,
+            Next::HandOver(calls) => {
+                let mut behind = self.behind();
+                behind.agent = None;
+                for (index, call) in (0..).zip(&calls) {
+                    let extra = call.extra.as_ref().map(ToString::to_string);
+                    behind.event(Event::CallStart { index, id: Some(&call.id), name: &call.name });
+                    behind.event(Event::CallArguments { index, json: &call.arguments });
+                    behind.event(Event::CallEnd { index, extra: extra.as_deref() });
+                }
+                self.extras.keep(&self.shared, &self.plan).await;
+                self.finish(Some(FinishReason::ToolCalls));
+                false
+            }
+        }
+    }
+
+    /// The end of a turn in mode `react`.
+    fn finish(&mut self, reason: Option<FinishReason>) {
+        let Some(agent) = &mut self.agent else { return };
+        let (own, mut usage) = agent.finish();
+        let trace = agent.trace();
+        let mut behind = self.behind();
+        behind.agent = None;
+        if reason.is_some() {
+            // What this answer cost was counted when its calls began.
+            usage = usage.map(|_| Usage::default());
+        }
+        if let Some(trace) = &trace {
+            behind.event(Event::Note(trace));
+        }
+        behind.event(Event::Finish { reason: reason.unwrap_or(own), usage });
+        self.end();
+    }
+
+    /// Says a line of our own to the user.
+    fn tell(&mut self, line: &str) {
+        let mut behind = self.behind();
+        behind.event(Event::Text(&format!("{line}\n")));
+    }
+
+    /// Shows which tool runs, as the user wants it.
+    fn show(&mut self, line: Option<String>) {
+        let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.agent) else { return };
+        match agent.progress() {
+            Progress::Comment => self.shape.event(Event::Note(&Note::Progress(line)), &mut self.out),
+            Progress::Reasoning => self.shape.event(Event::Reasoning(&format!("{line}\n")), &mut self.out),
+            Progress::Off => {}
+        }
+    }
+
+    /// Another answer follows this one.
+    pub(super) fn spend(&mut self, usage: Option<Usage>) {
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        let usage = usage.unwrap_or_default();
+        self.spent.prompt_tokens += usage.prompt_tokens;
+        self.spent.completion_tokens += usage.completion_tokens;
+    }
+
+    /// The turn is over.
+    pub(super) fn end(&mut self) {
+        if let Some(tap) = &mut self.tap {
+            tap.end();
+        }
+        let counts = self.shape.counts();
+        if counts != Counts::default() {
+            let Counts { dropped, refused, defused, withheld } = counts;
+            tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
+        }
+    }
+}
