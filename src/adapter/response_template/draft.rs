@@ -74,7 +74,8 @@ impl Draft {
 
     /// Whether a marker is a token that cannot be written in plain text.
     pub(super) fn is_special(&self, marker: &str) -> bool {
-        self.special.iter().any(|token| token == marker.trim()) || marker.contains("<|") || marker.contains("|>")
+        self.special.iter().any(|token| token == marker.trim())
+            || ["<|", "|>", "<｜", "｜>"].iter().any(|bar| marker.contains(bar))
     }
 
     /// The token that a text begins with, and what is left of the text.

@@ -281,10 +281,16 @@ fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, V
     let delimiters = delimiters(args)?;
     let lax = args.get("unquoted_keys") == Some(&Value::Bool(true)) || !delimiters.is_empty();
     let (mut open, mut before) = (Vec::new(), Vec::new());
+    // Words between a marker and the name are part of the name's place: alone they would be found in any text.
+    let words = |open: &String| !open.starts_with(['<', '[']) && !draft.is_special(open);
+    let worded = !head.section.is_empty() && head.open.iter().all(words);
     for text in &head.open {
-        let (token, rest) = draft.split(text);
+        let (token, rest) = if worded { ("", text.as_str()) } else { draft.split(text) };
         push(&mut open, token);
         push(&mut before, rest);
+    }
+    if worded {
+        open.clone_from(&head.section);
     }
     if open.is_empty() {
         return Err("has no text that opens it".into());
@@ -294,8 +300,9 @@ fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, V
     before.retain(|text| !prefix.contains(text));
     let special = open.iter().all(|marker| draft.is_special(marker));
     let mut table = around(head, field, &open);
+    table.retain(|(key, _)| !worded || !key.starts_with("section"));
     if special && !before.iter().all(String::is_empty) {
-        table.insert(3, ("stripped", json!(before)));
+        table.push(("stripped", json!(before)));
     }
     let before = if before.is_empty() { vec![String::new()] } else { before };
     if lax {

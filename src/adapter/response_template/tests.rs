@@ -282,6 +282,7 @@ fn the_older_schema_is_imported_by_its_texts() {
         let expected = ("sow".to_owned(), None, json!({"plant": "leek"}));
         assert_eq!(seen.calls, [expected], "{what}:\n{}", imported.file);
         assert_eq!((seen.reasoning.trim(), seen.text.trim()), ("Warm?", "Yes."), "{what}:\n{}", imported.file);
+        assert!(!imported.file.contains("open = [\"do:"), "a word alone is no marker:\n{}", imported.file);
     }
 }
 
