@@ -2,6 +2,18 @@
 //! sockets. The best of many rounds counts.
 //!
 //! `cargo bench --bench mcp`
+//!
+//! Measured on two busy virtual cores (read the ratios; three runs differed by 5 %, the ones over sockets by 30 %):
+//!
+//! | one result as JSON text, items of 200 bytes | plain | with its origin on every item | per item |
+//! |---|---|---|---|
+//! | 1 item | 1.4 us, 273 B | 4.7 us, 468 B | 3.2 us, 195 B |
+//! | 10 items | 10 us, 2307 B | 40 us, 4257 B | 3.0 us, 195 B |
+//! | 100 items | 85 us, 22647 B | 411 us, 42147 B | 3.3 us, 195 B |
+//!
+//! The origin is there twice, in `_meta` where the protocol has its place and beside the item's own fields. `get_all_employees` takes
+//! 57 us by itself, 67 us through the pool (no conversion lies between), 0.3 ms from a client through HTTP with SSE and 0.8 ms through
+//! streamable HTTP.
 
 #![allow(clippy::expect_used, reason = "a measurement ends where it cannot go on")]
 
