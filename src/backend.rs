@@ -109,10 +109,16 @@ pub struct Round<'a> {
     pub chat: &'a ChatRequest,
     /// The tools that are offered.
     pub tools: &'a Tools,
+    /// They are offered; otherwise they only name the calls in the history.
+    pub offer: bool,
     /// How they are offered.
     pub mode: ToolMode,
     /// The model has no system role ([`Refusal::System`]): system text goes into the first user turn.
     pub fold_system: bool,
+    /// Its template takes user and assistant in turns only ([`Refusal::Roles`]): neighbours of one role are joined.
+    pub alternate: bool,
+    /// It refuses fields that it does not know ([`Refusal::Fields`]): only those that every server knows are sent.
+    pub plain: bool,
     /// The model sees images; where nobody knows, it is given them.
     pub vision: bool,
     /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.

@@ -2,29 +2,28 @@
 //! contradictory is an error that names the line and, where one is near, the key that was meant. The only module that reads
 //! the environment.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
 mod alias;
+mod backend;
 mod environment;
+mod listen;
 mod mcp;
 mod raw;
+mod react;
 mod shell;
 #[cfg(test)]
 mod tests;
 
 pub use alias::Alias;
+pub use backend::{Backend, Kind, Secret};
 pub use environment::{Environment, data_directory};
+pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use react::{Lowered, Progress, React};
 pub use shell::{Shell, ShellForm, ShellVia};
-
-/// The port that Void's vLLM provider looks at by itself.
-pub const DEFAULT_PORT: u16 = 8000;
 
 /// Everything that an operator can decide, validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +36,8 @@ pub struct Config {
     pub mode: Mode,
     /// How mode `shell` hands calls over.
     pub shell: Shell,
+    /// How far mode `react` goes.
+    pub react: React,
     /// The client's profile for all requests that no path prefix decides, by name.
     pub profile: Option<String>,
     /// Directory of adapter files that go over the embedded ones.
@@ -45,6 +46,8 @@ pub struct Config {
     pub retry: u8,
     /// Whether a call that is being written is mentioned now and then.
     pub progress: bool,
+    /// Whether warnings (a prompt that was cut) stand in the answer, too.
+    pub show_warnings: bool,
     /// The backends. None: look for them on this machine.
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
@@ -61,13 +64,6 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
 }
 
-/// Where to listen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listen {
-    /// The addresses, most important first; more than one only for the two families of loopback.
-    pub addresses: Vec<SocketAddr>,
-}
-
 /// What happens to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -79,6 +75,8 @@ pub enum Mode {
     Rewrite,
     /// The same; calls of our own tools are handed over as shell commands.
     Shell,
+    /// The same; calls of our own tools are run here, and the model goes on with their results.
+    React,
 }
 
 /// A directory of adapter files.
@@ -89,41 +87,6 @@ pub enum Overlay {
     /// The usual place: used if it is there.
     Usual(PathBuf),
 }
-
-/// What speaks which language where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Backend {
-    /// The name that routes and messages use.
-    pub name: String,
-    /// The language it speaks; `None`: that is found out by asking.
-    pub kind: Option<Kind>,
-    /// The base URL without a slash at its end; `""` for kind `replay`.
-    pub url: String,
-    /// The key that we send, read from the variable that the configuration names.
-    pub key: Option<Secret>,
-    /// Whether the client's own `Authorization` is sent on to it.
-    pub forward_authorization: bool,
-    /// As many requests go to it in a minute; those that come too early wait.
-    pub requests_per_minute: Option<u32>,
-}
-
-/// The language of a backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Ollama's own `/api/chat`.
-    Ollama,
-    /// Any server that speaks OpenAI's chat completions; the URL ends in `/v1` where that server's does.
-    Openai,
-    /// Google's own API.
-    Google,
-    /// The recorded conversations inside this program.
-    Replay,
-}
-
-/// A text that must not be printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
 
 /// A rule for the models whose name matches.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
@@ -209,7 +172,7 @@ impl Config {
             None => data_directory(environment),
         };
         let listen = overrides.listen.as_ref().or(raw.listen.as_ref());
-        let mut backends = raw.backends(environment)?;
+        let mut backends = raw.backends(&base, environment)?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
             backends.retain(|backend| backend.name != added.name);
@@ -224,12 +187,14 @@ impl Config {
                 form: raw.shell_form.unwrap_or_default(),
                 runner_found: environment.finds("toolglot"),
             },
+            react: raw.react.check()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(base.join("adapters")),
             },
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
+            show_warnings: raw.show_warnings,
             backends,
             routes: raw.routes,
             aliases: raw.aliases,
@@ -276,123 +241,12 @@ impl Config {
     }
 }
 
-// === impl Listen ===
-
-impl Default for Listen {
-    fn default() -> Listen {
-        Listen::loopback(DEFAULT_PORT)
-    }
-}
-
-impl Listen {
-    /// Both loopback addresses.
-    pub fn loopback(port: u16) -> Listen {
-        Listen { addresses: vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()] }
-    }
-
-    /// The port.
-    pub fn port(&self) -> u16 {
-        self.addresses.first().map_or(DEFAULT_PORT, SocketAddr::port)
-    }
-}
-
-impl std::str::FromStr for Listen {
-    type Err = Error;
-
-    /// `address:port`; `127.0.0.1`, `[::1]` and `localhost` mean both families of loopback.
-    fn from_str(text: &str) -> Result<Listen, Error> {
-        if let Some(port) = text.strip_prefix("localhost:").and_then(|port| port.parse().ok()) {
-            return Ok(Listen::loopback(port));
-        }
-        let address: SocketAddr = text.parse().map_err(|_| {
-            Error::proxy(format!(
-                "`{text}` is no address to listen on: write it as 127.0.0.1:{DEFAULT_PORT} or 0.0.0.0:{DEFAULT_PORT}"
-            ))
-        })?;
-        match address.ip() {
-            IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => Ok(Listen::loopback(address.port())),
-            _ => Ok(Listen { addresses: vec![address] }),
-        }
-    }
-}
-
-// === impl Backend ===
-
-impl Backend {
-    /// The recorded conversations inside this program.
-    pub fn replay() -> Backend {
-        Backend::open("replay", Some(Kind::Replay), "")
-    }
-
-    /// A backend without a key.
-    pub fn open(name: impl Into<String>, kind: Option<Kind>, url: impl Into<String>) -> Backend {
-        Backend { name: name.into(), kind, url: url.into(), key: None, forward_authorization: false, requests_per_minute: None }
-    }
-
-    fn from_flag(flag: &str) -> Result<Backend, Error> {
-        let wrong = || {
-            Error::proxy(format!(
-                "`--backend {flag}`: write it as http://host:port, ollama=http://host:11434, openai=http://host:port/v1 or google=URL"
-            ))
-        };
-        if flag == "replay" {
-            return Ok(Backend::replay());
-        }
-        if let Some(url) = base_url(flag) {
-            return Ok(Backend::open(place(&url), None, url));
-        }
-        let (name, url) = flag.split_once('=').ok_or_else(wrong)?;
-        let kind = match name {
-            "ollama" => Kind::Ollama,
-            "openai" => Kind::Openai,
-            "google" => Kind::Google,
-            _ => return Err(wrong()),
-        };
-        Ok(Backend::open(name, Some(kind), base_url(url).ok_or_else(wrong)?))
-    }
-}
-
-// === impl Secret ===
-
-impl Secret {
-    /// Keeps a text from being printed.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
-    }
-
-    /// The text, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
-
 // === impl Limits ===
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, body_bytes: 64 * 1024 * 1024, context_tokens: 32 * 1024 }
     }
-}
-
-// === private ===
-
-/// Host and port of a URL: what a backend is called that has no other name.
-fn place(url: &str) -> String {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    host.split('/').next().unwrap_or(host).to_owned()
-}
-
-/// The URL without a slash at its end, if it is one of http or https with a host.
-fn base_url(text: &str) -> Option<String> {
-    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
-    let whole = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']) && !host.contains([' ', '?', '#']);
-    whole.then(|| text.trim_end_matches('/').to_owned())
 }
 
 /// Whether a glob (`*` any text, `?` one character) matches the whole name, case ignored.

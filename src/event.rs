@@ -148,6 +148,10 @@ pub enum Note {
         /// Bytes of arguments so far.
         bytes: usize,
     },
+    /// What is being done meanwhile (a tool runs), in one line.
+    Progress(String),
+    /// What was done in a turn, as a JSON object; comes before the end.
+    Trace(String),
     /// Something that the user should know (a dropped request field, a cut prompt); `code` is short and stable.
     Warning {
         /// Stable name of the warning, for machines.

@@ -28,8 +28,11 @@ use crate::{
     store::{Key, Kind},
 };
 
+mod react;
 #[cfg(test)]
 mod tests;
+
+pub use react::React;
 
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
@@ -56,6 +59,8 @@ pub struct Plan {
     pub one_call: bool,
     /// How calls of our own tools become shell commands; `None`: they do not.
     pub shell: Option<Shell>,
+    /// How calls of our own tools are run here; `None`: they are not.
+    pub react: Option<React>,
     /// The file that the configuration was read from: the tools runner must read the same.
     pub configuration: Option<PathBuf>,
     /// What the client's front must know.
@@ -72,6 +77,8 @@ pub struct Plan {
     pub passed: Passed,
     /// Clients that show reasoning are told that a call is being written; all others get a comment.
     pub progress: bool,
+    /// Warnings stand in the answer, too, for those who read neither log nor header.
+    pub show_warnings: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -85,8 +92,12 @@ pub struct Learned {
     pub tools: ToolMode,
     /// It has no system role.
     pub fold_system: bool,
+    /// Its template takes user and assistant in turns only.
+    pub alternate: bool,
     /// It does not think, and refuses to be asked to.
     pub no_thinking: bool,
+    /// It refuses fields that it does not know.
+    pub plain: bool,
 }
 
 /// Who asks: part of store keys and logs. One local user, until there are more.
@@ -126,6 +137,8 @@ pub struct Request<'a> {
     pub caller: Caller,
     /// Headers that go on.
     pub passed: Passed,
+    /// In mode `react`: the tools that are run here.
+    pub react: Option<React>,
 }
 
 /// The mode of a request: what it asks for itself, else what the route of its model says, else the configuration's.
@@ -135,7 +148,16 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { incoming, mode, front, backend, mut learned, model, caller, passed } = request;
+    let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
+    if let Some(react) = &mut react {
+        // An Ollama is never asked for more; of other backends nobody may know the context.
+        let cap = config.limits.context_tokens;
+        let context = match backend.kind {
+            backend::Kind::Ollama => model.context.unwrap_or(cap).min(cap),
+            _ => model.context.unwrap_or(cap),
+        };
+        react.offer(&mut incoming, context)?;
+    }
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
     let adapter = reader(config, library, &chat.model, model)?.adapter;
@@ -144,6 +166,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
     Ok(Plan {
         shell: (mode == Mode::Shell).then(|| shell(config, &id)),
+        react,
         configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
         head: Head {
             kind: front,
@@ -159,6 +182,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         },
         argument_bytes: config.limits.argument_bytes,
         progress: config.progress,
+        show_warnings: config.show_warnings,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
@@ -238,7 +262,12 @@ impl Learned {
             Refusal::Parser if self.tools == ToolMode::Native => self.tools = ToolMode::Raw,
             Refusal::Tools | Refusal::Parser => {}
             Refusal::System => self.fold_system = true,
+            Refusal::Roles if !self.alternate => (self.alternate, self.fold_system) = (true, true),
+            // Still: calls and results have no role there either.
+            Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
+            Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
+            Refusal::Fields => self.plain = true,
         }
         *self != before
     }

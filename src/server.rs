@@ -30,6 +30,7 @@ use crate::{
     mcp::{
         self,
         engine::{Engine, Options},
+        registry::Registry,
     },
     store::{Files, Memory},
     turn, upstream,
@@ -38,11 +39,13 @@ use crate::{
 mod catalog;
 mod chat;
 mod forward;
+mod generate;
 mod greeting;
 mod guard;
 mod listen;
 mod models;
 mod ollama;
+mod react;
 mod record;
 mod reply;
 pub mod survey;
@@ -85,6 +88,13 @@ struct Seen {
 
 /// What all requests share, as handlers get it.
 pub type App = Arc<State>;
+
+impl State {
+    /// The servers whose tools are run.
+    pub fn registry(&self) -> &Registry {
+        self.mcp.pool().registry()
+    }
+}
 
 /// What a path prefix decides for the requests under it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -157,11 +167,11 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     let files = Arc::new(Files::new(&mcp.state));
     let pool = mcp::open(&mcp, &settings.environment, files.clone())?;
     Ok(Arc::new(State {
-        mcp: Engine::new(pool, Options::from(&mcp)),
+        mcp: Engine::new(Arc::clone(&pool), Options::from(&mcp)),
         instance: guard::Instance::new(),
         catalog: catalog::Catalog::new(&settings, client.clone()),
         library,
-        turns: turn::Shared { client, store: Arc::new(Memory::default()), spool: files, schemas: Arc::default() },
+        turns: turn::Shared { client, store: Arc::new(Memory::default()), spool: files, schemas: Arc::default(), pool },
         recorder: settings.record.map(record::Recorder::new).transpose()?,
         seen: Seen::default(),
         config: settings.config,
@@ -192,8 +202,11 @@ pub fn router(app: App) -> Router {
         .merge(under(Prefix::default()))
         .nest("/off", under(Prefix { mode: Some(Mode::Off), ..Prefix::default() }))
         .nest("/shell", under(Prefix { mode: Some(Mode::Shell), ..Prefix::default() }))
+        .nest("/react", under(Prefix { mode: Some(Mode::React), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
         .merge(app.mcp.routes())
+        .route("/generate", post(generate::plain))
+        .route("/generate_with_mcp", post(generate::with_mcp))
         .route("/healthz", get(health))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)

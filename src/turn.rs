@@ -15,17 +15,20 @@ use tokio::{
 use crate::{
     client::front::{Collected, Front},
     error::Error,
-    event::{Event, Sink},
+    event::{Event, Note, Sink},
     fix::Schemas,
+    mcp::pool::Pool,
     plan::Plan,
     store::Store,
     upstream::Client,
 };
 
 pub mod answer;
+mod aside;
 mod context;
 mod extras;
 mod gate;
+mod react;
 mod reask;
 mod rounds;
 mod send;
@@ -46,12 +49,17 @@ pub struct Shared {
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
+    /// Everything that can run a tool.
+    pub pool: Arc<Pool>,
 }
 
 /// An error of a backend that comes within this time keeps its HTTP status; after it, the answer begins with a comment.
 const GRACE: Duration = Duration::from_secs(1);
 /// The longest silence towards the client.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// The largest answer that is collected for a client that does not stream.
+const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
 
 /// The events of a turn as the bytes of a stream.
 struct Written {
@@ -114,14 +122,22 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
     }
 }
 
-/// Runs the turn to its end and gives the whole answer.
-pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<Value, Error> {
+/// Runs the turn to its end and gives the whole answer, with what the user should know about it.
+pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
     let collected = Collected::new(plan.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
-    while rounds.step().await? {}
+    while rounds.step().await? {
+        if rounds.out.size() > COLLECTED_BYTES {
+            return Err(Error::backend(format!(
+                "the answer is larger than {} MiB; ask with `\"stream\": true`, or with `max_tokens`",
+                COLLECTED_BYTES >> 20
+            )));
+        }
+    }
     rounds.out.elapsed(begun.elapsed());
-    Ok(rounds.out.into_value())
+    let warnings = rounds.out.take_warnings();
+    Ok((rounds.out.into_value(), warnings))
 }
 
 /// The sign of life of this front: the same bytes at any time.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Adapter, write::Written};
 use crate::{
     error::Error,
-    event::{ToolChoice, Tools},
+    event::{Origin, ToolChoice, Tools},
     openai::{ChatRequest, Content, Message, ToolCall},
 };
 
@@ -30,7 +30,7 @@ pub struct Prompt {
     pub tools: Option<String>,
     /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`.
     pub call: Option<String>,
-    /// Template of one result. Has `name`, `content`, `id`.
+    /// Template of one result. Has `name`, `content`, `id`; `source` (`server.tool`) where we ran the tool.
     pub result: Option<String>,
     /// What becomes of system messages.
     pub system: System,
@@ -87,7 +87,8 @@ struct Bounded(Vec<u8>);
 
 const CALL: &str = r#"{"name": {{ name | tojson }}, "arguments": {{ arguments_json }}}"#;
 
-const RESULT: &str = "Result of the tool call {{ name }}:\n{{ content }}";
+const RESULT: &str =
+    "{% if source %}[Tool Result: {{ source }}]{% else %}Result of the tool call {{ name }}:{% endif %}\n{{ content }}";
 
 const TOOLS: &str = r#"You can use the tools listed below.
 {%- if own_form %}
@@ -159,7 +160,7 @@ pub fn render(adapter: &Adapter, own_form: bool, request: &ChatRequest, tools: &
         match message.role.as_str() {
             "assistant" if !message.tool_calls.is_empty() => messages.push(templates.assistant(message)?),
             "tool" => {
-                let result = templates.result(prompt, message, &request.messages)?;
+                let result = templates.result(prompt, message, &request.messages, tools)?;
                 match messages.last_mut() {
                     Some((true, last)) if prompt.merge_results => join(last, result),
                     _ => messages.push((true, result)),
@@ -302,12 +303,16 @@ impl<'p> Templates<'p> {
     }
 
     /// A result as text in its frame; what is not text in it follows it.
-    fn result(&self, prompt: &Prompt, message: &Message, all: &[Message]) -> Result<Message, Error> {
+    fn result(&self, prompt: &Prompt, message: &Message, all: &[Message], tools: &Tools) -> Result<Message, Error> {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         let calls = all.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
         let called = calls.into_iter().find(|call| call.id == id).map(|call| call.name.as_str());
         let name = called.or_else(|| message.rest.get("name").and_then(Value::as_str)).unwrap_or("tool");
-        let text = self.render("result", context! { name, content => message.content.to_text(), id })?;
+        let source = tools.by_wire_name(name).and_then(|tool| match &tool.origin {
+            Origin::Registry { server, tool } => Some(format!("{server}.{tool}")),
+            Origin::Client => None,
+        });
+        let text = self.render("result", context! { name, source, content => message.content.to_text(), id })?;
         let mut content = Content::Text(text);
         if let Content::Parts(parts) = &message.content {
             let others: Vec<Value> = parts.iter().filter(|part| part.get("text").is_none()).cloned().collect();

@@ -80,7 +80,7 @@ impl Size {
     }
 
     /// Tokens of the prompt as text usually has them: four bytes each. Images are left out.
-    fn usual(self) -> u64 {
+    pub fn tokens(self) -> u64 {
         self.bytes / 4
     }
 
@@ -94,7 +94,7 @@ impl Size {
         match context {
             Some(context) if self.least() > context => Err(Error::client(format!(
                 "the conversation has about {} tokens and the model's context is {context}: leave out tools or messages, or load the model with a larger context",
-                self.usual()
+                self.tokens()
             ))
             .with_code("context_length_exceeded")),
             _ => Ok(()),
@@ -103,12 +103,12 @@ impl Size {
 
     /// Whether the backend counted far fewer tokens than it was sent: it cut the prompt. What to tell the user.
     pub fn cut(self, counted: u64) -> Option<Note> {
-        let cut = counted > 0 && self.images == 0 && counted * 10 < self.usual() * 6;
+        let cut = counted > 0 && self.images == 0 && counted * 10 < self.tokens() * 6;
         cut.then(|| Note::Warning {
             code: "prompt_cut",
             text: format!(
                 "the backend read {counted} tokens of a prompt of about {}: it cut off the rest; the model needs a larger context",
-                self.usual()
+                self.tokens()
             ),
         })
     }

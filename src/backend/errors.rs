@@ -15,8 +15,12 @@ pub enum Refusal {
     Tools,
     /// A system message: fold it into the first user turn.
     System,
+    /// Anything but user and assistant in turns: join neighbours of one role, fold system text.
+    Roles,
     /// `think`: the model does not reason. Leave it out.
     Thinking,
+    /// A field that it does not know. Leave out what not every server of this API knows.
+    Fields,
     /// The backend's own parser could not read what the model wrote with `tools`. Keep that parser out (raw mode).
     Parser,
 }
@@ -24,6 +28,8 @@ pub enum Refusal {
 /// Texts by which backends refuse, in lower case. The first that occurs decides.
 const REFUSALS: &[(&str, Refusal)] = &[
     ("does not support thinking", Refusal::Thinking),
+    ("thinking is not supported", Refusal::Thinking),
+    ("thinking is not enabled", Refusal::Thinking),
     ("does not support tool", Refusal::Tools),
     ("does not support function calling", Refusal::Tools),
     ("function calling is not enabled", Refusal::Tools),
@@ -33,8 +39,19 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("developer instruction is not enabled", Refusal::System),
     ("system role not supported", Refusal::System),
     ("system role is not supported", Refusal::System),
+    ("roles must alternate", Refusal::Roles),
+    ("only user and assistant roles", Refusal::Roles),
+    ("unknown name \"", Refusal::Fields),
+    ("unrecognized request argument", Refusal::Fields),
+    ("extra inputs are not permitted", Refusal::Fields),
+    ("additional properties are not allowed", Refusal::Fields),
+    ("unknown parameter", Refusal::Fields),
+    ("unknown field", Refusal::Fields),
+    ("' is unsupported", Refusal::Fields),
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
+    // Ours, where Google says so by a finish reason.
+    ("could not read the model's tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),

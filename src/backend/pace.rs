@@ -4,8 +4,10 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use tokio::time::Instant;
 
 use crate::error::Error;
 
@@ -44,7 +46,7 @@ impl Pace {
     /// Waits for the next turn. Refuses with 429 (code `rate_limit_exceeded`) if that is too far away.
     pub async fn turn(&self) -> Result<(), Error> {
         let mut waiting = Waiting { pace: self, at: self.reserve(Instant::now())?, taken: false };
-        tokio::time::sleep_until(waiting.at.into()).await;
+        tokio::time::sleep_until(waiting.at).await;
         waiting.taken = true;
         Ok(())
     }

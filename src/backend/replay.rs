@@ -19,6 +19,9 @@ mod tests;
 
 include!(concat!(env!("OUT_DIR"), "/fixtures.rs"));
 
+/// What the title of the fixture for a newcomer's first question contains.
+const FIRST_TRY: &str = "good for a first try";
+
 /// The recordings of a replay backend.
 #[derive(Debug, Clone, Default)]
 pub struct Replay {
@@ -73,13 +76,11 @@ impl Replay {
         Ok(prepared(round))
     }
 
-    /// A question, short enough to be typed, whose recorded answer hides a call in a code fence: for a first try.
+    /// The question for a first try: of the fixture whose title says so, with the one tool that its answer calls.
     pub fn example(&self) -> Option<ChatRequest> {
-        let fenced = |round: &Round| String::from_utf8_lossy(&round.bytes()).contains("```json");
-        let (fixture, name) = self.fixtures.iter().find_map(|fixture| {
-            let call = fixture.events.as_ref()?.text.lines().find_map(|line| line.strip_prefix("call "))?;
-            Some((fixture, call.split(' ').next()?)).filter(|(fixture, _)| fixture.rounds.first().is_some_and(fenced))
-        })?;
+        let fixture = self.fixtures.iter().find(|fixture| fixture.title.contains(FIRST_TRY))?;
+        let call = fixture.events.as_ref()?.text.lines().find_map(|line| line.strip_prefix("call "))?;
+        let name = call.split(' ').next()?;
         let mut request = fixture.rounds.first()?.request.clone();
         request.tools.retain(|tool| tool.pointer("/function/name").is_some_and(|called| called == name));
         Some(request)

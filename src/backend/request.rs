@@ -29,15 +29,14 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     if round.backend.kind == Kind::Replay {
         return round.backend.replay.answer(round.chat);
     }
+    let round = &Round { mode: constrain::mode(round), ..*round };
     let mut notes = Vec::new();
     let chat = conversation(round, &mut notes)?;
-    let offered = (round.mode == ToolMode::Native).then_some(round.tools).filter(|tools| !tools.is_empty());
+    let offered = (round.mode == ToolMode::Native && round.offer).then_some(round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
-        Kind::OpenAi | Kind::Replay => {
-            ("/chat/completions".into(), openai::body(chat, offered, round.backend.profile, &mut notes), Dialect::OpenAi)
-        }
+        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, round), Dialect::OpenAi),
     };
     let request = HttpRequest {
         method: Method::POST,
@@ -51,28 +50,49 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
 /// The conversation in the form that this backend's model takes.
 fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
     let mut chat = history::clean(round.chat, notes);
+    if !round.tools.is_empty() {
+        without_logprobs(&mut chat, notes);
+    }
     for call in chat.messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
         if let Some(tool) = round.tools.get(&call.name) {
             call.name.clone_from(&tool.wire_name);
         }
     }
     if round.mode != ToolMode::Native {
-        chat = render::render(round.adapter, round.mode == ToolMode::Raw, &chat, round.tools)?;
-        if round.mode == ToolMode::Prompt {
+        let mut tools = Cow::Borrowed(round.tools);
+        if !round.offer {
+            tools.to_mut().choice = ToolChoice::None;
+        }
+        chat = render::render(round.adapter, round.mode == ToolMode::Raw, &chat, &tools)?;
+        if round.mode == ToolMode::Prompt && round.offer {
             constrain::required(round, &mut chat);
         }
+        constrain::keep_markers(round, &mut chat);
     }
     history::show_images(&mut chat.messages, round.vision);
     let fold = round.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
     if fold {
         render::fold_system(&mut chat.messages);
     }
+    if round.alternate {
+        render::alternate(&mut chat.messages);
+    }
     Ok(chat)
 }
 
+/// Probabilities of tokens say nothing about calls, and servers refuse both together.
+fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
+    let wanted = chat.rest.shift_remove("logprobs") == Some(json!(true));
+    chat.rest.shift_remove("top_logprobs");
+    if wanted {
+        let text = "`logprobs` does not go together with tools and was left out".into();
+        notes.push(Note::Warning { code: "logprobs_dropped", text });
+    }
+}
+
 /// The tools in OpenAI's form, under their wire names; what the client wrote beyond it (`strict`) stays.
-fn functions(chat: &ChatRequest, tools: &Tools) -> Vec<Value> {
-    tools.iter().map(|tool| function(chat, tool)).collect()
+fn functions<'t>(chat: &ChatRequest, tools: impl Iterator<Item = &'t Tool>) -> Vec<Value> {
+    tools.map(|tool| function(chat, tool)).collect()
 }
 
 fn function(chat: &ChatRequest, tool: &Tool) -> Value {

@@ -283,7 +283,7 @@ fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<S
         {
             "start it, or correct its `url`"
         } else if ["401", "403", "key", "nauthorized", "orbidden"].iter().any(|word| error.contains(word)) {
-            "give its key by `api_key_env`"
+            "give its key by `api_key_env` or `api_key_file`"
         } else {
             "look at its own log"
         };

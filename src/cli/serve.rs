@@ -90,8 +90,11 @@ impl Record {
 
 /// The log goes to standard error, in colours only where a person looks at it.
 fn start_log(environment: &Environment) -> Result<(), Error> {
-    let filter = tracing_subscriber::EnvFilter::try_new(environment.log_filter())
-        .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
+    let wrong =
+        |error: &dyn std::fmt::Display| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration");
+    let filter = tracing_subscriber::EnvFilter::try_new(environment.log_filter()).map_err(|error| wrong(&error))?;
+    // Below `debug` the MCP SDK writes whole messages, with the arguments that policies hide.
+    let filter = filter.add_directive("rmcp::service=debug".parse().map_err(|error| wrong(&error))?);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -61,7 +61,9 @@ pub struct Collected {
     head: Head,
     completion: Completion,
     calls: Calls,
+    warnings: Vec<Note>,
     elapsed: Duration,
+    trace: Option<String>,
 }
 
 /// Puts a call together from its three events.
@@ -154,7 +156,8 @@ impl Front {
 impl Collected {
     /// A collector for one answer.
     pub fn new(head: Head) -> Collected {
-        Collected { head, completion: Completion::default(), calls: Calls::default(), elapsed: Duration::ZERO }
+        let (completion, calls) = (Completion::default(), Calls::default());
+        Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
     }
 
     /// Takes the next event.
@@ -167,6 +170,8 @@ impl Collected {
             Event::CallEnd { index, extra } => {
                 self.completion.calls.push(self.calls.end(index, extra, &self.head.envelope.id));
             }
+            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
+            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Refused { .. } | Event::Note(_) => {}
             Event::Finish { reason, usage } => {
                 self.completion.reason = Some(reason);
@@ -175,17 +180,33 @@ impl Collected {
         }
     }
 
+    /// Bytes of text, reasoning and arguments so far.
+    pub fn size(&self) -> usize {
+        let Completion { content, reasoning, calls, .. } = &self.completion;
+        content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+    }
+
     /// Tells how long the answer took, for protocols that report it.
     pub fn elapsed(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
     }
 
+    /// What the user should know, which has no place in the object.
+    pub fn take_warnings(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// The object.
     pub fn into_value(self) -> Value {
-        match self.head.kind {
+        let mut value = match self.head.kind {
             Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
             Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
+        };
+        let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
+        if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
+            value.insert(TRACE.into(), trace);
         }
+        value
     }
 }
 
@@ -209,6 +230,9 @@ impl Calls {
     }
 }
 
+/// The field that says what was done in a turn, beside those of the protocol.
+pub const TRACE: &str = "toolglot";
+
 /// The id of a call that has none of its own: from the answer's id and its position there.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
@@ -219,6 +243,7 @@ fn note_text(note: &Note) -> String {
     match note {
         Note::Writing { name, bytes } if *bytes < 1000 => format!("writing {name}, {bytes} B"),
         Note::Writing { name, bytes } => format!("writing {name}, {}.{} kB", bytes / 1000, bytes % 1000 / 100),
+        Note::Progress(text) | Note::Trace(text) => text.clone(),
         Note::Warning { text, .. } => format!("warning: {text}"),
     }
 }

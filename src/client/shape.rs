@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::{
-    event::{Event, Sink, Tools, Why},
+    event::{Event, Origin, Sink, Tools, Why},
     openai::ChatRequest,
 };
 
@@ -121,6 +121,9 @@ impl Carrier {
     pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
         if self.in_shell && !shell::is_the_clients(&self.tools, name) {
             return shell::runnable(&self.tools, name);
+        }
+        if self.tools.get(name).is_some_and(|tool| tool.origin != Origin::Client) {
+            return Ok(()); // it never reaches the client
         }
         match self.kind {
             Kind::Native => Ok(()),

@@ -1,7 +1,7 @@
 //! Further names of models: what a client sees and writes <-> the model's own name. For clients that judge a model by its
 //! name.
 
-use super::Config;
+use super::{Config, Mode};
 use crate::error::Error;
 
 /// Another name under which models are offered beside their own.
@@ -12,6 +12,8 @@ pub struct Alias {
     pub name: String,
     /// The model's own name, with at most one `*` for any text.
     pub model: String,
+    /// What happens to answers that are asked for under this name.
+    pub mode: Option<Mode>,
 }
 
 // === impl Alias ===
@@ -39,6 +41,11 @@ impl Config {
     pub fn own_name(&self, written: &str) -> String {
         let meant = self.aliases.iter().find_map(|alias| exchange(&alias.name, &alias.model, written));
         meant.unwrap_or_else(|| written.to_owned())
+    }
+
+    /// What the alias that a client wrote says about the mode.
+    pub fn mode_of_name(&self, written: &str) -> Option<Mode> {
+        self.aliases.iter().find(|alias| exchange(&alias.name, &alias.model, written).is_some())?.mode
     }
 
     /// The further names of a model.

@@ -89,3 +89,6 @@ impl RawMcp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,13 @@
 //! `proxy.toml` as it is written -> structs with everything optional, and the error that a person can act on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, ShellForm, ShellVia, base_url, place};
+use super::{
+    Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, ShellForm, ShellVia,
+    backend::{base_url, place},
+};
 use crate::error::Error;
 
 #[derive(Debug, Default, Deserialize)]
@@ -18,6 +21,7 @@ pub(super) struct Raw {
     pub(super) adapters: Option<String>,
     pub(super) retry: Option<u8>,
     pub(super) progress: Option<bool>,
+    pub(super) show_warnings: bool,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,
@@ -27,6 +31,7 @@ pub(super) struct Raw {
     pub(super) aliases: Vec<Alias>,
     pub(super) limits: RawLimits,
     pub(super) mcp: super::mcp::RawMcp,
+    pub(super) react: super::react::RawReact,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,6 +41,7 @@ struct RawBackend {
     kind: Option<Kind>,
     url: Option<String>,
     api_key_env: Option<String>,
+    api_key_file: Option<PathBuf>,
     #[serde(default)]
     forward_authorization: bool,
     requests_per_minute: Option<std::num::NonZeroU32>,
@@ -81,13 +87,14 @@ pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
 // === impl Raw ===
 
 impl Raw {
-    pub(super) fn backends(&self, environment: &Environment) -> Result<Vec<Backend>, Error> {
-        self.backend.iter().map(|raw| raw.check(environment)).collect()
+    /// The backends; key files are relative to `base`.
+    pub(super) fn backends(&self, base: &Path, environment: &Environment) -> Result<Vec<Backend>, Error> {
+        self.backend.iter().map(|raw| raw.check(base, environment)).collect()
     }
 }
 
 impl RawBackend {
-    fn check(&self, environment: &Environment) -> Result<Backend, Error> {
+    fn check(&self, base: &Path, environment: &Environment) -> Result<Backend, Error> {
         let usual = match (self.kind, &self.url) {
             (Some(Kind::Ollama), _) => "ollama".to_owned(),
             (Some(Kind::Openai), _) => "openai".to_owned(),
@@ -110,12 +117,7 @@ impl RawBackend {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,
         };
-        let key = match &self.api_key_env {
-            None => None,
-            Some(variable) => Some(environment.get(variable).map(Secret::new).ok_or_else(|| {
-                Error::proxy(format!("backend `{name}`: the environment variable {variable} of `api_key_env` is not set"))
-            })?),
-        };
+        let key = self.key(base, environment).map_err(|what| Error::proxy(format!("backend `{name}`: {what}")))?;
         Ok(Backend {
             name,
             kind: self.kind,
@@ -124,6 +126,26 @@ impl RawBackend {
             forward_authorization: self.forward_authorization,
             requests_per_minute: self.requests_per_minute.map(Into::into),
         })
+    }
+
+    /// The key, out of the variable or the file that holds it.
+    fn key(&self, base: &Path, environment: &Environment) -> Result<Option<Secret>, String> {
+        match (&self.api_key_env, &self.api_key_file) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err("its key is in `api_key_env` or in `api_key_file`, not in both".to_owned()),
+            (Some(variable), None) => match environment.get(variable) {
+                Some(key) => Ok(Some(Secret::new(key))),
+                None => Err(format!("the environment variable {variable} of `api_key_env` is not set")),
+            },
+            (None, Some(file)) => {
+                let file = base.join(file);
+                let text = std::fs::read_to_string(&file).map_err(|error| format!("the key file {}: {error}", file.display()))?;
+                match text.trim() {
+                    "" => Err(format!("the key file {} is empty", file.display())),
+                    key => Ok(Some(Secret::new(key))),
+                }
+            }
+        }
     }
 }
 

@@ -77,12 +77,28 @@ fn a_mistake_names_its_line_and_what_was_meant() {
         ("[[backend]]\nkind = \"openai\"\n", "needs a `url`"),
         ("[[backend]]\nkind = \"ollama\"\nurl = \"localhost:11434\"\n", "http://host:port"),
         ("[[backend]]\nkind = \"ollama\"\napi_key_env = \"NOT_THERE\"\n", "NOT_THERE"),
+        ("[[backend]]\nkind = \"ollama\"\napi_key_file = \"not-there\"\n", "/etc/tg/not-there"),
+        ("[[backend]]\nkind = \"ollama\"\napi_key_env = \"A_KEY\"\napi_key_file = \"x\"\n", "not in both"),
         ("[[backend]]\nkind = \"ollama\"\n[[backend]]\nkind = \"ollama\"\n", "two backends are named `ollama`"),
         ("[[backend]]\nkind = \"ollama\"\n[[route]]\nmodel = \"*\"\nbackend = \"olama\"\n", "did you mean `ollama`?"),
     ] {
         let message = parse(text).unwrap_err();
         assert!(message.contains(expected), "{text:?} gives {message:?}, expected {expected:?}");
     }
+}
+
+#[test]
+fn a_key_may_be_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("proxy.toml");
+    let key = |content: &str| {
+        std::fs::write(folder.path().join("far.key"), content).unwrap();
+        let text = "[[backend]]\nkind = \"ollama\"\napi_key_file = \"far.key\"\n";
+        Config::parse(text, Some(&file), &Overrides::default(), &Environment::default())
+    };
+    let config = key("s3cret\n").unwrap();
+    assert_eq!(config.backends[0].key.as_ref().map(Secret::reveal), Some("s3cret"));
+    assert!(key(" \n").unwrap_err().message.contains("is empty"));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::event::{Tool, Tools};
+use crate::event::{Origin, Tool, Tools};
 
 /// Which tool a written name means.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,11 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
         Some(tool) => Resolved::Known { tool, exact: false },
         None => Resolved::Unknown { near: near(tools, written) },
     }
+}
+
+/// Whether `written` means an offered tool.
+pub fn is_known(tools: &Tools, written: &str) -> bool {
+    spellings(written).iter().any(|spelling| meant(tools, spelling).is_some())
 }
 
 /// The name without what models put around it, from the longest form to the shortest.
@@ -103,6 +108,20 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
                     || (parts.len() == 3 && offered.len() == 2 && parts[0] == "mcp" && offered[..] == parts[1..])
             })
         })
+        .or_else(|| registered(tools, name))
+}
+
+/// The only tool of a server that is called so there, with or without the server's name.
+fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
+    let parts = parts(name);
+    let mut found = tools.iter().filter(|tool| {
+        let Origin::Registry { server, tool } = &tool.origin else { return false };
+        let bare = self::parts(tool);
+        let full = [self::parts(server), bare.clone()].concat();
+        !parts.is_empty() && (parts == bare || parts == full || parts.concat() == full.concat())
+    });
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
 }
 
 /// The only tool whose name or wire name satisfies `fits`.

@@ -48,6 +48,8 @@ pub struct Options {
     pub registry_http: RegistryHttp,
     /// The token of [`RegistryHttp::Token`].
     pub token: Option<Secret>,
+    /// Headers of a request that tool policies may read, in lower case.
+    pub trusted_headers: Vec<String>,
     /// How many sessions there may be of each kind.
     pub sessions: usize,
 }
@@ -99,7 +101,14 @@ const QUEUE: usize = 64;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { gateway: false, errors_as_text: false, registry_http: RegistryHttp::On, token: None, sessions: SESSIONS }
+        Options {
+            gateway: false,
+            errors_as_text: false,
+            registry_http: RegistryHttp::On,
+            token: None,
+            trusted_headers: Vec::new(),
+            sessions: SESSIONS,
+        }
     }
 }
 
@@ -110,6 +119,7 @@ impl From<&Mcp> for Options {
             errors_as_text: config.errors_as_text,
             registry_http: config.registry_http,
             token: config.token.clone(),
+            trusted_headers: config.trusted_headers.clone(),
             sessions: SESSIONS,
         }
     }

@@ -23,6 +23,7 @@ use crate::{error::Error, store::Store, tools::Builtin};
 
 mod connection;
 mod fault;
+mod http;
 mod legacy;
 mod offer;
 mod process;
@@ -83,6 +84,11 @@ impl Pool {
     /// The registry.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// Whether the built-in tools are offered.
+    pub fn has_built_in(&self) -> bool {
+        self.builtin.is_some()
     }
 
     /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time. A

@@ -22,7 +22,7 @@ mod tests;
 mod write;
 
 use document::Document;
-pub(super) use server::{Dialect, Target};
+pub(super) use server::{Dialect, Launch, Target};
 pub use server::{Permission, Server};
 
 /// The servers that the operator registered.

@@ -121,6 +121,16 @@ impl Chunks {
         out.put_u8(b'}');
     }
 
+    /// A chunk without choices that carries a field of our own; `json` is its value.
+    pub fn extension(&self, field: &str, json: &str, out: &mut BytesMut) {
+        out.put_slice(&self.envelope);
+        out.put_slice(b"[],");
+        put_string(field, out);
+        out.put_u8(b':');
+        out.put_slice(json.as_bytes());
+        out.put_u8(b'}');
+    }
+
     fn delta(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
         out.put_slice(&self.envelope);
         out.put_slice(b"[{\"index\":0,\"delta\":{");

@@ -47,6 +47,7 @@ fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
                 model: &model,
                 caller,
                 passed,
+                react: None,
             },
         )
         .map(|plan| plan.adapter.name.clone())
@@ -69,11 +70,17 @@ fn a_refusal_teaches_once() {
     assert!(!learned.learn(Refusal::Tools), "the tools were in the prompt already");
     assert!(!learned.learn(Refusal::Parser));
     assert!(learned.learn(Refusal::System) && !learned.learn(Refusal::System));
+    // A template of two roles: first their order, then calls and results as text.
+    let mut strict = Learned::default();
+    assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Native && strict.alternate);
+    assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Prompt);
+    assert!(!strict.learn(Refusal::Roles));
+    assert!(strict.learn(Refusal::Fields) && !strict.learn(Refusal::Fields));
 }
 
 #[test]
 fn what_was_learned_survives_the_store() {
-    let learned = Learned { tools: ToolMode::Raw, fold_system: true, no_thinking: false };
+    let learned = Learned { tools: ToolMode::Raw, fold_system: true, alternate: true, no_thinking: false, plain: true };
     let kept = serde_json::to_vec(&learned).unwrap();
     assert_eq!(serde_json::from_slice::<Learned>(&kept).unwrap(), learned);
     assert_eq!(serde_json::from_slice::<Learned>(b"{}").unwrap(), Learned::default());

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{
     App, Prefix,
     forward::{self, Endpoint},
-    ollama, reply,
+    ollama, react, reply,
 };
 use crate::{
     backend::{Backend, Kind},
@@ -40,6 +40,8 @@ pub(super) struct Asked<'a> {
     pub(super) mode: Mode,
     pub(super) front: front::Kind,
     pub(super) headers: &'a HeaderMap,
+    /// In mode `react`: the turn that winds up counts as one of the rounds.
+    pub(super) last_counts: bool,
 }
 
 pub(super) async fn completions(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
@@ -67,10 +69,10 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
         front::Kind::Ollama => Endpoint::Ollama("/api/chat"),
     };
     let body = if model == called { body } else { forward::renamed(&body, &model)? };
-    let mode = plan::mode(&app.config, &model, asked);
+    let mode = plan::mode(&app.config, &model, asked.or_else(|| app.config.mode_of_name(&called)));
     match mode {
         Mode::Off => return forward::forward(app, &backend, endpoint, &head.headers, body).await,
-        Mode::Rewrite => {}
+        Mode::Rewrite | Mode::React => {}
         Mode::Shell => app.config.check_runner()?,
     }
     let chat = match front {
@@ -80,13 +82,14 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     if front == front::Kind::Ollama && chat.messages.is_empty() {
         return ollama::load(app, &backend, endpoint, &head.headers, &model, body).await;
     }
-    if several_answers(&chat) && backend.kind == Kind::OpenAi {
-        tracing::warn!(model, "n > 1: the answers pass as they are, without a look for calls");
+    if backend.kind == Kind::OpenAi && wants_more_than_an_answer(&chat) {
+        tracing::warn!(model, "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls");
         return forward::forward(app, &backend, endpoint, &head.headers, body).await;
     }
     drop(body);
     let streamed = chat.stream;
-    let mut plan = plan(app, Asked { prefix, mode, front, headers: &head.headers }, chat, backend).await?;
+    let asked = Asked { prefix, mode, front, headers: &head.headers, last_counts: false };
+    let mut plan = plan(app, asked, chat, backend).await?;
     plan.head.envelope.model = called;
     tracing::info!(
         model = plan.chat.model,
@@ -98,11 +101,15 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
         streamed,
         "chat"
     );
-    let warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
+    let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
     let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
     let mut response = match streamed {
         true => events(front, turn::run(plan, app.turns.clone(), tap)).await?,
-        false => reply::json(&turn::collect(plan, app.turns.clone(), tap).await?),
+        false => {
+            let (answer, notes) = turn::collect(plan, app.turns.clone(), tap).await?;
+            warnings.extend(notes.iter().filter_map(warning));
+            reply::json(&answer)
+        }
     };
     for warning in warnings {
         response.headers_mut().append(WARNING, warning);
@@ -110,11 +117,15 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
     Ok(response)
 }
 
-pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
-    let Asked { prefix, mode, front, headers } = asked;
+pub(super) async fn plan(app: &App, asked: Asked<'_>, mut chat: ChatRequest, backend: Arc<Backend>) -> Result<Plan, Error> {
+    let Asked { prefix, mode, front, headers, last_counts } = asked;
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let profile = prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
+    let react = match mode {
+        Mode::React => Some(react::of(app, &mut chat, headers, last_counts).await?),
+        _ => None,
+    };
     let mut incoming = client::read(chat, &hints)?;
     if mode == Mode::Shell {
         for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
@@ -133,7 +144,7 @@ pub(super) async fn plan(app: &App, asked: Asked<'_>, chat: ChatRequest, backend
     plan::plan(
         &app.config,
         &app.library,
-        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed },
+        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed, react },
     )
 }
 
@@ -155,12 +166,16 @@ fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
         Some("off") => Ok(Some(Mode::Off)),
         Some("rewrite") => Ok(Some(Mode::Rewrite)),
         Some("shell") => Ok(Some(Mode::Shell)),
-        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite and shell are possible"))),
+        Some("react") => Ok(Some(Mode::React)),
+        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite, shell and react are possible"))),
     }
 }
 
-fn several_answers(chat: &ChatRequest) -> bool {
-    chat.rest.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1)
+/// Several answers at once, or probabilities of tokens where no call is looked for: only the backend's own bytes have that.
+fn wants_more_than_an_answer(chat: &ChatRequest) -> bool {
+    let several = chat.rest.get("n").and_then(Value::as_u64).is_some_and(|n| n > 1);
+    let logprobs = chat.rest.get("logprobs").and_then(Value::as_bool) == Some(true);
+    several || (logprobs && chat.tools.is_empty())
 }
 
 /// The warning as far as a header can hold it.

@@ -10,7 +10,7 @@ use axum::{body::Body, response::Response};
 use http::{HeaderMap, header};
 
 use super::{App, catalog::Found, listen::Bound, reply};
-use crate::backend::Kind;
+use crate::backend::{Kind, Model};
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 8;
@@ -71,13 +71,7 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
 pub(super) fn found(app: &App, found: &[Found], address: &str) {
     let mut text = String::new();
     for Found { backend, models, error } in found.iter().filter(|found| found.backend.kind != Kind::Replay) {
-        let names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.id.as_str()).collect();
-        let what = match (error, models.len().saturating_sub(SHOWN)) {
-            (Some(error), _) => error.clone(),
-            (None, _) if models.is_empty() => "no models".into(),
-            (None, 0) => names.join(", "),
-            (None, more) => format!("{} and {more} more", names.join(", ")),
-        };
+        let what = error.clone().unwrap_or_else(|| names(models));
         let _ = writeln!(text, "  {} at {}: {what}", backend.name, backend.url);
     }
     if !app.catalog.has_backend() {
@@ -85,14 +79,22 @@ pub(super) fn found(app: &App, found: &[Found], address: &str) {
         let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
     }
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {
-        let names: Vec<&str> = replay.models.iter().map(|model| model.id.as_str()).collect();
-        let _ = writeln!(text, "  recorded models to try it with: {}", names.join(", "));
+        let _ = writeln!(text, "  recorded models to try it with: {}", names(&replay.models));
         if let Some(example) = replay.backend.replay.example() {
             let body = example.to_value().to_string().replace('\'', r"'\''");
             let _ = writeln!(text, "\ncurl -N {address}/v1/chat/completions -H 'content-type: application/json' -d '{body}'\n");
         }
     }
     say(&text);
+}
+
+fn names(models: &[Model]) -> String {
+    let names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.id.as_str()).collect();
+    match models.len().saturating_sub(SHOWN) {
+        _ if models.is_empty() => "no models".into(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more (GET /v1/models has them all)", names.join(", ")),
+    }
 }
 
 fn say(text: &str) {

@@ -93,10 +93,16 @@ pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<
     let backend = backend_of(app, &chat.model).await?;
     let key = Learned::key(&Caller::default(), &backend, &chat.model);
     let headers = HeaderMap::new();
-    let asked = chat::Asked { prefix: Prefix::default(), mode: Mode::Rewrite, front: front::Kind::OpenAi, headers: &headers };
+    let asked = chat::Asked {
+        prefix: Prefix::default(),
+        mode: Mode::Rewrite,
+        front: front::Kind::OpenAi,
+        headers: &headers,
+        last_counts: false,
+    };
     let plan = chat::plan(app, asked, chat, backend).await?;
     let planned = plan.learned;
-    let completion = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
+    let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
     let kept = app.turns.store.get(&key).await;
     let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
     Ok(Tried { completion, learned })
@@ -136,8 +142,11 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             adapter: &reader.adapter,
             chat: &incoming.request,
             tools: &incoming.tools,
+            offer: true,
             mode,
             fold_system: false,
+            alternate: false,
+            plain: false,
             vision: false,
             num_ctx: None,
             authorization: None,

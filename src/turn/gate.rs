@@ -17,6 +17,8 @@ use crate::{
 pub struct Policy {
     /// The model may be asked again.
     pub may_reask: bool,
+    /// Refused calls go on as events: whoever runs the calls answers them to the model.
+    pub answers_refused: bool,
     /// Text behind a delivered call is sent on.
     pub keep_text_after_call: bool,
     /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
@@ -60,6 +62,9 @@ struct Said {
     /// The text that left last ended with a newline, or none has left.
     line_start: bool,
 }
+
+/// As much text behind a delivered call is kept, give or take a piece, until it is known whether another call follows.
+const WITHHELD_BYTES: usize = 1024 * 1024;
 
 // === impl Gate ===
 
@@ -135,7 +140,9 @@ impl Gate {
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
         if self.delivered > 0 && !self.policy.keep_text_after_call {
-            self.withheld.push_str(text);
+            if self.withheld.len() < WITHHELD_BYTES {
+                self.withheld.push_str(text);
+            }
             return;
         }
         if text.is_empty() {
@@ -172,6 +179,10 @@ impl Gate {
     fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered > 0, "call refused");
+        if self.policy.answers_refused {
+            self.truncated |= *why == Why::Truncated;
+            return out.event(Event::Refused { name, why, raw });
+        }
         if self.delivered > 0 {
             return;
         }
@@ -197,7 +208,7 @@ impl Gate {
         if self.delivered > 0 {
             return FinishReason::ToolCalls;
         }
-        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning {
+        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning && self.refused == 0 {
             let why = match reason {
                 FinishReason::Length => "the output limit was reached before the model wrote anything",
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",

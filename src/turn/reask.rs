@@ -17,7 +17,7 @@ const SCHEMA_BYTES: usize = 2000;
 
 /// What is appended to the conversation; `said` is the prose of the answer that the client already has.
 pub(super) fn messages(reask: &Reask, said: &str, tools: &Tools, at: usize) -> [Message; 2] {
-    let complaint = complaint(reask, tools);
+    let complaint = complaint(&reask.name, &reask.why, tools);
     let whole = serde_json::from_str::<Value>(&reask.raw).is_ok_and(|value| value.is_object());
     if !whole || reask.name.is_empty() {
         // What is no object cannot stand in a call; the model sees its own text instead.
@@ -33,10 +33,10 @@ pub(super) fn messages(reask: &Reask, said: &str, tools: &Tools, at: usize) -> [
     ]
 }
 
-fn complaint(reask: &Reask, tools: &Tools) -> String {
-    let name = if reask.name.is_empty() { "a tool" } else { &reask.name };
-    let schema = tools.get(&reask.name).map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
-    let needed = match (&reask.why, schema) {
+/// One line of error for the model, with what it needs to do better.
+pub(super) fn complaint(name: &str, why: &Why, tools: &Tools) -> String {
+    let schema = tools.get(name).map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
+    let needed = match (why, schema) {
         (Why::UnknownTool(_), _) => {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
             format!(" The tools are: {}.", names.join(", "))
@@ -44,5 +44,6 @@ fn complaint(reask: &Reask, tools: &Tools) -> String {
         (_, Some(schema)) => format!(" Its parameters are: {schema}."),
         (_, None) => String::new(),
     };
-    format!("Error: the call of {name} was not run: {}.{needed} Write the whole call again, corrected.", reask.why)
+    let name = if name.is_empty() { "a tool" } else { name };
+    format!("Error: the call of {name} was not run: {why}.{needed} Write the whole call again, corrected.")
 }

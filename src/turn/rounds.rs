@@ -7,9 +7,11 @@ use tokio::time::Instant;
 
 use super::{
     Shared,
-    answer::{Answer, Policy, Setup},
+    answer::{Answer, Outcome, Policy, Setup},
+    aside::Aside,
     context,
     extras::{self, Extras},
+    react::{Agent, Next},
     reask,
     send::send,
     spool,
@@ -18,6 +20,7 @@ use super::{
 use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::{Counts, Shape},
+    config::Progress,
     error::Error,
     event::{Delta, Event, FinishReason, Note, Sink, Usage},
     fix::{Checked, Verdict},
@@ -48,6 +51,10 @@ pub(super) struct Rounds<O> {
     progress: Option<Instant>,
     /// What the backend wants back with its calls.
     extras: Extras,
+    /// Warnings that stand in the answer.
+    aside: Aside,
+    /// In mode `react`: runs the calls of our own tools.
+    agent: Option<Agent>,
 }
 
 /// The answer that is being read.
@@ -71,8 +78,11 @@ struct Behind<'a, O> {
     gap: &'a mut bool,
     spent: Usage,
     extras: &'a mut Extras,
+    aside: &'a mut Aside,
     /// The answer's id.
     id: &'a str,
+    /// Who keeps calls from going on.
+    agent: Option<&'a mut Agent>,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -95,7 +105,10 @@ impl<O: Sink> Rounds<O> {
             Some(shell) => shape.in_shell(shell),
             None => shape,
         };
+        let aside = Aside::new(plan.show_warnings);
+        let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
         Rounds {
+            agent,
             plan,
             shared,
             tap,
@@ -109,11 +122,15 @@ impl<O: Sink> Rounds<O> {
             spent: Usage::default(),
             progress: None,
             extras: Extras::default(),
+            aside,
         }
     }
 
-    /// Waits for the backend once and passes on what came; `false` at the end of the turn.
+    /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        if self.agent.as_ref().is_some_and(Agent::runs) {
+            return Ok(self.run_tools().await);
+        }
         let Some(reading) = &mut self.reading else {
             self.reading = Some(self.ask().await?);
             return Ok(true);
@@ -151,6 +168,9 @@ impl<O: Sink> Rounds<O> {
         if self.plan.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
         }
+        if let Some(agent) = &mut self.agent {
+            agent.begin(&self.shared, &mut self.plan).await;
+        }
         extras::put_back(&self.shared, &mut self.plan).await;
         loop {
             if self.plan.learned.no_thinking {
@@ -165,8 +185,11 @@ impl<O: Sink> Rounds<O> {
                 adapter: &plan.adapter,
                 chat: &plan.chat,
                 tools: &plan.tools,
+                offer: self.agent.as_ref().is_none_or(Agent::offers),
                 mode: plan.learned.tools,
                 fold_system: plan.learned.fold_system,
+                alternate: plan.learned.alternate,
+                plain: plan.learned.plain,
                 vision: plan.vision,
                 num_ctx: context.num_ctx,
                 authorization: plan.passed.authorization.as_ref(),
@@ -181,7 +204,7 @@ impl<O: Sink> Rounds<O> {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
                 }
                 for note in context.notes.iter().chain(&prepared.notes) {
-                    self.shape.event(Event::Note(note), &mut self.out);
+                    self.behind().event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
@@ -213,7 +236,12 @@ impl<O: Sink> Rounds<O> {
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
             scanner: plan.scanner.clone(),
-            policy: Policy { may_reask: self.asked_again < plan.retry, notice_when_empty: true, ..Policy::default() },
+            policy: Policy {
+                may_reask: self.asked_again < plan.retry,
+                answers_refused: self.agent.is_some(),
+                notice_when_empty: true,
+                ..Policy::default()
+            },
         };
         Answer::new(setup).towards(self.shape.carrier())
     }
@@ -263,26 +291,118 @@ impl<O: Sink> Rounds<O> {
                 tap.checked(checked);
             }
         }
+        if self.agent.is_some() {
+            return self.act(&outcome);
+        }
         let Some(reask) = outcome.reask else {
-            if let Some(tap) = &mut self.tap {
-                tap.end();
-            }
-            let counts = self.shape.counts();
-            if counts != Counts::default() {
-                let Counts { dropped, refused, defused, withheld } = counts;
-                tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
-            }
+            self.end();
             return false;
         };
         tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
         self.asked_again += 1;
-        self.gap = !self.said.is_empty() && !self.said.ends_with('\n');
-        let usage = outcome.usage.unwrap_or_default();
-        self.spent.prompt_tokens += usage.prompt_tokens;
-        self.spent.completion_tokens += usage.completion_tokens;
+        self.spend(outcome.usage);
         let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
         self.plan.chat.messages.extend(messages);
         true
+    }
+
+    /// Another answer follows this one.
+    fn spend(&mut self, usage: Option<Usage>) {
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        let usage = usage.unwrap_or_default();
+        self.spent.prompt_tokens += usage.prompt_tokens;
+        self.spent.completion_tokens += usage.completion_tokens;
+    }
+
+    /// The turn is over.
+    fn end(&mut self) {
+        if let Some(tap) = &mut self.tap {
+            tap.end();
+        }
+        let counts = self.shape.counts();
+        if counts != Counts::default() {
+            let Counts { dropped, refused, defused, withheld } = counts;
+            tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");
+        }
+    }
+
+    /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
+    fn act(&mut self, outcome: &Outcome) -> bool {
+        let Some(agent) = &mut self.agent else { return false };
+        if agent.answered(&self.shared, &mut self.plan, &self.said, outcome) {
+            let (complaints, beginning) = (agent.complaints(), agent.beginning());
+            self.spend(outcome.usage);
+            for complaint in complaints {
+                self.tell(&complaint);
+            }
+            self.show(beginning);
+            return true;
+        }
+        if let Some(line) = agent.last_line(&self.said) {
+            self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+            self.tell(&line);
+        }
+        self.finish(None);
+        false
+    }
+
+    /// Waits for a result; with the last one, the model or the client goes on.
+    async fn run_tools(&mut self) -> bool {
+        let Some(agent) = &mut self.agent else { return false };
+        if let Some(line) = agent.next(&self.plan).await {
+            self.show(Some(line));
+            return true;
+        }
+        match agent.conclude(&self.shared, &mut self.plan).await {
+            Next::Again => true,
+            Next::HandOver(calls) => {
+                let mut behind = self.behind();
+                behind.agent = None;
+                for (index, call) in (0..).zip(&calls) {
+                    let extra = call.extra.as_ref().map(ToString::to_string);
+                    behind.event(Event::CallStart { index, id: Some(&call.id), name: &call.name });
+                    behind.event(Event::CallArguments { index, json: &call.arguments });
+                    behind.event(Event::CallEnd { index, extra: extra.as_deref() });
+                }
+                self.extras.keep(&self.shared, &self.plan).await;
+                self.finish(Some(FinishReason::ToolCalls));
+                false
+            }
+        }
+    }
+
+    /// The end of a turn in mode `react`.
+    fn finish(&mut self, reason: Option<FinishReason>) {
+        let Some(agent) = &mut self.agent else { return };
+        let (own, mut usage) = agent.finish();
+        let trace = agent.trace();
+        let mut behind = self.behind();
+        behind.agent = None;
+        if reason.is_some() {
+            // What this answer cost was counted when its calls began.
+            usage = usage.map(|_| Usage::default());
+        }
+        if let Some(trace) = &trace {
+            behind.event(Event::Note(trace));
+        }
+        behind.event(Event::Finish { reason: reason.unwrap_or(own), usage });
+        self.end();
+    }
+
+    /// Says a line of our own to the user.
+    fn tell(&mut self, line: &str) {
+        let mut behind = self.behind();
+        behind.event(Event::Text(&format!("{line}\n")));
+    }
+
+    /// Shows which tool runs, as the user wants it.
+    fn show(&mut self, line: Option<String>) {
+        let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.agent) else { return };
+        match agent.progress() {
+            Progress::Comment => self.shape.event(Event::Note(&Note::Progress(line)), &mut self.out),
+            Progress::Reasoning => self.shape.event(Event::Reasoning(&format!("{line}\n")), &mut self.out),
+            Progress::Off => {}
+        }
     }
 
     /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
@@ -321,8 +441,9 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, .. } = self;
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, id: &plan.head.envelope.id }
+        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, agent, .. } = self;
+        let (id, agent) = (&plan.head.envelope.id, agent.as_mut());
+        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id, agent }
     }
 }
 
@@ -398,10 +519,16 @@ impl Reading {
 
 impl<O: Sink> Sink for Behind<'_, O> {
     fn event(&mut self, event: Event<'_>) {
+        if self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
+            return;
+        }
         if let Some(tap) = self.tap {
             tap.event(&event);
         }
         self.extras.event(&event, self.id);
+        if let Some(text) = self.aside.event(&event) {
+            self.shape.event(Event::Text(&text), self.out);
+        }
         match event {
             Event::Text(text) => {
                 if std::mem::take(self.gap) {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The binary, far from any configuration and any backend of this machine.
-fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolglot"));
     command
         .args(arguments)
@@ -30,7 +30,7 @@ fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
 }
 
 /// A server under way. It is ended with the test.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     said: Arc<Mutex<String>>,
     url: String,
@@ -42,7 +42,7 @@ impl Running {
         Running::of(&mut toolglot(directory, arguments), until)
     }
 
-    fn of(command: &mut Command, until: &str) -> Running {
+    pub(crate) fn of(command: &mut Command, until: &str) -> Running {
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = Arc::new(Mutex::new(String::new()));
@@ -62,7 +62,11 @@ impl Running {
         running
     }
 
-    fn said(&self) -> String {
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn said(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
@@ -77,11 +81,11 @@ impl Running {
     }
 
     #[cfg(unix)]
-    fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
     }
 
-    fn ended(&mut self, within: Duration) -> i32 {
+    pub(crate) fn ended(&mut self, within: Duration) -> i32 {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -123,6 +127,7 @@ async fn the_line_that_the_demonstration_prints_shows_a_call() {
         assert_eq!(list.status(), 200, "both families are served");
     }
     let line = said.lines().find(|line| line.starts_with("curl ")).unwrap();
+    assert!(line.contains("\"gemma3:12b\""), "the fenced call of the README: {line}");
     let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap();
     let body = line.split_once("-d '").unwrap().1.trim_end_matches('\'').replace(r"'\''", "'");
     let answer =
@@ -231,13 +236,36 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
         .collect();
     assert!(all.len() > 15, "{all:?}");
     let text = all.join("\n");
-    let config = toolglot::config::Config::parse(
-        &text,
-        None,
-        &toolglot::config::Overrides::default(),
-        &toolglot::config::Environment::from([("SOME_KEY", "x"), ("HOME", directory.path().to_str().unwrap())]),
-    );
+    std::fs::write(directory.path().join("far.key"), "secret\n").unwrap();
+    let parse = |text: &str| {
+        toolglot::config::Config::parse(
+            text,
+            Some(&directory.path().join("proxy.toml")),
+            &toolglot::config::Overrides::default(),
+            &toolglot::config::Environment::from([("SOME_KEY", "x"), ("SOME_TOKEN", "x")]),
+        )
+    };
+    let config = parse(&text);
     assert!(config.is_ok(), "{config:?}\n{text}");
+    // An unknown key is told which ones there are: each of them is shown, in its own table.
+    for table in ["", "[[backend]]", "[[route]]", "[[alias]]", "[react]", "[limits]", "[mcp]"] {
+        let refused = parse(&format!("{table}\nunheard_of = 1\n")).unwrap_err().message;
+        assert!(refused.contains("line 2: unknown field `unheard_of`"), "{table}: {refused}");
+        let known = refused.split_once("expected").map_or("", |(_, known)| known);
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        assert!(known.len() > 1, "{table}: {refused}");
+        for key in known {
+            let mut at = "";
+            let shown = all.iter().any(|&line| {
+                if line.starts_with('[') {
+                    at = line;
+                }
+                let header = [format!("[{key}]"), format!("[[{key}]]")].iter().any(|header| table.is_empty() && line == *header);
+                header || (at == table && line.starts_with(&format!("{key} = ")))
+            });
+            assert!(shown, "`{key}` of {table:?} is not in proxy.toml");
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -177,6 +177,67 @@ async fn what_a_trial_learns_is_told() {
     assert!(report["tried"]["attempts"][0]["form"].as_str().unwrap().contains("backend itself"), "{report:#}");
 }
 
+/// Google with a model that takes neither tools nor system text.
+fn google(seen: &Seen) -> Script {
+    match seen.line.as_str() {
+        "GET /v1beta/models" => Script::json(200, r#"{"models":[{"name":"models/gemma-3-27b-it","inputTokenLimit":32768}]}"#),
+        "POST /v1beta/models/gemma-3-27b-it:streamGenerateContent?alt=sse" if seen.body.contains("\"tools\":") => Script::json(
+            400,
+            r#"{"error":{"code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}"#,
+        ),
+        "POST /v1beta/models/gemma-3-27b-it:streamGenerateContent?alt=sse" => {
+            let part = json!({"text": "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}"});
+            let event = json!({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]});
+            Script::events(vec![Step::Send(format!("data: {event}\n\n"))])
+        }
+        _ => Script::json(404, "{}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trial_shows_how_each_backend_is_asked() {
+    let all: [(&str, Fake, &str); 3] = [
+        ("sglang", Fake::start(openai("sglang")).await, "native"),
+        ("LM Studio", Fake::start(openai("organization_owner")).await, "native"),
+        ("somebody", Fake::start(openai("somebody")).await, "native"),
+    ];
+    for (name, fake, tools) in &all {
+        let (report, _) = doctor(&["--backend", &fake.url, "--model", "qwen3-8b", "--try"]).await;
+        let first = &report["tried"]["attempts"][0];
+        assert_eq!(
+            (report["tried"]["tools"].as_str(), first["good"].as_bool()),
+            (Some(*tools), Some(true)),
+            "{name}: {report:#}"
+        );
+    }
+    let fake = Fake::start(google).await;
+    let backend = format!("google={}/v1beta", fake.url);
+    let (report, _) = doctor(&["--backend", &backend, "--model", "gemma-3-27b-it", "--try"]).await;
+    let first = &report["tried"]["attempts"][0];
+    assert_eq!((report["tried"]["tools"].as_str(), first["good"].as_bool()), (Some("prompt"), Some(true)), "{report:#}");
+    assert!(first["form"].as_str().unwrap().contains("bare JSON"), "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_that_nobody_knows_is_named() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/version" => Script::json(200, r#"{"version":"0.13.0"}"#),
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"qwen3-coder:30b"},{"name":"llama3.1:8b"}]}"#),
+        "POST /api/show" => {
+            let own = seen.body.contains("qwen3-coder");
+            let template = if own { "{{ .Tools }} somebody's own" } else { "{{ .Tools }} <tool_call> <function= <parameter=" };
+            Script::json(200, json!({"capabilities": ["completion", "tools"], "template": template}).to_string())
+        }
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let (report, code) = doctor(&["--backend", &fake.url]).await;
+    let notes = |at: usize| report["backends"][0]["models"][at]["notes"].to_string();
+    assert_eq!(code, Some(0), "a note is no problem");
+    assert!(notes(0).contains("differs from every known one of its family: it lacks <tool_call>"), "{report:#}");
+    assert!(notes(1).contains("its name is that of `llama3`, its chat template that of `qwen3-coder`"), "{report:#}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_said_with_its_remedy() {
     let locked = Fake::start(|_| Script::json(401, r#"{"error":{"message":"no api key given"}}"#)).await;

@@ -35,6 +35,8 @@ pub(crate) struct Seen {
 pub(crate) struct Script {
     status: u16,
     content_type: &'static str,
+    /// How long nothing comes, not even the head.
+    silence: Duration,
     steps: Vec<Step>,
 }
 
@@ -48,21 +50,28 @@ pub(crate) enum Step {
     Hang,
     /// The connection breaks here.
     Break,
+    /// The connection is reset here, as by a process that was killed.
+    Reset,
 }
 
 // === impl Script ===
 
 impl Script {
     pub(crate) fn json(status: u16, body: impl Into<String>) -> Script {
-        Script { status, content_type: "application/json", steps: vec![Step::Send(body.into())] }
+        Script { status, content_type: "application/json", silence: Duration::ZERO, steps: vec![Step::Send(body.into())] }
     }
 
     pub(crate) fn lines(steps: Vec<Step>) -> Script {
-        Script { status: 200, content_type: "application/x-ndjson", steps }
+        Script { status: 200, content_type: "application/x-ndjson", silence: Duration::ZERO, steps }
     }
 
     pub(crate) fn events(steps: Vec<Step>) -> Script {
-        Script { status: 200, content_type: "text/event-stream", steps }
+        Script { status: 200, content_type: "text/event-stream", silence: Duration::ZERO, steps }
+    }
+
+    /// The same answer, after a silence.
+    pub(crate) fn after(self, silence: Duration) -> Script {
+        Script { silence, ..self }
     }
 }
 
@@ -131,6 +140,7 @@ async fn serve(mut socket: TcpStream, script: impl Fn(&Seen) -> Script) -> Optio
         "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close\r\nx-from-backend: yes\r\n\r\n",
         script.status, script.content_type
     );
+    tokio::time::sleep(script.silence).await;
     socket.write_all(head.as_bytes()).await.ok()?;
     for step in script.steps {
         match step {
@@ -150,6 +160,12 @@ async fn serve(mut socket: TcpStream, script: impl Fn(&Seen) -> Script) -> Optio
                 return socket.read(&mut byte).await.ok().map(|_| ());
             }
             Step::Break => return None,
+            Step::Reset => {
+                // What was written before must have been read: a reset throws away what is still on its way.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                socket.set_zero_linger().ok()?;
+                return None;
+            }
         }
     }
     socket.write_all(b"0\r\n\r\n").await.ok()?;

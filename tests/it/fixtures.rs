@@ -404,7 +404,7 @@ impl Sink for Lines {
                 self.out.push_str(&format!("refused {name}: {why}\n"));
             }
             Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. }) => {}
+            Event::Note(Note::Writing { .. } | Note::Progress(_) | Note::Trace(_)) => {}
             Event::Finish { reason, .. } => {
                 self.flush();
                 self.out.push_str(&format!("finish {}\n", reason.as_str()));

@@ -20,6 +20,8 @@ mod negative;
 mod ordinary;
 mod properties;
 mod proxy;
+#[cfg(unix)]
+mod react;
 mod samples;
 #[cfg(unix)]
 mod shell;

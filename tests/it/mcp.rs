@@ -19,9 +19,15 @@ use toolglot::{
     tools::Builtin,
 };
 
+mod commands;
 mod dialects;
 mod faults;
+mod listing;
+mod policies;
+mod remote;
+mod results;
 mod serving;
+mod void;
 
 /// A registry in a folder of its own with a pool over it.
 struct Bench {
@@ -60,11 +66,11 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// A server in shell: it answers the greeting and the list of one tool, `act`; what it does when that is called is up to the
 /// test. `$id` is the id of the request, `reply JSON` answers it.
-fn shell(on_call: &str) -> Value {
+pub(crate) fn shell(on_call: &str) -> Value {
     shell_with(on_call, r#"reply '{"tools":[{"name":"act","description":"Acts.","inputSchema":{"type":"object"}}]}'"#)
 }
 
-fn shell_with(on_call: &str, on_list: &str) -> Value {
+pub(crate) fn shell_with(on_call: &str, on_list: &str) -> Value {
     let script = format!(
         r#"
 reply() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
@@ -84,7 +90,7 @@ done
     json!({"command": "sh", "args": ["-c", script], "timeout_seconds": 5})
 }
 
-fn with(mut entry: Value, more: Value) -> Value {
+pub(crate) fn with(mut entry: Value, more: Value) -> Value {
     entry.as_object_mut().unwrap().extend(object(more));
     entry
 }
@@ -98,7 +104,7 @@ async fn serve(routes: axum::Router) -> String {
 }
 
 /// Waits until something holds.
-async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..500 {
         if holds() {
             return;
@@ -108,7 +114,7 @@ async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("{what}");
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 

@@ -12,13 +12,17 @@ use crate::fake::{Fake, Script, Seen, Step};
 
 mod backends;
 mod chat;
+mod faults;
 mod ollama;
+mod prefix;
 mod requests;
+mod slow;
 mod void;
 
 /// A proxy on a free port.
 pub(crate) struct Proxy {
     pub(crate) url: String,
+    client: reqwest::Client,
 }
 
 impl Proxy {
@@ -36,21 +40,26 @@ impl Proxy {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
-        Proxy { url }
+        Proxy::at(url)
+    }
+
+    /// A proxy that runs at this URL.
+    pub(crate) fn at(url: String) -> Proxy {
+        Proxy { url, client: client() }
     }
 
     pub(crate) fn post(&self, path: &str, body: impl ToString) -> reqwest::RequestBuilder {
-        client().post(format!("{}{path}", self.url)).header("content-type", "application/json").body(body.to_string())
+        self.client.post(format!("{}{path}", self.url)).header("content-type", "application/json").body(body.to_string())
     }
 
     pub(crate) fn get(&self, path: &str) -> reqwest::RequestBuilder {
-        client().get(format!("{}{path}", self.url))
+        self.client.get(format!("{}{path}", self.url))
     }
 }
 
 pub(crate) fn client() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap()
 }
 
 /// A proxy with one backend of kind `openai` that answers lists with `m` and `n`, everything else with `script`.

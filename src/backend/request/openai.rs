@@ -4,12 +4,28 @@ use serde_json::{Value, json};
 
 use super::{constrain, functions, named};
 use crate::{
-    backend::Profile,
-    event::{Note, ToolChoice, Tools},
+    backend::{Profile, Round},
+    event::{ToolChoice, Tools},
     openai::ChatRequest,
 };
 
-pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profile, notes: &mut Vec<Note>) -> Value {
+/// Fields that the API got late, or that only OpenAI itself has.
+const LATE: &[&str] = &[
+    "store",
+    "metadata",
+    "service_tier",
+    "user",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "parallel_tool_calls",
+    "stream_options",
+    "verbosity",
+    "skip_special_tokens",
+];
+
+pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'_>) -> Value {
+    let profile = round.backend.profile;
     chat.stream = true;
     if profile != Profile::Generic
         && let Some(limit) = chat.rest.shift_remove("max_completion_tokens")
@@ -19,7 +35,8 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profil
     }
     match tools {
         Some(tools) => {
-            chat.tools = functions(&chat, tools);
+            let only = constrain::only_named(tools, profile);
+            chat.tools = functions(&chat, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
             if profile == Profile::Vllm {
                 chat.tools.iter_mut().for_each(constrain::strict);
             }
@@ -27,16 +44,9 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profil
                 ToolChoice::Auto => chat.tool_choice.filter(Value::is_string),
                 ToolChoice::None => Some(json!("none")),
                 ToolChoice::Required => Some(json!("required")),
+                ToolChoice::Named(_) if only.is_some() => Some(json!("required")),
                 ToolChoice::Named(_) => Some(json!({"type": "function", "function": {"name": named(tools)}})),
             };
-            if chat.rest.get("logprobs").is_some_and(|value| value == &json!(true)) {
-                chat.rest.shift_remove("logprobs");
-                chat.rest.shift_remove("top_logprobs");
-                notes.push(Note::Warning {
-                    code: "logprobs_dropped",
-                    text: "`logprobs` does not go together with tools and was left out".into(),
-                });
-            }
         }
         None => {
             // Servers refuse a choice where nothing is offered.
@@ -52,5 +62,19 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, profile: Profil
     if let Some(options) = options.as_object_mut() {
         options.insert("include_usage".into(), json!(true));
     }
+    if round.plain {
+        plain(&mut chat);
+    }
     chat.to_value()
+}
+
+/// Leaves out what not every server of this API knows.
+fn plain(chat: &mut ChatRequest) {
+    chat.rest.retain(|name, _| !LATE.contains(&name.as_str()));
+    for message in &mut chat.messages {
+        message.rest.retain(|name, _| name == "name");
+    }
+    for function in chat.tools.iter_mut().filter_map(|tool| tool.get_mut("function")?.as_object_mut()) {
+        function.shift_remove("strict");
+    }
 }

@@ -16,6 +16,9 @@ struct Case {
     mode: ToolMode,
     num_ctx: Option<u64>,
     fold_system: bool,
+    alternate: bool,
+    plain: bool,
+    preserve: Vec<String>,
 }
 
 fn case(kind: Kind) -> Case {
@@ -33,6 +36,9 @@ fn case(kind: Kind) -> Case {
         mode: ToolMode::Native,
         num_ctx: None,
         fold_system: false,
+        alternate: false,
+        plain: false,
+        preserve: Vec::new(),
     }
 }
 
@@ -41,13 +47,17 @@ impl Case {
         let chat = ChatRequest::from_value(chat).expect("a request");
         let mut adapter = Adapter::parse("test", "proof = \"doc\"", &[]).expect("an adapter");
         adapter.prompt = self.prompt.clone();
+        adapter.preserve.clone_from(&self.preserve);
         request(&Round {
             backend: &self.backend,
             adapter: &adapter,
             chat: &chat,
             tools: &self.tools,
+            offer: true,
             mode: self.mode,
             fold_system: self.fold_system,
+            alternate: self.alternate,
+            plain: self.plain,
             vision: true,
             num_ctx: self.num_ctx,
             authorization: None,
@@ -60,7 +70,7 @@ impl Case {
         let Outgoing::Http(request) = prepared.outgoing else { panic!("over the network") };
         let codes = prepared.notes.iter().map(|note| match note {
             Note::Warning { code, .. } => *code,
-            Note::Writing { .. } => "writing",
+            Note::Writing { .. } | Note::Progress(_) | Note::Trace(_) => "writing",
         });
         (request.url, serde_json::from_slice(&request.body).expect("JSON"), codes.collect())
     }
@@ -307,6 +317,164 @@ fn a_call_that_must_be_made_is_held_to_its_form_where_that_is_possible() {
     assert_eq!(body["tools"][0]["function"]["strict"], true);
     let body = with(Kind::OpenAi, Profile::Generic, ToolMode::Native, ToolChoice::Auto);
     assert_eq!(body["tools"][0]["function"].get("strict"), None);
+}
+
+#[test]
+fn the_one_tool_that_must_be_called_is_the_only_one_where_a_server_cannot_be_told_its_name() {
+    let chat = || json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    for (profile, tools, choice) in [
+        (Profile::LlamaCpp, vec!["now"], json!("required")),
+        (Profile::LmStudio, vec!["now"], json!("required")),
+        (Profile::Vllm, vec!["read_file", "now"], json!({"type": "function", "function": {"name": "now"}})),
+        (Profile::Sglang, vec!["read_file", "now"], json!({"type": "function", "function": {"name": "now"}})),
+    ] {
+        let mut case = case(Kind::OpenAi);
+        case.backend.profile = profile;
+        case.tools.choice = ToolChoice::Named("now".into());
+        let body = case.sent(chat()).1;
+        let offered: Vec<&str> =
+            body["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+        assert_eq!((offered, &body["tool_choice"]), (tools, &choice), "{profile:?}");
+    }
+}
+
+#[test]
+fn an_ollama_that_must_call_is_asked_in_its_prompt_and_held_to_the_form() {
+    let with = |choice, more: Value| {
+        let mut case = case(Kind::Ollama);
+        case.tools.choice = choice;
+        let mut chat = conversation();
+        chat.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        case.sent(chat).1
+    };
+    for choice in [ToolChoice::Required, ToolChoice::Named("now".into())] {
+        let body = with(choice, json!({}));
+        assert_eq!((body.get("tools"), body["format"].is_object()), (None, true), "{body:#}");
+        assert!(body["messages"][0]["content"].as_str().unwrap().contains("you must use"), "{body:#}");
+    }
+    assert!(with(ToolChoice::Auto, json!({}))["tools"].is_array());
+    // A form that the client wants for its answer comes first.
+    let body = with(ToolChoice::Required, json!({"response_format": {"type": "json_object"}}));
+    assert_eq!((body["tools"].is_array(), &body["format"]), (true, &json!("json")));
+}
+
+#[test]
+fn markers_are_asked_for_where_a_server_removes_them() {
+    let sent = |kind, profile, mode, preserve: &[&str]| {
+        let mut case = Case { mode, preserve: preserve.iter().map(|text| (*text).to_owned()).collect(), ..case(kind) };
+        case.backend.profile = profile;
+        case.sent(json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]})).1.get("skip_special_tokens").cloned()
+    };
+    let marks = ["<call>"];
+    for profile in [Profile::Vllm, Profile::Sglang] {
+        assert_eq!(sent(Kind::OpenAi, profile, ToolMode::Raw, &marks), Some(json!(false)));
+        assert_eq!(sent(Kind::OpenAi, profile, ToolMode::Native, &marks), None, "its own parser sees to that");
+        assert_eq!(sent(Kind::OpenAi, profile, ToolMode::Raw, &[]), None);
+    }
+    assert_eq!(sent(Kind::OpenAi, Profile::LlamaCpp, ToolMode::Raw, &marks), None);
+    assert_eq!(sent(Kind::Ollama, Profile::Generic, ToolMode::Raw, &marks), None);
+}
+
+#[test]
+fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
+    let chat = json!({"model": "m", "messages": [
+        {"role": "user", "content": "One."}, {"role": "user", "content": "Two."}, {"role": "assistant", "content": "Yes."},
+    ]});
+    let roles = |body: &Value| -> Vec<String> {
+        body["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+    };
+    for kind in [Kind::OpenAi, Kind::Ollama] {
+        assert_eq!(roles(&case(kind).sent(chat.clone()).1), ["user", "user", "assistant"]);
+        let body = Case { alternate: true, ..case(kind) }.sent(chat.clone()).1;
+        assert_eq!(
+            (roles(&body), body["messages"][0]["content"].as_str()),
+            (vec!["user".into(), "assistant".into()], Some("One.\n\nTwo."))
+        );
+    }
+}
+
+#[test]
+fn a_server_that_refuses_unknown_fields_gets_those_that_all_know() {
+    let mut chat = conversation();
+    for (field, value) in [("store", json!(true)), ("user", json!("u")), ("temperature", json!(0.2)), ("seed", json!(7))] {
+        chat[field] = value;
+    }
+    chat["messages"][2]["reasoning_content"] = json!("Hm.");
+    let loose = case(Kind::OpenAi).sent(chat.clone()).1;
+    assert_eq!((&loose["store"], &loose["messages"][2]["reasoning_content"]), (&json!(true), &json!("Hm.")));
+    let plain = Case { plain: true, ..case(Kind::OpenAi) }.sent(chat).1;
+    let fields: Vec<&str> = plain.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["model", "messages", "stream", "tools", "temperature", "seed"]);
+    let turn: Vec<&str> = plain["messages"][2].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(turn, ["role", "content", "tool_calls"]);
+    assert_eq!(plain["tools"][0]["function"].get("strict"), None);
+}
+
+#[test]
+fn words_for_effort_are_those_that_ollama_knows() {
+    for (effort, think) in [
+        ("none", json!(false)),
+        ("minimal", json!("low")),
+        ("low", json!("low")),
+        ("high", json!("high")),
+        ("xhigh", json!("high")),
+    ] {
+        let chat = json!({"model": "m", "messages": [], "reasoning_effort": effort});
+        assert_eq!(case(Kind::Ollama).sent(chat).1["think"], think, "{effort}");
+    }
+}
+
+/// Architecture 7.10: what a client may ask beside tools, on each backend: sent, mapped, or left out with a word about it.
+#[test]
+fn what_a_client_asks_beside_tools_is_done_or_said() {
+    let kinds = [(Kind::Ollama, Profile::Generic), (Kind::Google, Profile::Generic)];
+    let servers =
+        [Profile::Generic, Profile::LlamaCpp, Profile::Vllm, Profile::Sglang, Profile::LmStudio].map(|p| (Kind::OpenAi, p));
+    for (kind, profile) in kinds.into_iter().chain(servers) {
+        for (field, value) in [
+            ("n", json!(2)),
+            ("logprobs", json!(true)),
+            ("stop", json!("END")),
+            ("stop", json!(["A", "B"])),
+            ("response_format", json!({"type": "json_object"})),
+            ("response_format", json!({"type": "text"})),
+            ("parallel_tool_calls", json!(false)),
+            ("functions", json!([{"name": "old", "parameters": {}}])),
+            ("max_completion_tokens", json!(7)),
+            ("mirostat_unheard_of", json!(1)),
+        ] {
+            let mut case = case(kind);
+            case.backend.profile = profile;
+            let mut chat = conversation();
+            chat[field] = value.clone();
+            let (_, body, notes) = case.sent(chat);
+            let place = format!("{kind:?} {profile:?} {field} {value}: {notes:?} {body:#}");
+            let list = if value.is_string() { json!([value]) } else { value.clone() };
+            match (kind, field) {
+                (_, "logprobs") => assert!(body.get("logprobs").is_none() && notes.len() == 1, "{place}"),
+                (Kind::OpenAi, "max_completion_tokens") => {
+                    let name = if profile == Profile::Generic { "max_completion_tokens" } else { "max_tokens" };
+                    assert!(body[name] == 7 && notes.is_empty(), "{place}");
+                }
+                (Kind::OpenAi, _) => assert!(body[field] == value && notes.is_empty(), "{place}"),
+                (Kind::Ollama, "stop") => assert!(body["options"]["stop"] == list && notes.is_empty(), "{place}"),
+                (Kind::Google, "stop") => assert!(body["generationConfig"]["stopSequences"] == list, "{place}"),
+                (Kind::Ollama, "max_completion_tokens") => assert_eq!(body["options"]["num_predict"], 7, "{place}"),
+                (_, "max_completion_tokens") => assert_eq!(body["generationConfig"]["maxOutputTokens"], 7, "{place}"),
+                (_, "response_format") if value["type"] == "text" => assert!(notes.is_empty(), "{place}"),
+                (Kind::Ollama, "response_format") => assert_eq!(body["format"], "json", "{place}"),
+                (_, "response_format") => {
+                    assert_eq!(body["generationConfig"]["responseMimeType"], "application/json", "{place}");
+                }
+                // One call an answer is the turn's business, wherever the backend cannot be told.
+                (_, "parallel_tool_calls") => assert!(notes.is_empty(), "{place}"),
+                (_, "n" | "functions" | "mirostat_unheard_of") => {
+                    assert!(body.get(field).is_none() && notes == ["field_dropped"], "{place}");
+                }
+                _ => unreachable!("{place}"),
+            }
+        }
+    }
 }
 
 /// Rule 10: the messages of request N are a prefix of those of request N+1, whatever the backend and the mode.

@@ -3,10 +3,10 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Calls, Head, note_text};
+use super::{Calls, Head, TRACE, note_text};
 use crate::{
     error::Error,
-    event::Event,
+    event::{Event, Note},
     openai::answer::{Chunks, error_body},
     wire::{write_comment, write_sse},
 };
@@ -21,13 +21,14 @@ pub(super) struct Stream {
     chunks: Chunks,
     started: bool,
     calls: Calls,
+    trace: Option<String>,
 }
 
 // === impl Stream ===
 
 impl Stream {
     pub(super) fn new(head: Head) -> Stream {
-        Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default() }
+        Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default(), trace: None }
     }
 
     pub(super) fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
@@ -45,6 +46,7 @@ impl Stream {
                 let call = self.calls.end(index, extra, &self.head.envelope.id);
                 write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
             }
+            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Note(note) => self.comment(&note_text(note), out),
             // What the client shall read about a refusal has been said in text by the stages before.
             Event::Refused { .. } => {}
@@ -53,6 +55,9 @@ impl Stream {
                 write_sse(out, |out| self.chunks.finish(reason, out));
                 if self.head.include_usage {
                     write_sse(out, |out| self.chunks.usage(usage.unwrap_or_default(), out));
+                }
+                if let Some(trace) = self.trace.take() {
+                    write_sse(out, |out| self.chunks.extension(TRACE, &trace, out));
                 }
                 write_sse(out, |out| out.put_slice(b"[DONE]"));
             }

@@ -49,7 +49,7 @@ impl Handler {
         self.shared.pool.tools(if self.shared.options.gateway { None } else { Some(&only_ours) }, PATIENCE).await
     }
 
-    async fn call(&self, name: &str, arguments: Map<String, Value>) -> McpResponse {
+    async fn call(&self, name: &str, arguments: Map<String, Value>, headers: Vec<(String, String)>) -> McpResponse {
         let offered = self.offered().await;
         let context: Vec<ServiceInfo> = {
             let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,7 @@ impl Handler {
             Err(why) => return failure(format!("{name}: {why}")).from_service(&tool.service),
         };
         // The client asks its user before it calls; that is the consent.
-        let call = Call { consent: tool.permission == Permission::Ask, ..Call::default() };
+        let call = Call { consent: tool.permission == Permission::Ask, headers, ..Call::default() };
         let response = self.shared.pool.call(&tool.service, arguments, &call).await;
         let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         context.retain(|service| *service != tool.service);
@@ -93,6 +93,13 @@ impl Handler {
         }
     }
 
+    /// The headers of the request that policies may read; a client over standard input has none.
+    fn trusted_headers(&self, context: &RequestContext<RoleServer>) -> Vec<(String, String)> {
+        let Some(parts) = context.extensions.get::<http::request::Parts>() else { return Vec::new() };
+        let value = |name: &String| Some((name.clone(), parts.headers.get(name)?.to_str().ok()?.to_owned()));
+        self.shared.options.trusted_headers.iter().filter_map(value).collect()
+    }
+
     fn to_result(&self, response: McpResponse) -> Result<CallToolResult, ErrorData> {
         let as_text = self.shared.options.errors_as_text;
         match response.outcome {
@@ -101,6 +108,10 @@ impl Handler {
             Ok(result) => {
                 let mut content: Vec<ContentBlock> =
                     result.content.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect();
+                if content.is_empty() {
+                    // Older clients read the content only, and some take an empty one for a failure.
+                    content.push(ContentBlock::text(result.structured.as_ref().map(Value::to_string).unwrap_or_default()));
+                }
                 if result.is_error && as_text {
                     if let Some(ContentBlock::Text(first)) = content.first_mut() {
                         first.text = format!("ERROR: {}", first.text);
@@ -141,8 +152,9 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let headers = self.trusted_headers(&context);
         let response = tokio::select! {
-            response = self.call(&request.name, request.arguments.unwrap_or_default()) => response,
+            response = self.call(&request.name, request.arguments.unwrap_or_default(), headers) => response,
             () = context.ct.cancelled() => failure("cancelled".into()),
         };
         self.to_result(response).map(CallToolResponse::Complete)

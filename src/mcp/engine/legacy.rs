@@ -12,8 +12,8 @@ use axum::{
     },
 };
 use futures_util::{StreamExt, stream};
-use http::StatusCode;
-use rmcp::model::ClientJsonRpcMessage;
+use http::{StatusCode, request::Parts};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 use serde_json::json;
 
 use super::{Engine, NotTaken, sessions::with_service_info};
@@ -44,14 +44,18 @@ pub(super) fn open(engine: &Engine) -> Response {
 }
 
 /// `POST /sse/message?session_id=..`.
-pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<Address>, body: Bytes) -> Response {
-    let message = match serde_json::from_slice::<ClientJsonRpcMessage>(&body) {
+pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<Address>, parts: Parts, body: Bytes) -> Response {
+    let mut message = match serde_json::from_slice::<ClientJsonRpcMessage>(&body) {
         Ok(message) => message,
         Err(what) if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() => {
             return error(StatusCode::BAD_REQUEST, -32600, &format!("this is no JSON-RPC message: {what}"));
         }
         Err(what) => return error(StatusCode::BAD_REQUEST, -32700, &format!("this is no JSON: {what}")),
     };
+    // As the SDK does it for streamable HTTP: policies may read headers.
+    if let ClientJsonRpcMessage::Request(request) = &mut message {
+        request.request.extensions_mut().insert(parts);
+    }
     match engine.enqueue(&address.session_id, message) {
         Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
         Err(NotTaken::UnknownSession) => {

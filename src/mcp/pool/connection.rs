@@ -1,7 +1,6 @@
-//! A server of the registry -> an open connection in whichever dialect it speaks, its tools, and the answers of calls.
+//! An open connection to a server -> its tools, from memory while they are fresh, and the answers of calls, within their times.
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,31 +8,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::{
     ClientHandler,
-    model::{
-        CallToolRequestParams, CallToolResponse, ClientConfig, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    },
-    service::{
-        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient, RunningService,
-        ServiceError,
-    },
-    transport::{StreamableHttpClientTransport, Transport, streamable_http_client::StreamableHttpClientTransportConfig},
+    model::{CallToolRequestParams, CallToolResponse, ClientConfig, PaginatedRequestParams, ProgressNotificationParam},
+    service::{NotificationContext, RoleClient, RunningService, ServiceError},
 };
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, watch};
-use url::Url;
 
-use super::{MESSAGE_BYTES, fault::Fault, legacy::Legacy, process::Process};
+use super::fault::Fault;
 use crate::{
-    config::{Environment, Secret},
     error::{Blame, Error},
-    mcp::{
-        registry::{Dialect, Server, Target},
-        response::{INTERNAL_ERROR, RpcError, ToolResult},
-    },
+    mcp::response::{INTERNAL_ERROR, RpcError, ToolResult},
 };
+
+mod open;
 
 /// An open connection.
 pub(super) struct Connection {
@@ -41,8 +30,6 @@ pub(super) struct Connection {
     /// What is spoken: `stdio`, `http` or `sse`.
     pub(super) dialect: &'static str,
     listed: Mutex<Option<Listed>>,
-    stale: Arc<AtomicBool>,
-    progress: watch::Receiver<u64>,
     fault: Fault,
 }
 
@@ -63,8 +50,11 @@ struct Listed {
 }
 
 /// Hears what a server says on its own account.
+#[derive(Default)]
 struct Listener {
-    stale: Arc<AtomicBool>,
+    /// The list of tools is not what it was.
+    stale: AtomicBool,
+    /// Counts up with every sign of progress.
     progress: watch::Sender<u64>,
 }
 
@@ -79,90 +69,8 @@ const TOOLS: usize = 2000;
 // === impl Connection ===
 
 impl Connection {
-    /// Connects. The caller bounds the time.
-    pub(super) async fn open(server: &Server, environment: &Environment, client: &reqwest::Client) -> Result<Connection, Error> {
-        match &server.target {
-            Target::Process { command, arguments, environment: own, folder } => {
-                let start = |fault: &Fault| {
-                    let folder = folder.as_deref();
-                    Process::start(command, arguments, own, folder, environment, fault.clone())
-                        .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))
-                };
-                let fault = Fault::default();
-                match Connection::over("stdio", start(&fault)?, newest(), fault).await {
-                    Err(error) if is_puzzled(&error) => {
-                        let fault = Fault::default();
-                        let again = Connection::over("stdio", start(&fault)?, ClientLifecycleMode::Initialize, fault).await;
-                        again.map_err(|_| error)
-                    }
-                    other => other,
-                }
-            }
-            Target::Remote { url, dialect, headers } => {
-                let headers = header_map(headers)?;
-                match dialect {
-                    Dialect::Http => Connection::http(url, headers, client).await,
-                    Dialect::Sse => Connection::legacy(url, headers, client).await,
-                    Dialect::Detect => match Connection::http(url, headers.clone(), client).await {
-                        Ok(connection) => Ok(connection),
-                        Err(http) => {
-                            Connection::legacy(url, headers, client).await.map_err(|sse| match http.message == sse.message {
-                                true => http,
-                                false => failed(format!("as streamable HTTP: {http}; as HTTP with SSE: {sse}")),
-                            })
-                        }
-                    },
-                }
-            }
-        }
-    }
-
-    async fn http(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
-        let headers: HashMap<HeaderName, HeaderValue> =
-            headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
-        let transport = || {
-            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-            let config = config.custom_headers(headers.clone()).max_sse_event_size(MESSAGE_BYTES);
-            StreamableHttpClientTransport::with_client(client.clone(), config)
-        };
-        match Connection::over("http", transport(), newest(), Fault::default()).await {
-            Err(error) if is_puzzled(&error) => {
-                let again = Connection::over("http", transport(), ClientLifecycleMode::Initialize, Fault::default()).await;
-                again.map_err(|_| error)
-            }
-            other => other,
-        }
-    }
-
-    async fn legacy(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
-        let fault = Fault::default();
-        let transport = Legacy::connect(client.clone(), url, headers, fault.clone()).await?;
-        Connection::over("sse", transport, ClientLifecycleMode::Initialize, fault).await
-    }
-
-    async fn over(
-        dialect: &'static str,
-        transport: impl Transport<RoleClient> + 'static,
-        lifecycle: ClientLifecycleMode,
-        fault: Fault,
-    ) -> Result<Connection, Error> {
-        let stale = Arc::new(AtomicBool::new(false));
-        let (tell, progress) = watch::channel(0);
-        let listener = Listener { stale: Arc::clone(&stale), progress: tell };
-        match listener.serve_with_lifecycle(transport, lifecycle).await {
-            Ok(service) => Ok(Connection { service, dialect, listed: Mutex::new(None), stale, progress, fault }),
-            Err(error) => match fault.describe() {
-                Some(reason) => Err(failed(reason).with_code(PUZZLED)),
-                None if matches!(
-                    error,
-                    ClientInitializeError::TransportError { .. } | ClientInitializeError::LegacyFallbackFailed { .. }
-                ) =>
-                {
-                    Err(failed(opening_failed(&error)))
-                }
-                None => Err(failed(opening_failed(&error)).with_code(PUZZLED)),
-            },
-        }
+    fn new(service: RunningService<RoleClient, Listener>, dialect: &'static str, fault: Fault) -> Connection {
+        Connection { service, dialect, listed: Mutex::new(None), fault }
     }
 
     /// Whether nothing can be sent any more.
@@ -185,11 +93,11 @@ impl Connection {
         let mut listed = self.listed.lock().await;
         if let Some(listed) = listed.as_ref()
             && listed.until > Instant::now()
-            && !self.stale.load(Ordering::Acquire)
+            && !self.stale().load(Ordering::Acquire)
         {
             return Ok(Arc::clone(&listed.tools));
         }
-        self.stale.store(false, Ordering::Release);
+        self.stale().store(false, Ordering::Release);
         match tokio::time::timeout(LISTING, self.list()).await {
             Ok(Ok((tools, fresh))) => {
                 let tools = Arc::new(tools);
@@ -214,7 +122,11 @@ impl Connection {
 
     /// Forgets that the list is fresh.
     pub(super) fn forget(&self) {
-        self.stale.store(true, Ordering::Release);
+        self.stale().store(true, Ordering::Release);
+    }
+
+    fn stale(&self) -> &AtomicBool {
+        &self.service.service().stale
     }
 
     async fn list(&self) -> Result<(Vec<Definition>, Duration), Error> {
@@ -231,8 +143,8 @@ impl Connection {
             let Some(cursor) = page.next_cursor else { break };
             if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
                 return Err(failed(format!(
-                    "the list of tools does not end (more than {} tools in {} pages)",
-                    tools.len() - 1,
+                    "the list of tools does not end ({} tools in {} pages so far)",
+                    tools.len(),
                     cursors.len() + 1
                 )));
             }
@@ -251,8 +163,7 @@ impl Connection {
         let (quiet, longest) = times;
         let call = self.service.call_tool_once(CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments));
         tokio::pin!(call);
-        let mut progress = self.progress.clone();
-        progress.mark_unchanged();
+        let mut progress = self.service.service().progress.subscribe();
         let end = tokio::time::Instant::now() + longest;
         loop {
             let silence = (tokio::time::Instant::now() + quiet).min(end);
@@ -350,48 +261,6 @@ impl ClientHandler for Listener {
 }
 
 // === private ===
-
-/// The code of errors that mean: the server is there and did not take the greeting.
-const PUZZLED: &str = "mcp_greeting";
-
-/// The newest revision if the server knows it, else the older ones.
-fn newest() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::V_2025_11_25),
-    }
-}
-
-/// Whether the older greeting is worth a try: a server of the old days may die of the first question of the new ones, or
-/// answer it with nonsense.
-fn is_puzzled(error: &Error) -> bool {
-    error.code.as_deref() == Some(PUZZLED)
-}
-
-/// Why a server could not be greeted, in words without the SDK's types.
-fn opening_failed(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::TransportError { error, .. } => super::causes(error.error.as_ref()),
-        ClientInitializeError::JsonRpcError(error) => error.message.clone().into_owned(),
-        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
-            match (opening_failed(discover), opening_failed(fallback)) {
-                (newest, older) if newest == older => newest,
-                (newest, older) => format!("{newest}; in the older way: {older}"),
-            }
-        }
-        other => super::causes(other),
-    }
-}
-
-fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, Error> {
-    let read = |(name, value): &(String, Secret)| {
-        let wrong = || failed(format!("the header `{name}` cannot be sent"));
-        let mut text = HeaderValue::from_str(value.reveal()).map_err(|_| wrong())?;
-        text.set_sensitive(true);
-        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, text))
-    };
-    headers.iter().map(read).collect()
-}
 
 fn failed(message: String) -> Error {
     Error::new(Blame::Tool, message)

@@ -18,6 +18,7 @@ struct Known {
 
 const LINES: usize = 8;
 const LINE_BYTES: usize = 300;
+const BEGINNING_CHARS: usize = 120;
 
 // === impl Fault ===
 
@@ -25,6 +26,11 @@ impl Fault {
     /// Notes the reason; the first one counts.
     pub(super) fn set(&self, reason: impl Into<String>) {
         self.known().reason.get_or_insert(reason.into());
+    }
+
+    /// Notes the reason in the place of an earlier one, where a connection outlives what is wrong with it.
+    pub(super) fn replace(&self, reason: impl Into<String>) {
+        self.known().reason = Some(reason.into());
     }
 
     /// Notes a line of standard error.
@@ -55,4 +61,9 @@ impl Fault {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The beginning of what was no message, for people.
+pub(super) fn beginning(text: &str) -> &str {
+    text.char_indices().nth(BEGINNING_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -14,7 +14,10 @@ use rmcp::{
 };
 use url::Url;
 
-use super::{MESSAGE_BYTES, fault::Fault};
+use super::{
+    MESSAGE_BYTES,
+    fault::{Fault, beginning},
+};
 use crate::{
     error::Error,
     wire::{Frames, Framing},
@@ -116,9 +119,9 @@ impl Transport<RoleClient> for Legacy {
             match serde_json::from_slice::<ServerJsonRpcMessage>(&event) {
                 Ok(message) => return Some(message),
                 Err(error) => {
-                    let start: String = String::from_utf8_lossy(&event).chars().take(120).collect();
-                    tracing::debug!(%error, event = start, "an event of an MCP server is no message");
-                    self.fault.line(&format!("(no message) {start}"));
+                    let text = String::from_utf8_lossy(&event);
+                    tracing::debug!(%error, "an event of an MCP server is no message");
+                    self.fault.line(&format!("(no message) {}", beginning(&text)));
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! because of what an operator wants to know: the last words on standard error, the line that was too long, the line that
 //! was no JSON. The child gets a minimal environment and its own process group, which ends with the connection.
 
-use std::{borrow::Cow, io, path::Path, process::Stdio, sync::Arc, time::Duration};
+use std::{borrow::Cow, io, process::Stdio, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
@@ -15,26 +15,39 @@ use rmcp::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
-    sync::Mutex,
+    sync::{Mutex, Notify},
 };
 
-use super::{MESSAGE_BYTES, fault::Fault};
+use super::{
+    MESSAGE_BYTES,
+    fault::{Fault, beginning},
+};
 use crate::{
-    config::{Environment, Secret},
+    config::Environment,
+    mcp::registry::Launch,
     wire::{Frames, Framing},
 };
 
 /// A running child process as a transport.
 pub(super) struct Process {
     child: Box<dyn ChildWrapper>,
-    input: Arc<Mutex<Option<ChildStdin>>>,
+    input: Arc<Input>,
     output: Option<ChildStdout>,
     lines: Frames,
     errors: Option<ChildStderr>,
     error_lines: Frames,
     buffer: BytesMut,
     error_buffer: BytesMut,
+    /// Nothing of the group is left to be killed.
+    ended: bool,
     fault: Fault,
+}
+
+/// Where messages to a child are written.
+struct Input {
+    pipe: Mutex<Option<ChildStdin>>,
+    /// The child does not read any more.
+    broken: Notify,
 }
 
 /// What a child may know of our environment: what it needs to find programs, files, languages and the way out.
@@ -85,24 +98,19 @@ const INHERITED: &[&str] = &[
 const READ_BYTES: usize = 64 * 1024;
 /// How long a child may take to end by itself, then after a polite signal.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what a dying child wrote may still be on its way.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 // === impl Process ===
 
 impl Process {
     /// Starts the command.
-    pub(super) fn start(
-        command: &str,
-        arguments: &[String],
-        own: &[(String, Secret)],
-        folder: Option<&Path>,
-        environment: &Environment,
-        fault: Fault,
-    ) -> io::Result<Process> {
-        let mut start = Command::new(command);
-        start.args(arguments).env_clear();
+    pub(super) fn start(launch: &Launch, environment: &Environment, fault: Fault) -> io::Result<Process> {
+        let mut start = Command::new(&launch.command);
+        start.args(&launch.arguments).env_clear();
         start.envs(INHERITED.iter().filter_map(|name| Some((name, environment.get(name)?))));
-        start.envs(own.iter().map(|(name, value)| (name, value.reveal())));
-        if let Some(folder) = folder {
+        start.envs(launch.environment.iter().map(|(name, value)| (name, value.reveal())));
+        if let Some(folder) = &launch.folder {
             start.current_dir(folder);
         }
         start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -114,7 +122,7 @@ impl Process {
         wrapped.wrap(process_wrap::tokio::JobObject);
         let mut child = wrapped.spawn()?;
         Ok(Process {
-            input: Arc::new(Mutex::new(child.stdin().take())),
+            input: Arc::new(Input { pipe: Mutex::new(child.stdin().take()), broken: Notify::new() }),
             output: child.stdout().take(),
             lines: Frames::new(Framing::Lines, MESSAGE_BYTES),
             errors: child.stderr().take(),
@@ -122,12 +130,15 @@ impl Process {
             buffer: BytesMut::new(),
             error_buffer: BytesMut::new(),
             child,
+            ended: false,
             fault,
         })
     }
 
     /// The next line of standard output; `None` at its end. May be dropped at any time without losing a byte.
     async fn line(&mut self) -> Option<Bytes> {
+        let input = Arc::clone(&self.input);
+        let mut patience = Duration::MAX;
         loop {
             match self.lines.next() {
                 Ok(Some(line)) => return Some(line),
@@ -146,6 +157,12 @@ impl Process {
                     0 => self.errors = None,
                     _ => self.note_errors(),
                 },
+                // Usually it is dying, and its output ends in the next moment.
+                () = input.broken.notified(), if patience == Duration::MAX => patience = LAST_WORDS,
+                () = tokio::time::sleep(patience) => {
+                    self.fault.set("the process does not read its input any more");
+                    return None;
+                }
             }
         }
     }
@@ -165,15 +182,34 @@ impl Process {
     async fn note_end(&mut self) {
         // What it wrote just before it died may still be on its way.
         while self.errors.is_some() {
-            match tokio::time::timeout(Duration::from_millis(200), read(&mut self.errors, &mut self.error_buffer)).await {
+            match tokio::time::timeout(LAST_WORDS, read(&mut self.errors, &mut self.error_buffer)).await {
                 Ok(0) | Err(_) => break,
                 Ok(_) => self.note_errors(),
             }
         }
         match tokio::time::timeout(PATIENCE, self.child.wait()).await {
-            Ok(Ok(status)) => self.fault.set(format!("the process ended ({status})")),
+            Ok(Ok(status)) => {
+                self.fault.set(format!("the process ended ({status})"));
+                self.kill();
+            }
             _ => self.fault.set("the process closed its output"),
         }
+    }
+
+    /// Ends everything in the group, also what the child started and left behind. Once: a group that is gone leaves its
+    /// number to others.
+    fn kill(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            // It fails where nobody is left.
+            let _ = self.child.start_kill();
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 
@@ -189,10 +225,18 @@ impl Transport<RoleClient> for Process {
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
-            let mut input = input.lock().await;
-            let input = input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-            input.write_all(&line).await?;
-            input.flush().await
+            let mut pipe = input.pipe.lock().await;
+            let Some(open) = pipe.as_mut() else { return Ok(()) };
+            let written = async {
+                open.write_all(&line).await?;
+                open.flush().await
+            };
+            if written.await.is_err() {
+                // Why is known where the output ends: the exit status, the last words.
+                pipe.take();
+                input.broken.notify_one();
+            }
+            Ok(())
         }
     }
 
@@ -205,9 +249,9 @@ impl Transport<RoleClient> for Process {
             match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
                 Ok(message) => return Some(message),
                 Err(error) => {
-                    let start: String = String::from_utf8_lossy(&line).chars().take(120).collect();
-                    tracing::debug!(%error, line = start, "a line of an MCP server is no message");
-                    self.fault.line(&format!("(no message) {start}"));
+                    let text = String::from_utf8_lossy(&line);
+                    tracing::debug!(%error, "a line of an MCP server is no message");
+                    self.fault.line(&format!("(no message) {}", beginning(&text)));
                 }
             }
         }
@@ -215,18 +259,20 @@ impl Transport<RoleClient> for Process {
 
     async fn close(&mut self) -> io::Result<()> {
         // As the specification says: input closed, then a polite signal, then the other one; all of it to the whole group.
-        self.input.lock().await.take();
-        if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_ok() {
-            return Ok(());
-        }
-        #[cfg(unix)]
-        {
-            const TERMINATE: i32 = 15;
-            if self.child.signal(TERMINATE).is_ok() && tokio::time::timeout(PATIENCE, self.child.wait()).await.is_ok() {
-                return Ok(());
+        self.input.pipe.lock().await.take();
+        if !self.ended && tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
+            #[cfg(unix)]
+            {
+                const TERMINATE: i32 = 15;
+                if self.child.signal(TERMINATE).is_ok() {
+                    let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+                }
             }
         }
-        Box::into_pin(self.child.kill()).await
+        self.kill();
+        // So that no zombie stays.
+        let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        Ok(())
     }
 }
 

@@ -42,9 +42,18 @@ pub struct Server {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::mcp) enum Target {
     /// A child process.
-    Process { command: String, arguments: Vec<String>, environment: Vec<(String, Secret)>, folder: Option<PathBuf> },
+    Process(Launch),
     /// An address.
     Remote { url: Url, dialect: Dialect, headers: Vec<(String, Secret)> },
+}
+
+/// How a child process is started.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::mcp) struct Launch {
+    pub(in crate::mcp) command: String,
+    pub(in crate::mcp) arguments: Vec<String>,
+    pub(in crate::mcp) environment: Vec<(String, Secret)>,
+    pub(in crate::mcp) folder: Option<PathBuf>,
 }
 
 /// What is spoken at an address.
@@ -172,7 +181,7 @@ impl Server {
 
     /// Whether it is a child process.
     pub fn is_process(&self) -> bool {
-        matches!(self.target, Target::Process { .. })
+        matches!(self.target, Target::Process(_))
     }
 }
 
@@ -267,7 +276,7 @@ impl Entry<'_> {
         let mut environment = self.pairs("env")?;
         environment.extend(self.pairs("environment")?);
         let folder = text("cwd").map(|folder| self.expanded("cwd", folder)).transpose()?.map(PathBuf::from);
-        Ok(Target::Process { command, arguments: words.collect(), environment, folder })
+        Ok(Target::Process(Launch { command, arguments: words.collect(), environment, folder }))
     }
 
     fn remote(&self, url: &str, dialect: Dialect) -> Result<Target, String> {

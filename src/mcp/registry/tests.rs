@@ -103,9 +103,9 @@ fn every_dialect_is_read() {
     );
     let snapshot = registry.snapshot();
     assert_eq!(names(&registry), ["files", "array", "http", "list", "sse"]);
-    let Target::Process { command, arguments, environment, .. } = &snapshot.servers[0].target else { panic!() };
+    let Target::Process(launch) = &snapshot.servers[0].target else { panic!() };
     assert_eq!(
-        (command.as_str(), arguments.last().unwrap().as_str(), environment[0].1.reveal()),
+        (launch.command.as_str(), launch.arguments.last().unwrap().as_str(), launch.environment[0].1.reveal()),
         ("npx", "/home/mina/docs", "t0ken")
     );
     assert_eq!(snapshot.servers[0].address, "npx -y server-filesystem ${userHome}/docs");

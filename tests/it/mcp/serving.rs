@@ -15,10 +15,11 @@ use super::{Bench, shell, shell_with};
 
 fn request(method: &str, path: &str, body: &Value) -> Request<Body> {
     let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-    Request::builder().method(method).uri(path).header("content-type", "application/json").body(body).unwrap()
+    let request = Request::builder().method(method).uri(path).header("host", "localhost");
+    request.header("content-type", "application/json").body(body).unwrap()
 }
 
-async fn ask(engine: &Engine, method: &str, path: &str, body: Value) -> (u16, Value) {
+pub(super) async fn ask(engine: &Engine, method: &str, path: &str, body: Value) -> (u16, Value) {
     send(engine, request(method, path, &body)).await
 }
 
@@ -29,7 +30,7 @@ async fn send(engine: &Engine, request: Request<Body>) -> (u16, Value) {
     (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-fn rpc(id: u32, method: &str, params: Value) -> Value {
+pub(super) fn rpc(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
@@ -327,5 +328,36 @@ fn pages_of_others_have_no_business_here() {
         [("/mcp", true), ("/mcp/add", true), ("/sse", true), ("/sse/message", true), ("/mcpx", false), ("/v1/models", false)]
     {
         assert_eq!(is_surface(path), expected, "{path}");
+    }
+}
+
+/// The guard stands before all of them, in the whole proxy.
+#[tokio::test]
+async fn every_mcp_route_is_guarded() {
+    let proxy = crate::proxy::Proxy::start("[[backend]]\nkind = \"replay\"\n").await;
+    let body = rpc(1, "tools/list", json!({}));
+    let posts = ["/mcp", "/sse", "/sse/message?session_id=x", "/mcp/add"];
+    for (name, value, expected) in [
+        ("origin", "http://evil.example", 403),
+        ("origin", "http://localhost:3000", 403),
+        ("origin", "null", 403),
+        ("host", "evil.example", 403),
+    ] {
+        for path in posts {
+            let answer = proxy.post(path, &body).header(name, value).send().await.unwrap();
+            assert_eq!(answer.status(), expected, "{path} {name}: {value}");
+        }
+        for path in ["/sse", "/mcp/list"] {
+            assert_eq!(proxy.get(path).header(name, value).send().await.unwrap().status(), expected, "{path} {name}: {value}");
+        }
+    }
+    assert_eq!(proxy.post("/mcp", &body).header("origin", &proxy.url).send().await.unwrap().status(), 200);
+    // And none takes more than it can hold.
+    let mut stream = proxy.get("/sse").send().await.unwrap();
+    let first = String::from_utf8(stream.chunk().await.unwrap().unwrap().to_vec()).unwrap();
+    let session = first.split("data: ").nth(1).unwrap().trim().to_owned();
+    let huge = rpc(2, "tools/call", json!({"name": "x", "arguments": {"text": "x".repeat(5 << 20)}}));
+    for path in ["/mcp", "/sse", session.as_str(), "/mcp/add"] {
+        assert_eq!(proxy.post(path, &huge).send().await.unwrap().status(), 413, "{path}");
     }
 }

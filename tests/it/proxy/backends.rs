@@ -11,17 +11,17 @@ use super::{
 };
 
 /// An event of a stream.
-fn event(data: &Value) -> Step {
+pub(super) fn event(data: &Value) -> Step {
     Step::Send(format!("data: {data}\n\n"))
 }
 
 /// A chunk of OpenAI's stream with this delta.
-fn delta(delta: Value) -> Step {
+pub(super) fn delta(delta: Value) -> Step {
     event(&json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}))
 }
 
 /// The end of OpenAI's stream.
-fn finish(reason: &str) -> Step {
+pub(super) fn finish(reason: &str) -> Step {
     let chunk = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
     Step::Send(format!("data: {chunk}\n\ndata: [DONE]\n\n"))
 }

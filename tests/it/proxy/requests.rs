@@ -199,7 +199,7 @@ async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
     .unwrap();
     let listener = tokio::net::TcpListener::bind(outer_url.trim_start_matches("http://")).await.unwrap();
     tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
-    let outer = Proxy { url: outer_url };
+    let outer = Proxy::at(outer_url);
     let (status, body) = answer(outer.post("/v1/completions", r#"{"model":"m"}"#)).await;
     assert_eq!((status, body["error"]["code"].as_str()), (508, Some("loop_detected")), "{body}");
 

@@ -1,0 +1,109 @@
+//! A backend as it is configured, in the file or by a flag: its language, its place, its key.
+
+use std::fmt;
+
+use crate::error::Error;
+
+/// What speaks which language where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backend {
+    /// The name that routes and messages use.
+    pub name: String,
+    /// The language it speaks; `None`: that is found out by asking.
+    pub kind: Option<Kind>,
+    /// The base URL without a slash at its end; `""` for kind `replay`.
+    pub url: String,
+    /// The key that we send, read from the variable or the file that the configuration names.
+    pub key: Option<Secret>,
+    /// Whether the client's own `Authorization` is sent on to it.
+    pub forward_authorization: bool,
+    /// As many requests go to it in a minute; those that come too early wait.
+    pub requests_per_minute: Option<u32>,
+}
+
+/// The language of a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Ollama's own `/api/chat`.
+    Ollama,
+    /// Any server that speaks OpenAI's chat completions; the URL ends in `/v1` where that server's does.
+    Openai,
+    /// Google's own API.
+    Google,
+    /// The recorded conversations inside this program.
+    Replay,
+}
+
+/// A text that must not be printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+// === impl Backend ===
+
+impl Backend {
+    /// The recorded conversations inside this program.
+    pub fn replay() -> Backend {
+        Backend::open("replay", Some(Kind::Replay), "")
+    }
+
+    /// A backend without a key.
+    pub fn open(name: impl Into<String>, kind: Option<Kind>, url: impl Into<String>) -> Backend {
+        Backend { name: name.into(), kind, url: url.into(), key: None, forward_authorization: false, requests_per_minute: None }
+    }
+
+    pub(super) fn from_flag(flag: &str) -> Result<Backend, Error> {
+        let wrong = || {
+            Error::proxy(format!(
+                "`--backend {flag}`: write it as http://host:port, ollama=http://host:11434, openai=http://host:port/v1 or google=URL"
+            ))
+        };
+        if flag == "replay" {
+            return Ok(Backend::replay());
+        }
+        if let Some(url) = base_url(flag) {
+            return Ok(Backend::open(place(&url), None, url));
+        }
+        let (name, url) = flag.split_once('=').ok_or_else(wrong)?;
+        let kind = match name {
+            "ollama" => Kind::Ollama,
+            "openai" => Kind::Openai,
+            "google" => Kind::Google,
+            _ => return Err(wrong()),
+        };
+        Ok(Backend::open(name, Some(kind), base_url(url).ok_or_else(wrong)?))
+    }
+}
+
+// === impl Secret ===
+
+impl Secret {
+    /// Keeps a text from being printed.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The text, for the one place that sends it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Host and port of a URL: what a backend is called that has no other name.
+pub(super) fn place(url: &str) -> String {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    host.split('/').next().unwrap_or(host).to_owned()
+}
+
+/// The URL without a slash at its end, if it is one of http or https with a host.
+pub(super) fn base_url(text: &str) -> Option<String> {
+    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
+    let whole = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']) && !host.contains([' ', '?', '#']);
+    whole.then(|| text.trim_end_matches('/').to_owned())
+}

@@ -1,0 +1,154 @@
+//! A server of the registry -> an open [`Connection`] in whichever dialect and revision it speaks: the newest first, the older
+//! ones where that is not understood.
+
+use std::collections::HashMap;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use rmcp::{
+    model::ProtocolVersion,
+    service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient},
+    transport::{StreamableHttpClientTransport, Transport, streamable_http_client::StreamableHttpClientTransportConfig},
+};
+use url::Url;
+
+use super::{
+    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, legacy::Legacy, process::Process},
+    Connection, Listener, failed,
+};
+use crate::{
+    config::{Environment, Secret},
+    error::Error,
+    mcp::registry::{Dialect, Launch, Server, Target},
+};
+
+// === impl Connection ===
+
+impl Connection {
+    /// Connects. The caller bounds the time.
+    pub(in crate::mcp::pool) async fn open(
+        server: &Server,
+        environment: &Environment,
+        client: &reqwest::Client,
+    ) -> Result<Connection, Error> {
+        match &server.target {
+            Target::Process(launch) => {
+                let open = |lifecycle| Connection::process(launch, environment, lifecycle);
+                newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
+            }
+            Target::Remote { url, dialect, headers } => {
+                let headers = header_map(headers)?;
+                match dialect {
+                    Dialect::Http => Connection::http(url, headers, client).await,
+                    Dialect::Sse => Connection::legacy(url, headers, client).await,
+                    Dialect::Detect => match Connection::http(url, headers.clone(), client).await {
+                        Ok(connection) => Ok(connection),
+                        Err(http) => {
+                            Connection::legacy(url, headers, client).await.map_err(|sse| match http.message == sse.message {
+                                true => http,
+                                false => failed(format!("as streamable HTTP: {http}; as HTTP with SSE: {sse}")),
+                            })
+                        }
+                    },
+                }
+            }
+        }
+    }
+
+    async fn process(launch: &Launch, environment: &Environment, lifecycle: ClientLifecycleMode) -> Result<Connection, Error> {
+        let fault = Fault::default();
+        let process = Process::start(launch, environment, fault.clone())
+            .map_err(|error| failed(format!("`{}` cannot be started: {error}", launch.command)))?;
+        Connection::over("stdio", process, lifecycle, fault).await
+    }
+
+    async fn http(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
+        let headers: HashMap<HeaderName, HeaderValue> =
+            headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+        let open = |lifecycle| {
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+            let config = config.custom_headers(headers.clone()).max_sse_event_size(MESSAGE_BYTES);
+            let fault = Fault::default();
+            let client = Http::new(client.clone(), fault.clone());
+            async { Connection::over("http", StreamableHttpClientTransport::with_client(client, config), lifecycle, fault).await }
+        };
+        newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
+    }
+
+    async fn legacy(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
+        let fault = Fault::default();
+        let transport = Legacy::connect(client.clone(), url, headers, fault.clone()).await?;
+        Connection::over("sse", transport, ClientLifecycleMode::Initialize, fault).await
+    }
+
+    async fn over(
+        dialect: &'static str,
+        transport: impl Transport<RoleClient> + 'static,
+        lifecycle: ClientLifecycleMode,
+        fault: Fault,
+    ) -> Result<Connection, Error> {
+        match Listener::default().serve_with_lifecycle(transport, lifecycle).await {
+            Ok(service) => Ok(Connection::new(service, dialect, fault)),
+            Err(error) => match fault.describe() {
+                Some(reason) => Err(failed(reason).with_code(PUZZLED)),
+                None if matches!(
+                    error,
+                    ClientInitializeError::TransportError { .. } | ClientInitializeError::LegacyFallbackFailed { .. }
+                ) =>
+                {
+                    Err(failed(opening_failed(&error)))
+                }
+                None => Err(failed(opening_failed(&error)).with_code(PUZZLED)),
+            },
+        }
+    }
+}
+
+// === private ===
+
+/// The code of errors that mean: the server is there and did not take the greeting.
+const PUZZLED: &str = "mcp_greeting";
+
+/// The newest revision if the server knows it, else the older ones.
+fn newest() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    }
+}
+
+/// The older greeting alone is worth a second connection: a server of the old days may die of the first question of the new
+/// ones, or answer it with nonsense. The first error is the one that tells.
+async fn newest_first(
+    newest: impl Future<Output = Result<Connection, Error>>,
+    older: impl Future<Output = Result<Connection, Error>>,
+) -> Result<Connection, Error> {
+    match newest.await {
+        Err(error) if error.code.as_deref() == Some(PUZZLED) => older.await.map_err(|_| error),
+        opened => opened,
+    }
+}
+
+/// Why a server could not be greeted, in words without the SDK's types.
+fn opening_failed(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => causes(error.error.as_ref()),
+        ClientInitializeError::JsonRpcError(error) => error.message.clone().into_owned(),
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            match (opening_failed(discover), opening_failed(fallback)) {
+                (newest, older) if newest == older => newest,
+                (newest, older) => format!("{newest}; in the older way: {older}"),
+            }
+        }
+        other => causes(other),
+    }
+}
+
+fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, Error> {
+    let read = |(name, value): &(String, Secret)| {
+        let wrong = || failed(format!("the header `{name}` cannot be sent"));
+        let mut text = HeaderValue::from_str(value.reveal()).map_err(|_| wrong())?;
+        text.set_sensitive(true);
+        Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, text))
+    };
+    headers.iter().map(read).collect()
+}

@@ -1,0 +1,113 @@
+//! The SDK's client of streamable HTTP, with a memory for why a stream of events broke: the SDK only says that the connection
+//! is gone.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures_util::StreamExt;
+use http::{HeaderName, HeaderValue};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::{
+        common::client_side_sse::BoxedSseResponse,
+        streamable_http_client::{StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse},
+    },
+};
+
+use serde::de::IgnoredAny;
+
+use super::{
+    MESSAGE_BYTES, causes,
+    fault::{Fault, beginning},
+};
+
+/// An HTTP client for one connection.
+#[derive(Clone)]
+pub(super) struct Http {
+    client: reqwest::Client,
+    fault: Fault,
+}
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Answer<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+
+// === impl Http ===
+
+impl Http {
+    pub(super) fn new(client: reqwest::Client, fault: Fault) -> Http {
+        Http { client, fault }
+    }
+
+    fn watched(&self, events: BoxedSseResponse) -> BoxedSseResponse {
+        let fault = self.fault.clone();
+        let noted = events.inspect(move |event| match event {
+            Err(error) => fault.replace(format!("the event stream broke: {}", causes(error))),
+            Ok(event) => {
+                let data = event.data.as_deref().filter(|data| serde_json::from_str::<IgnoredAny>(data).is_err());
+                // An event without data only says where a stream can be taken up again.
+                if let Some(data) = data.filter(|data| !data.is_empty()) {
+                    fault.replace(format!("it sent an event that is no message: {}", beginning(data)));
+                }
+            }
+        });
+        noted.boxed()
+    }
+}
+
+impl StreamableHttpClient for Http {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<StreamableHttpPostResponse> {
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, MESSAGE_BYTES).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Answer<StreamableHttpPostResponse> {
+        let sent = self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit);
+        Ok(match sent.await? {
+            StreamableHttpPostResponse::Sse(events, session) => StreamableHttpPostResponse::Sse(self.watched(events), session),
+            other => other,
+        })
+    }
+
+    async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Answer<()> {
+        self.client.delete_session(uri, session, token, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<BoxedSseResponse> {
+        self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, MESSAGE_BYTES).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Answer<BoxedSseResponse> {
+        let opened = self.client.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit);
+        Ok(self.watched(opened.await?))
+    }
+}

@@ -1,0 +1,108 @@
+//! The tools of the registry -> part of a request in mode `react`: offered beside the client's own, with what their servers
+//! say about themselves, if the model's context has room for them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    client::Incoming,
+    config,
+    error::Error,
+    event::{Note, Origin, ToolChoice},
+    mcp::catalogue::Catalogue,
+    openai::{ChatRequest, Content, Message},
+};
+
+/// How a turn runs tools of the registry.
+#[derive(Debug, Clone)]
+pub struct React {
+    /// How far it goes, and what is shown of it.
+    pub limits: config::React,
+    /// The tools of the selected servers.
+    pub catalogue: Arc<Catalogue>,
+    /// The turn that winds up counts as one of the rounds.
+    pub last_counts: bool,
+    /// Headers of the request that tool policies may read, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The registry's file, for messages that say what to change there.
+    pub registry: PathBuf,
+}
+
+/// A result is not cut below this, in bytes.
+const RESULT_BYTES_AT_LEAST: usize = 256;
+
+// === impl React ===
+
+impl React {
+    /// Offers the tools. A name that the client uses itself stays the client's. Fails where they take more of the context
+    /// (in tokens) than they may.
+    pub(super) fn offer(&mut self, incoming: &mut Incoming, context: u64) -> Result<(), Error> {
+        // A result of as many bytes takes about a quarter of the context.
+        let most = usize::try_from(context).unwrap_or(usize::MAX).max(RESULT_BYTES_AT_LEAST);
+        self.limits.result_bytes = self.limits.result_bytes.min(most);
+        for problem in &self.catalogue.problems {
+            let text = format!("the tools of `{}`: {}", problem.server, problem.message);
+            incoming.warnings.push(Note::Warning { code: "mcp_server", text });
+        }
+        if incoming.tools.choice == ToolChoice::None {
+            return Ok(());
+        }
+        self.check_cost(context)?;
+        for tool in &self.catalogue.tools {
+            incoming.tools.add(tool.to_tool());
+        }
+        let offers = |server: &str| {
+            incoming.tools.iter().any(|tool| matches!(&tool.origin, Origin::Registry { server: own, .. } if own == server))
+        };
+        let most = self.limits.instructions_bytes;
+        let about = self.catalogue.instructions.iter().filter(|(server, _)| most > 0 && offers(server));
+        let about: Vec<String> =
+            about.map(|(server, text)| format!("About the tools of {server}:\n{}", start(text.trim(), most))).collect();
+        if !about.is_empty() {
+            instruct(&mut incoming.request, &about.join("\n\n"));
+        }
+        Ok(())
+    }
+
+    fn check_cost(&self, context: u64) -> Result<(), Error> {
+        let most = context.saturating_mul(self.limits.tools_percent) / 100;
+        let mut servers: Vec<(&str, usize, u64)> = Vec::new();
+        for tool in &self.catalogue.tools {
+            let tokens = tool.tokens() as u64;
+            match servers.iter_mut().find(|(name, ..)| *name == tool.service.server) {
+                Some((_, tools, sum)) => (*tools, *sum) = (*tools + 1, *sum + tokens),
+                None => servers.push((&tool.service.server, 1, tokens)),
+            }
+        }
+        let sum: u64 = servers.iter().map(|(.., tokens)| tokens).sum();
+        if sum <= most {
+            return Ok(());
+        }
+        servers.sort_by_key(|(.., tokens)| std::cmp::Reverse(*tokens));
+        let list = servers.iter().map(|(name, tools, tokens)| format!("{name}: {tools} tools, {tokens} tokens"));
+        Err(Error::client(format!(
+            "the tools of the registry take about {sum} tokens, more than {} percent of the model's context of {context} \
+             (`react.tools_percent`): {}. Select servers (`react.servers`), or tools with an `allow` list in {}",
+            self.limits.tools_percent,
+            list.collect::<Vec<_>>().join("; "),
+            self.registry.display()
+        ))
+        .with_code("context_length_exceeded"))
+    }
+}
+
+/// The beginning of a text, so many bytes at most.
+fn start(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// Puts text behind the system text.
+fn instruct(request: &mut ChatRequest, text: &str) {
+    match request.messages.first_mut() {
+        Some(first) if matches!(first.role.as_str(), "system" | "developer") => {
+            let before = first.content.to_text();
+            first.content = Content::Text(if before.is_empty() { text.to_owned() } else { format!("{before}\n\n{text}") });
+        }
+        _ => request.messages.insert(0, Message::text("system", text)),
+    }
+}

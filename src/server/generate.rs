@@ -1,0 +1,182 @@
+//! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 -> one whole answer of a model; with tools, those of the
+//! registry are run here until it answers. Errors are JSON-RPC's, under status 200.
+
+use std::sync::atomic::Ordering;
+
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    App, Prefix,
+    chat::{self, Asked},
+    forward, react, reply,
+};
+use crate::{
+    client::front::{self, TRACE},
+    config::Mode,
+    error::{Blame, Error},
+    openai::ChatRequest,
+    turn,
+};
+
+/// What is asked for.
+#[derive(Debug, Deserialize)]
+struct Params {
+    model: Option<String>,
+    messages: Vec<Value>,
+    temperature: Option<f64>,
+    max_output_tokens: Option<u64>,
+    mcp_servers: Option<Vec<String>>,
+    max_iterations: Option<u32>,
+}
+
+/// JSON-RPC's codes.
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
+/// As many rounds as the request does not say otherwise.
+const ITERATIONS: u32 = 5;
+
+/// A JSON-RPC error.
+struct Fault {
+    code: i64,
+    message: String,
+}
+
+/// `POST /generate`.
+pub(super) async fn plain(State(app): State<App>, request: Request) -> Response {
+    answer(&app, request, false).await
+}
+
+/// `POST /generate_with_mcp`.
+pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Response {
+    answer(&app, request, true).await
+}
+
+async fn answer(app: &App, request: Request, tools: bool) -> Response {
+    let (head, body) = request.into_parts();
+    let read = forward::read(&head.headers, body, app.config.limits.body_bytes).await;
+    let parsed = read
+        .map_err(|error| error.message)
+        .and_then(|body| serde_json::from_slice::<Value>(&body).map_err(|error| format!("not JSON: {error}")));
+    let request = match parsed {
+        Ok(request) => request,
+        Err(message) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message }),
+    };
+    let id = request.get("id").cloned().unwrap_or_default();
+    match generate(app, &head.headers, request, tools).await {
+        Ok(result) => reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
+        Err(fault) => failed(&id, &fault),
+    }
+}
+
+async fn generate(app: &App, headers: &HeaderMap, request: Value, tools: bool) -> Result<Value, Fault> {
+    app.seen.chats.fetch_add(1, Ordering::Relaxed);
+    let params = params(request)?;
+    let called = match params.model.clone() {
+        Some(model) => model,
+        None => first_model(app).await?,
+    };
+    let model = app.config.own_name(&called);
+    let backend = super::backend_of(app, &model).await?;
+    let tools = tools && react::has_servers(app);
+    let chat = ChatRequest::from_value(chat(&model, params, tools)).map_err(invalid_params)?;
+    let mode = if tools { Mode::React } else { Mode::Rewrite };
+    let asked = Asked { prefix: Prefix::default(), mode, front: front::Kind::OpenAi, headers, last_counts: true };
+    let mut plan = chat::plan(app, asked, chat, backend).await?;
+    plan.head.envelope.model = called.clone();
+    tracing::info!(model, backend = plan.backend.name, adapter = plan.adapter.name, tools = plan.tools.len(), "generate");
+    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    let mut result = Map::new();
+    let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
+    result.insert("content".into(), json!(content));
+    result.insert("model".into(), json!(called));
+    if let Some(usage) = answer.get("usage").filter(|usage| usage.get("total_tokens") != Some(&json!(0))) {
+        result.insert("usage".into(), usage.clone());
+    }
+    let calls = answer.get(TRACE).and_then(|trace| trace.get("calls")).and_then(Value::as_array);
+    let calls = calls.into_iter().flatten().map(|call| {
+        let field = |name: &str| call.get(name).cloned().unwrap_or_default();
+        json!({"name": field("name"), "arguments": field("arguments"), "result": field("result")})
+    });
+    result.insert("tool_calls".into(), calls.collect());
+    Ok(Value::Object(result))
+}
+
+/// The parameters of a request that is one of JSON-RPC 2.0.
+fn params(request: Value) -> Result<Params, Fault> {
+    let invalid = |message: &str| Fault { code: INVALID_REQUEST, message: message.into() };
+    let Value::Object(mut request) = request else {
+        return Err(invalid("the body must be one JSON-RPC request: an object"));
+    };
+    if request.get("jsonrpc") != Some(&json!("2.0")) {
+        return Err(invalid("`jsonrpc` must be \"2.0\""));
+    }
+    if request.get("method").is_some_and(|method| !method.is_string()) {
+        return Err(invalid("`method` must be a string"));
+    }
+    let Some(params) = request.shift_remove("params").filter(Value::is_object) else {
+        return Err(Fault { code: INVALID_PARAMS, message: "`params` must be an object".into() });
+    };
+    let params: Params =
+        serde_json::from_value(params).map_err(|error| Fault { code: INVALID_PARAMS, message: format!("`params`: {error}") })?;
+    if params.messages.is_empty() {
+        return Err(Fault { code: INVALID_PARAMS, message: "`params.messages` is empty".into() });
+    }
+    if params.max_iterations == Some(0) {
+        return Err(Fault { code: INVALID_PARAMS, message: "`params.max_iterations` must be at least 1".into() });
+    }
+    Ok(params)
+}
+
+/// The chat that it asks for.
+fn chat(model: &str, params: Params, tools: bool) -> Value {
+    let mut chat = json!({"model": model, "messages": params.messages});
+    let mut set = |name: &str, value: Value| {
+        if let Some(chat) = chat.as_object_mut().filter(|_| !value.is_null()) {
+            chat.insert(name.into(), value);
+        }
+    };
+    set("temperature", json!(params.temperature));
+    set("max_tokens", json!(params.max_output_tokens));
+    if tools {
+        let rounds = params.max_iterations.unwrap_or(ITERATIONS);
+        // No names mean all servers.
+        let servers = params.mcp_servers.filter(|servers| !servers.is_empty());
+        set(TRACE, json!({"servers": servers, "rounds": rounds, "trace": true}));
+    }
+    chat
+}
+
+/// The model of a request that names none.
+async fn first_model(app: &App) -> Result<String, Fault> {
+    let found = app.catalog.current().await;
+    let first = found.iter().flat_map(|found| &found.models).next().map(|model| model.id.clone());
+    first.ok_or_else(|| Fault { code: INTERNAL_ERROR, message: "no backend has a model".into() })
+}
+
+fn invalid_params(error: Error) -> Fault {
+    Fault { code: INVALID_PARAMS, message: error.message }
+}
+
+fn failed(id: &Value, fault: &Fault) -> Response {
+    let Fault { code, message } = fault;
+    tracing::warn!(code, message, "generate");
+    reply::json(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
+}
+
+// === impl Fault ===
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        let code = if error.blame == Blame::Client { INVALID_PARAMS } else { INTERNAL_ERROR };
+        Fault { code, message: error.message }
+    }
+}

@@ -1,0 +1,57 @@
+//! A request in mode `react`: what it says for itself, and the tools of the servers that it may use.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::App;
+use crate::{
+    client::front::TRACE,
+    config::Lowered,
+    error::Error,
+    mcp::pool::{BUILT_IN, PATIENCE},
+    openai::ChatRequest,
+    plan::React,
+};
+
+/// How this request runs tools. Its field `toolglot` says what it wants for itself, and goes no further.
+pub(super) async fn of(app: &App, chat: &mut ChatRequest, headers: &HeaderMap, last_counts: bool) -> Result<React, Error> {
+    let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
+        None | Some(Value::Null) => Lowered::default(),
+        Some(value) => serde_json::from_value(value).map_err(|error| Error::client(format!("`{TRACE}`: {error}")))?,
+    };
+    let limits = app.config.react.lowered(&lowered);
+    let pool = app.mcp.pool();
+    for name in limits.servers.iter().flatten() {
+        check_server(app, name)?;
+    }
+    let catalogue = Arc::new(pool.tools(limits.servers.as_deref(), PATIENCE).await);
+    let trusted = app.config.mcp.trusted_headers.iter().filter_map(|name| {
+        let value = headers.get(name.as_str())?.to_str().ok()?;
+        Some((name.clone(), value.to_owned()))
+    });
+    Ok(React { limits, catalogue, last_counts, headers: trusted.collect(), registry: pool.registry().file().to_owned() })
+}
+
+/// Whether there is any server, or a tool of our own.
+pub(super) fn has_servers(app: &App) -> bool {
+    let pool = app.mcp.pool();
+    pool.has_built_in() || !pool.registry().snapshot().servers.is_empty()
+}
+
+/// Fails if nobody knows a server of this name.
+fn check_server(app: &App, name: &str) -> Result<(), Error> {
+    let snapshot = app.mcp.pool().registry().snapshot();
+    let known = (name == BUILT_IN && app.mcp.pool().has_built_in())
+        || snapshot.servers.iter().any(|server| server.name == name)
+        || snapshot.unusable.iter().any(|entry| entry.name == name);
+    match known {
+        true => Ok(()),
+        false => {
+            let names: Vec<&str> = snapshot.servers.iter().map(|server| server.name.as_str()).collect();
+            Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", ")))
+                .with_code("mcp_server"))
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! Mode `react`: calls of the registry's tools -> their results, and the model goes on with them. The stage stands where
+//! other modes hand calls to the client: it collects the calls of an answer, runs ours, keeps the client's, and writes one
+//! result for each call into the conversation, whatever happened. No task of its own: whoever drops the turn drops every
+//! call that runs.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Shared, answer::Outcome};
+use crate::{
+    backend::{Kind, Size},
+    client::front,
+    config::Progress,
+    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
+    mcp::{
+        pool::{Call as Request, Pool},
+        response::{McpResponse, ServiceInfo},
+    },
+    openai::{Content, Message, ToolCall, answer::call_id},
+    plan::{Plan, React},
+};
+
+mod judge;
+mod keep;
+mod limits;
+mod observe;
+mod quote;
+mod repeat;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use judge::{Fate, Judge};
+use limits::Limit;
+use repeat::Repeats;
+use trace::Trace;
+
+/// The calls of a turn that we run.
+pub(super) struct Agent {
+    react: React,
+    pool: Arc<Pool>,
+    begun: Instant,
+    /// Where the messages of this turn that the client does not have begin, once that is known.
+    start: Option<keep::Start>,
+    /// The calls of the answer that is being read.
+    written: Vec<Written>,
+    open: Option<Written>,
+    /// The reasoning of that answer.
+    thought: String,
+    finish: Option<(FinishReason, Option<Usage>)>,
+    round: Option<Round>,
+    used: limits::Used,
+    /// Why this is the last answer.
+    last: Option<Limit>,
+    /// The server whose results strangers may have written, once the model has seen one.
+    tainted: Option<String>,
+    /// The services of the last results, the latest first.
+    context: Vec<ServiceInfo>,
+    /// How often a round of nothing but refused calls did not count.
+    excused: u8,
+    repeats: Repeats,
+    trace: Trace,
+}
+
+/// A call as the model wrote it.
+#[derive(Debug, Clone, Default)]
+struct Written {
+    id: Option<String>,
+    name: String,
+    arguments: String,
+    extra: Option<String>,
+    /// Why it must not run.
+    why: Option<Why>,
+}
+
+/// The calls of one answer on their way.
+struct Round {
+    calls: Vec<Pending>,
+    runs: BoxStream<'static, Done>,
+    /// How many run.
+    running: usize,
+    /// What the model is told behind the last result.
+    note: Option<String>,
+}
+
+/// A call that waits for its result.
+struct Pending {
+    call: ToolCall,
+    fate: Fate,
+    result: Option<Observation>,
+}
+
+/// A result as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+struct Observation {
+    content: Content,
+    failed: bool,
+}
+
+/// A call that has run.
+struct Done {
+    at: usize,
+    response: McpResponse,
+    took: Duration,
+}
+
+/// A call that is to be run.
+struct Run {
+    at: usize,
+    service: ServiceInfo,
+    arguments: Map<String, Value>,
+}
+
+/// What follows a round.
+pub(super) enum Next {
+    /// The model is asked again.
+    Again,
+    /// The client has calls to run; each with its id.
+    HandOver(Vec<ToolCall>),
+}
+
+// === impl Agent ===
+
+impl Agent {
+    pub(super) fn new(react: React, pool: Arc<Pool>) -> Agent {
+        let last = (react.last_counts && react.limits.rounds == 1).then_some(Limit::Rounds(1));
+        Agent {
+            react,
+            pool,
+            begun: Instant::now(),
+            start: None,
+            written: Vec::new(),
+            open: None,
+            thought: String::new(),
+            finish: None,
+            round: None,
+            used: limits::Used::default(),
+            last,
+            tainted: None,
+            context: Vec::new(),
+            excused: 0,
+            repeats: Repeats::default(),
+            trace: Trace::default(),
+        }
+    }
+
+    /// Before the first answer: brings back what was kept of turns that the client had to finish.
+    pub(super) async fn begin(&mut self, shared: &Shared, plan: &mut Plan) {
+        if self.start.is_none() {
+            let answers = plan.chat.messages.iter().filter(|message| message.role == "assistant").count();
+            self.tainted = keep::bring_back(shared, plan).await;
+            self.start = Some(keep::Start { messages: plan.chat.messages.len(), answers });
+        }
+    }
+
+    /// Whether tools are offered to the model.
+    pub(super) fn offers(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Whether calls are on their way.
+    pub(super) fn runs(&self) -> bool {
+        self.round.is_some()
+    }
+
+    /// Keeps what is not for the client yet; `false` for everything else.
+    pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {
+        match event {
+            Event::CallStart { id, name, .. } => {
+                self.open = Some(Written { id: id.map(str::to_owned), name: (*name).to_owned(), ..Written::default() });
+            }
+            Event::CallArguments { json, .. } => {
+                if let Some(open) = &mut self.open {
+                    open.arguments.push_str(json);
+                }
+            }
+            Event::CallEnd { extra, .. } => {
+                if let Some(open) = self.open.take() {
+                    self.written.push(Written { extra: extra.map(str::to_owned), ..open });
+                }
+            }
+            Event::Refused { name, why, raw } => {
+                let refused = Written { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..Written::default() };
+                self.written.push(Written { why: Some((*why).clone()), ..refused });
+            }
+            Event::Finish { reason, usage } => self.finish = Some((*reason, *usage)),
+            Event::Reasoning(text) => {
+                self.thought.push_str(text);
+                return false;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// How the whole turn ended, after the last answer.
+    pub(super) fn finish(&mut self) -> (FinishReason, Option<Usage>) {
+        let (reason, usage) = self.finish.take().unwrap_or((FinishReason::Stop, None));
+        let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
+        (reason, usage)
+    }
+
+    /// What the user is told behind the last answer: which limit ended the turn.
+    pub(super) fn last_line(&self, said: &str) -> Option<String> {
+        let limit = self.last.as_ref().filter(|_| self.used.answered > 0)?;
+        let unanswered = if said.trim().is_empty() { ", and the model gave no answer" } else { "" };
+        Some(format!("[toolglot] {limit}{unanswered}"))
+    }
+
+    /// What was done, where that is wanted.
+    pub(super) fn trace(&self) -> Option<Note> {
+        let trace = || self.trace.to_value(self.used.rounds, self.last).to_string();
+        self.react.limits.trace.then(|| Note::Trace(trace()))
+    }
+
+    /// Takes a whole answer, of which the client has `said`. `true` if it has calls: they are on their way then.
+    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> bool {
+        self.used.rounds += 1;
+        self.used.tokens += match outcome.usage {
+            Some(usage) => usage.prompt_tokens + usage.completion_tokens,
+            None => Size::of(&plan.chat, &plan.tools).tokens() + said.len() as u64 / 4,
+        };
+        self.trace.fixes(self.used.rounds, &outcome.checked);
+        let thought = std::mem::take(&mut self.thought);
+        let written = std::mem::take(&mut self.written);
+        if written.is_empty() || self.last.is_some() {
+            return false;
+        }
+        let judge = Judge {
+            react: &self.react,
+            registry: self.pool.registry(),
+            tools: &plan.tools,
+            schemas: &shared.schemas,
+            tainted: self.tainted.as_deref(),
+            context: &self.context,
+            may_reask: self.excused < plan.retry,
+        };
+        let mut judged: Vec<(Written, Fate)> = written.into_iter().map(|call| judge.judge(call)).collect();
+        let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));
+        if hands_over {
+            // The client answers this turn: calls of its tools that it does not get must not wait for an answer.
+            let mut handed = 0;
+            judged.retain(|(_, fate)| match fate {
+                Fate::Client => {
+                    handed += 1;
+                    handed == 1 || !plan.one_call
+                }
+                Fate::Answered { of_client, .. } => !of_client,
+                Fate::Run { .. } => true,
+            });
+        }
+        let at = plan.chat.messages.len();
+        let mut calls: Vec<Pending> = Vec::with_capacity(judged.len());
+        let mut handed = 0;
+        for (position, (call, fate)) in judged.into_iter().enumerate() {
+            let of_front = matches!(fate, Fate::Client).then(|| front::id_of(&plan.head.envelope.id, handed));
+            handed += u32::from(of_front.is_some());
+            let made = || {
+                call_id(&[b"react", &at.to_le_bytes(), &position.to_le_bytes(), call.name.as_bytes(), call.arguments.as_bytes()])
+            };
+            let id = call.id.clone().or(of_front).unwrap_or_else(made);
+            let arguments = if is_object(&call.arguments) { call.arguments } else { "{}".to_owned() };
+            let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
+            calls.push(Pending { call: ToolCall { id, name: call.name, arguments, extra }, fate, result: None });
+        }
+        self.settle(&mut calls, plan.retry);
+        let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
+        self.used.answered += ours.count() as u32;
+        plan.chat.messages.push(turn_of(said, &thought, &calls, plan.backend.kind));
+        // What the client demanded, the first answer has given.
+        if matches!(plan.tools.choice, ToolChoice::Required | ToolChoice::Named(_)) {
+            Arc::make_mut(&mut plan.tools).choice = ToolChoice::Auto;
+            plan.chat.tool_choice = None;
+        }
+        self.round = Some(self.round_of(calls));
+        true
+    }
+
+    /// What runs now, for the user.
+    pub(super) fn beginning(&self) -> Option<String> {
+        let round = self.round.as_ref().filter(|round| round.running > 0)?;
+        let running = round.calls.iter().filter(|call| matches!(call.fate, Fate::Run { .. }) && call.result.is_none());
+        let names: Vec<&str> = running.map(|call| call.call.name.as_str()).collect();
+        Some(format!("running {} ...", names.join(", ")))
+    }
+
+    /// What the user is told about calls that were not run.
+    pub(super) fn complaints(&self) -> Vec<String> {
+        let calls = self.round.iter().flat_map(|round| &round.calls);
+        let told = calls.filter_map(|call| match &call.fate {
+            Fate::Answered { told: Some(told), .. } => Some(format!("[toolglot] {told}")),
+            _ => None,
+        });
+        told.collect()
+    }
+
+    /// Waits for the next result. `None`: there are all.
+    pub(super) async fn next(&mut self, plan: &Plan) -> Option<String> {
+        let round = self.round.as_mut()?;
+        let Done { at, response, took } = round.runs.next().await?;
+        let pending = round.calls.get_mut(at)?;
+        let Fate::Run { service, open_world, .. } = &pending.fate else { return Some(String::new()) };
+        let observation = observe::observation(&response, self.react.limits.result_bytes, &plan.adapter, &plan.tools);
+        tracing::info!(tool = pending.call.name, failed = observation.failed, seconds = took.as_secs_f64(), "tool ran");
+        if *open_world && self.tainted.is_none() {
+            self.tainted = Some(service.server.clone());
+        }
+        self.context.retain(|known| known != service);
+        self.context.insert(0, service.clone());
+        let line = format!("{} {:.1} s", pending.call.name, took.as_secs_f64());
+        self.trace.call(self.used.rounds, &pending.call, &observation, took);
+        pending.result = Some(observation);
+        Some(line)
+    }
+
+    /// All results are there: they go into the conversation.
+    pub(super) async fn conclude(&mut self, shared: &Shared, plan: &mut Plan) -> Next {
+        let Some(Round { calls, note, .. }) = self.round.take() else { return Next::Again };
+        let mut handed = Vec::new();
+        let mut results = Vec::new();
+        let (mut run, mut failed) = (0, 0);
+        for Pending { call, fate, result } in calls {
+            let observation = match (fate, result) {
+                (Fate::Client, _) => {
+                    handed.push(call);
+                    continue;
+                }
+                (Fate::Answered { text, .. }, _) => {
+                    let observation = Observation { content: Content::Text(text), failed: true };
+                    self.trace.call(self.used.rounds, &call, &observation, Duration::ZERO);
+                    observation
+                }
+                (Fate::Run { .. }, Some(observation)) => observation,
+                (Fate::Run { .. }, None) => {
+                    Observation { content: Content::Text("error: the call was not run".into()), failed: true }
+                }
+            };
+            run += 1;
+            failed += u32::from(observation.failed);
+            results.push(Message {
+                role: "tool".into(),
+                content: observation.content,
+                tool_call_id: Some(call.id),
+                ..Message::default()
+            });
+        }
+        self.used.failures = if run > 0 && run == failed { self.used.failures + 1 } else { 0 };
+        if handed.is_empty() && self.last.is_none() {
+            self.last = self.used.reached(&self.react, self.begun);
+        }
+        let last = self.last.filter(|_| handed.is_empty()).map(Limit::to_model);
+        if let Some(result) = results.last_mut() {
+            for line in [note, last].into_iter().flatten() {
+                append(&mut result.content, &line);
+            }
+        }
+        plan.chat.messages.extend(results);
+        if handed.is_empty() {
+            return Next::Again;
+        }
+        if let Some(start) = self.start {
+            keep::keep(shared, plan, start, &handed, self.tainted.as_deref(), self.react.limits.keep_seconds).await;
+        }
+        Next::HandOver(handed)
+    }
+
+    /// How the user is told what runs.
+    pub(super) fn progress(&self) -> Progress {
+        self.react.limits.progress
+    }
+
+    /// Decides which of the calls still run, by what was done before and by the limits.
+    fn settle(&mut self, calls: &mut [Pending], retry: u8) {
+        let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));
+        if refused_only && self.excused < retry {
+            // Asking again for a call in its right form is no round of its own, in no mode.
+            self.excused += 1;
+            self.used.rounds -= 1;
+        }
+        let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
+        let verdict = self.repeats.take(ours.map(|call| (call.call.name.clone(), call.call.arguments.clone())).collect());
+        let most = self.react.limits.calls;
+        for call in calls.iter_mut().filter(|call| matches!(call.fate, Fate::Run { .. })) {
+            let why = match verdict {
+                repeat::Verdict::Stop | repeat::Verdict::Skip => {
+                    "error: not run: this is the same as before, and so would be its result. Do something else, or answer."
+                        .to_owned()
+                }
+                _ if self.used.calls >= most => format!("error: not run: the limit of {most} calls is reached."),
+                _ => {
+                    self.used.calls += 1;
+                    continue;
+                }
+            };
+            call.fate = Fate::Answered { text: why, told: None, of_client: false, refused: false };
+        }
+        if verdict == repeat::Verdict::Stop {
+            self.last = Some(Limit::Repeats);
+        }
+    }
+
+    /// Sets the calls on their way. Those of a server on which one has effects go one after the other, in their order.
+    fn round_of(&self, calls: Vec<Pending>) -> Round {
+        let mut lanes: Vec<(String, bool, Vec<Run>)> = Vec::new();
+        for (at, pending) in calls.iter().enumerate() {
+            let Fate::Run { service, effect, arguments, .. } = &pending.fate else { continue };
+            let run = Run { at, service: service.clone(), arguments: arguments.clone() };
+            let writes = *effect != Effect::Reads;
+            match lanes.iter_mut().find(|(server, ..)| *server == service.server) {
+                Some((_, any_writes, runs)) => {
+                    *any_writes |= writes;
+                    runs.push(run);
+                }
+                None => lanes.push((service.server.clone(), writes, vec![run])),
+            }
+        }
+        let running = lanes.iter().map(|(.., runs)| runs.len()).sum();
+        let end = self.begun + Duration::from_secs(self.react.limits.seconds);
+        let lanes = lanes.into_iter().flat_map(|(_, serial, runs)| match serial {
+            true => vec![runs],
+            false => runs.into_iter().map(|run| vec![run]).collect(),
+        });
+        let lanes: Vec<BoxStream<'static, Done>> = lanes
+            .map(|runs| {
+                let (pool, headers) = (Arc::clone(&self.pool), self.react.headers.clone());
+                stream::iter(runs).then(move |run| execute(Arc::clone(&pool), headers.clone(), run, end)).boxed()
+            })
+            .collect();
+        let note = self
+            .repeats
+            .nudges()
+            .then(|| "You made the same call before. If its result does not help, do something else, or answer.".to_owned());
+        Round { calls, runs: stream::iter(lanes).flatten_unordered(self.react.limits.parallel).boxed(), running, note }
+    }
+}
+
+/// Runs a call; not beyond the end of the turn.
+async fn execute(pool: Arc<Pool>, headers: Vec<(String, String)>, run: Run, end: Instant) -> Done {
+    let begun = Instant::now();
+    let request = Request { headers, timeout: Some(end.saturating_duration_since(begun)), ..Request::default() };
+    let response = match timeout_at(end, pool.call(&run.service, run.arguments, &request)).await {
+        Ok(response) => response,
+        Err(_) => McpResponse::error(Value::Null, format!("{}: the time of this turn is over", run.service.full_name())),
+    };
+    Done { at: run.at, response, took: begun.elapsed() }
+}
+
+/// The model's answer as it stands in the conversation.
+fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Message {
+    let mut rest = Map::new();
+    // Models that think between calls go on thinking where they were; other backends refuse the field.
+    if backend == Kind::Ollama && !thought.trim().is_empty() {
+        rest.insert("reasoning_content".into(), thought.into());
+    }
+    Message {
+        role: "assistant".into(),
+        content: if said.is_empty() { Content::None } else { Content::Text(said.to_owned()) },
+        tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
+        rest,
+        ..Message::default()
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
+}
+
+/// Puts a line behind the text of a result.
+fn append(content: &mut Content, line: &str) {
+    let line = format!("[toolglot] {line}");
+    match content {
+        Content::Parts(parts) => parts.push(json!({"type": "text", "text": line})),
+        other => *other = Content::Text(format!("{}\n\n{line}", other.to_text())),
+    }
+}

@@ -1,0 +1,176 @@
+//! A call as the model wrote it -> what becomes of it: we run it, the client gets it, or the model is told why not.
+
+use serde_json::{Map, Value};
+
+use super::Written;
+use crate::{
+    event::{Effect, Origin, Tool, Tools, Why},
+    fix::{self, End, Schemas, name},
+    mcp::{
+        catalogue::Offered,
+        registry::{Permission, Registry},
+        response::ServiceInfo,
+    },
+    plan::React,
+    turn::reask,
+};
+
+/// What becomes of a call.
+#[derive(Debug, Clone)]
+pub(super) enum Fate {
+    /// It is run here.
+    Run {
+        service: ServiceInfo,
+        effect: Effect,
+        /// What it gives may have been written by strangers.
+        open_world: bool,
+        arguments: Map<String, Value>,
+    },
+    /// The client runs it.
+    Client,
+    /// It is not run.
+    Answered {
+        /// What the model is told.
+        text: String,
+        /// What the user is told.
+        told: Option<String>,
+        /// It was meant for a tool of the client's.
+        of_client: bool,
+        /// The call was no good in itself.
+        refused: bool,
+    },
+}
+
+/// Knows what is needed to decide.
+pub(super) struct Judge<'a> {
+    pub(super) react: &'a React,
+    pub(super) registry: &'a Registry,
+    pub(super) tools: &'a Tools,
+    pub(super) schemas: &'a Schemas,
+    /// The server whose results strangers may have written, if the model has seen one.
+    pub(super) tainted: Option<&'a str>,
+    /// The services of the last results, the latest first.
+    pub(super) context: &'a [ServiceInfo],
+    /// A call of the client's that does not fit its schema may be answered to the model once more.
+    pub(super) may_reask: bool,
+}
+
+// === impl Judge ===
+
+impl Judge<'_> {
+    /// Decides; the call comes back under the name by which it leaves.
+    pub(super) fn judge(&self, call: Written) -> (Written, Fate) {
+        match self.tools.get(&call.name) {
+            Some(tool) => self.known(call, tool),
+            None => self.unknown(call),
+        }
+    }
+
+    fn known(&self, mut call: Written, tool: &Tool) -> (Written, Fate) {
+        let Origin::Registry { server, tool: own } = &tool.origin else {
+            let fate = match call.why.take() {
+                None => Fate::Client,
+                // What asking again did not mend leaves as the model wrote it, as in every mode.
+                Some(Why::Schema(_)) if !self.may_reask => Fate::Client,
+                Some(why) => self.refused(&call, why, true),
+            };
+            return (call, fate);
+        };
+        if let Some(why) = call.why.take() {
+            let fate = self.refused(&call, why, false);
+            return (call, fate);
+        }
+        let offered =
+            self.react.catalogue.tools.iter().find(|offered| offered.service.server == *server && offered.service.tool == *own);
+        match offered {
+            Some(offered) => self.ours(call, offered),
+            None => {
+                let fate = self.refused(&call, Why::UnknownTool(String::new()), false);
+                (call, fate)
+            }
+        }
+    }
+
+    /// A name that means nothing in the list may mean a tool of the server that answered last.
+    fn unknown(&self, mut call: Written) -> (Written, Fate) {
+        let why = call.why.take();
+        let meant = self.react.catalogue.resolve(&call.name, self.context);
+        let tool = meant.and_then(|offered| self.tools.iter().find(|tool| is_of(tool, &offered.service)));
+        let (Some(tool), None) = (tool, &why) else {
+            let near = match name::resolve(self.tools, &call.name) {
+                name::Resolved::Unknown { near } if !near.is_empty() => format!("; near names: {}", near.join(", ")),
+                _ => String::new(),
+            };
+            let why = why.unwrap_or(Why::UnknownTool(near));
+            let fate = self.refused(&call, why, false);
+            if call.name.is_empty() {
+                call.name = "unknown".into();
+            }
+            return (call, fate);
+        };
+        call.name.clone_from(&tool.name);
+        let schema = self.schemas.get(tool.checked_schema());
+        let report = fix::fix(&call.arguments, Some(&schema), &tool.keeps_null, End::Closed);
+        call.arguments = report.arguments.unwrap_or(call.arguments);
+        call.why = report.why;
+        self.known(call, tool)
+    }
+
+    /// A call of a tool that we can run.
+    fn ours(&self, mut call: Written, offered: &Offered) -> (Written, Fate) {
+        let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
+            let fate = self.refused(&call, Why::NotAnObject, false);
+            return (call, fate);
+        };
+        let service = &offered.service;
+        let tainted = self.tainted.filter(|_| offered.effect != Effect::Reads);
+        if offered.permission == Permission::Allow && tainted.is_none() {
+            let fate = Fate::Run { service: service.clone(), effect: offered.effect, open_world: offered.open_world, arguments };
+            return (call, fate);
+        }
+        // A person decides: the one before a client that has a tool of that name.
+        let at_client = self.tools.get(&service.tool).filter(|tool| tool.origin == Origin::Client);
+        if let Some(tool) = at_client
+            && fix::fix(&call.arguments, Some(&self.schemas.get(tool.checked_schema())), &tool.keeps_null, End::Closed)
+                .why
+                .is_none()
+        {
+            call.name.clone_from(&tool.name);
+            return (call, Fate::Client);
+        }
+        let file = self.registry.file().display();
+        let why = match tainted {
+            Some(server) => format!(
+                "the result of `{server}` may have been written by strangers, and behind it tools with effects need a person's \
+                 consent; `\"open_world\": false` in the entry of `{server}` in {file} lifts that"
+            ),
+            None if self
+                .registry
+                .get(&service.server)
+                .is_some_and(|server| server.permission(&service.tool) == Some(Permission::Ask)) =>
+            {
+                format!(
+                    "it needs a person's consent; its place in `\"ask\"` in the entry of `{}` in {file} says so",
+                    service.server
+                )
+            }
+            None => format!(
+                "it may destroy something and needs a person's consent; `\"effects\": {{\"{}\": \"writes\"}}` in the entry of \
+                 `{}` in {file} lets it run without",
+                service.tool, service.server
+            ),
+        };
+        let why = format!("call of {} was not run: {why}", call.name);
+        let text = format!("error: {why}");
+        (call, Fate::Answered { text, told: Some(why), of_client: false, refused: false })
+    }
+
+    fn refused(&self, call: &Written, why: Why, of_client: bool) -> Fate {
+        let text = reask::complaint(&call.name, &why, self.tools);
+        Fate::Answered { text, told: None, of_client, refused: true }
+    }
+}
+
+fn is_of(tool: &Tool, service: &ServiceInfo) -> bool {
+    matches!(&tool.origin, Origin::Registry { server, tool } if *server == service.server && *tool == service.tool)
+}

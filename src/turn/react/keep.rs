@@ -1,0 +1,126 @@
+//! What the client does not have of a turn that it must finish: our calls and their results, between its own. Kept under the
+//! id of its first call, for a while, and put into the history of its next request in the place of the message that it
+//! knows. Where the client's form of a call has no id, the call itself and its place take its part. After that while, and
+//! with an answer too large to keep, the conversation is still valid: our part is missing.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::super::Shared;
+use crate::{
+    client::shape,
+    openai::{ChatRequest, Message, ToolCall},
+    plan::Plan,
+    store::{Key, Kind},
+};
+
+/// Where a turn begins in the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    /// So many messages stand before it.
+    pub(super) messages: usize,
+    /// So many of the client's own are the assistant's.
+    pub(super) answers: usize,
+}
+
+/// Keeps the messages of this turn; `handed` are the client's calls.
+pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[ToolCall], tainted: Option<&str>, seconds: u64) {
+    let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
+    // Without calls of ours the client has everything.
+    let Some(first) = handed.first().filter(|_| messages.iter().any(|message| message.role == "tool")) else { return };
+    let messages: Vec<Value> = messages.iter().map(Message::to_value).collect();
+    let kept = json!({"messages": messages, "tainted": tainted}).to_string();
+    let key = key(plan, &name_of(plan, first, start.answers), before);
+    if !shared.store.put(key, Bytes::from(kept), Duration::from_secs(seconds)).await {
+        tracing::warn!("the results of this turn are too large to be kept: the model will not see them in the next one");
+    }
+}
+
+/// Puts back what was kept. If the turn that goes on now has seen results that strangers may have written: of which server.
+pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<String> {
+    let mut tainted = None;
+    let (mut at, mut answers) = (0, 0);
+    while let Some(message) = plan.chat.messages.get(at) {
+        if message.role == "user" {
+            tainted = None;
+        }
+        let names: Vec<String> = message.tool_calls.iter().map(|call| name_of(plan, call, answers)).collect();
+        answers += usize::from(message.role == "assistant");
+        let mut kept = None;
+        for name in names {
+            let key = key(plan, &name, plan.chat.messages.get(..at).unwrap_or_default());
+            kept = shared.store.get(&key).await.and_then(|kept| read(&kept));
+            if kept.is_some() {
+                break;
+            }
+        }
+        let Some((mut messages, by)) = kept else {
+            at += 1;
+            continue;
+        };
+        let end = plan.chat.messages.iter().skip(at + 1).position(|message| message.role != "tool");
+        let end = end.map_or(plan.chat.messages.len(), |end| at + 1 + end);
+        let known = plan.chat.messages.get(at).map(|message| message.tool_calls.clone()).unwrap_or_default();
+        let results = plan.chat.messages.get_mut(at + 1..end).unwrap_or_default();
+        if plan.shape != shape::Kind::Native {
+            rename(&messages, &known, results);
+        }
+        let answered: Vec<String> = results.iter().filter_map(|message| message.tool_call_id.clone()).collect();
+        only_answered(&mut messages, &answered);
+        let added = messages.len();
+        plan.chat.messages.splice(at..=at, messages);
+        at += added;
+        tainted = by;
+    }
+    tainted
+}
+
+fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
+    let kept: Value = serde_json::from_slice(kept).ok()?;
+    let tainted = kept.get("tainted").and_then(Value::as_str).map(str::to_owned);
+    let chat = ChatRequest::from_value(json!({"model": "kept", "messages": kept.get("messages")?})).ok()?;
+    Some((chat.messages, tainted))
+}
+
+/// What the call is kept under: its id, or where the client's form has none, what it says and where it stands.
+fn name_of(plan: &Plan, call: &ToolCall, place: usize) -> String {
+    if plan.shape == shape::Kind::Native {
+        return call.id.clone();
+    }
+    let members: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_owned());
+    // These forms carry text alone.
+    let mut values: Vec<String> = members.iter().map(|(key, value)| format!("{key}={}", text(value))).collect();
+    values.sort();
+    format!("{place} {} {}", call.name, values.join("\n"))
+}
+
+/// Gives the results the ids that the kept calls have.
+fn rename(kept: &[Message], known: &[ToolCall], results: &mut [Message]) {
+    let ours: Vec<&String> = kept.iter().filter_map(|message| message.tool_call_id.as_ref()).collect();
+    let open = kept.iter().flat_map(|message| &message.tool_calls).filter(|call| !ours.contains(&&call.id));
+    for (call, known) in open.zip(known) {
+        for result in results.iter_mut().filter(|result| result.tool_call_id.as_ref() == Some(&known.id)) {
+            result.tool_call_id = Some(call.id.clone());
+        }
+    }
+}
+
+/// Every call has exactly one answer: those of the client's that it did not run go.
+fn only_answered(messages: &mut [Message], by_client: &[String]) {
+    let ours: Vec<String> = messages.iter().filter_map(|message| message.tool_call_id.clone()).collect();
+    for message in messages {
+        message.tool_calls.retain(|call| ours.contains(&call.id) || by_client.contains(&call.id));
+    }
+}
+
+/// With what the user said last: ids that a model makes are not the only ones of their kind.
+fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
+    let said = before.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));
+    let id = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    Key { tenant: plan.caller.tenant.clone(), kind: Kind::TurnResults, id }
+}

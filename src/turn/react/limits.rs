@@ -1,0 +1,94 @@
+//! How far a turn may go: rounds, calls, time, tokens, and rounds in which nothing works.
+
+use std::{fmt, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::plan::React;
+
+/// What a turn has used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Used {
+    /// Answers of the model.
+    pub(super) rounds: u32,
+    /// Calls that ran.
+    pub(super) calls: u32,
+    /// Calls that got a result, whatever it was.
+    pub(super) answered: u32,
+    /// Tokens read and written.
+    pub(super) tokens: u64,
+    /// Rounds behind each other in which every call failed.
+    pub(super) failures: u32,
+}
+
+/// Which limit was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// So many rounds.
+    Rounds(u32),
+    /// So many calls.
+    Calls(u32),
+    /// So many seconds.
+    Seconds(u64),
+    /// So many tokens.
+    Tokens(u64),
+    /// The same calls over and over.
+    Repeats,
+    /// So many rounds of nothing but errors.
+    Failures(u32),
+}
+
+/// So many rounds may fail behind each other.
+const FAILURES: u32 = 3;
+
+// === impl Used ===
+
+impl Used {
+    /// The limit that ends the turn now, if there is one.
+    pub(super) fn reached(&self, react: &React, begun: Instant) -> Option<Limit> {
+        let limits = &react.limits;
+        let rounds = limits.rounds - u32::from(react.last_counts && limits.rounds > 0);
+        match () {
+            () if self.rounds >= rounds => Some(Limit::Rounds(limits.rounds)),
+            () if self.calls >= limits.calls => Some(Limit::Calls(limits.calls)),
+            () if begun.elapsed() >= Duration::from_secs(limits.seconds) => Some(Limit::Seconds(limits.seconds)),
+            () if limits.tokens > 0 && self.tokens >= limits.tokens => Some(Limit::Tokens(limits.tokens)),
+            () if self.failures >= FAILURES => Some(Limit::Failures(FAILURES)),
+            () => None,
+        }
+    }
+}
+
+// === impl Limit ===
+
+impl Limit {
+    /// What the model is told before its last answer.
+    pub(super) fn to_model(self) -> String {
+        format!("{self}. No tool can be used any more: answer now with what is known, and say what is missing.")
+    }
+
+    /// A short, stable word for machines.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Limit::Rounds(_) => "rounds",
+            Limit::Calls(_) => "calls",
+            Limit::Seconds(_) => "seconds",
+            Limit::Tokens(_) => "tokens",
+            Limit::Repeats => "repeats",
+            Limit::Failures(_) => "failures",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Rounds(rounds) => write!(f, "the limit of {rounds} rounds with tools was reached (`react.rounds`)"),
+            Limit::Calls(calls) => write!(f, "the limit of {calls} calls was reached (`react.calls`)"),
+            Limit::Seconds(seconds) => write!(f, "the limit of {seconds} s was reached (`react.seconds`)"),
+            Limit::Tokens(tokens) => write!(f, "the limit of {tokens} tokens was reached (`react.tokens`)"),
+            Limit::Repeats => f.write_str("the same calls were made over and over"),
+            Limit::Failures(rounds) => write!(f, "every call of {rounds} rounds failed"),
+        }
+    }
+}

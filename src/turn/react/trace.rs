@@ -1,0 +1,58 @@
+//! What was done in a turn, for whoever wants to know: rounds, calls with their times, changes in calls.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Limit, Observation};
+use crate::{fix::Checked, openai::ToolCall};
+
+/// Collects it.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    calls: Vec<Value>,
+    fixes: Vec<Value>,
+}
+
+/// Of a result so much is shown, in characters.
+const EXCERPT: usize = 300;
+
+// === impl Trace ===
+
+impl Trace {
+    /// A call that got its result.
+    pub(super) fn call(&mut self, round: u32, call: &ToolCall, result: &Observation, took: Duration) {
+        let text = result.content.to_text();
+        let excerpt = match text.char_indices().nth(EXCERPT) {
+            Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+            None => text,
+        };
+        self.calls.push(json!({
+            "round": round,
+            "name": call.name,
+            "arguments": serde_json::from_str::<Value>(&call.arguments).unwrap_or_default(),
+            "ok": !result.failed,
+            "seconds": took.as_millis() as f64 / 1000.0,
+            "result": excerpt,
+        }));
+    }
+
+    /// What was changed in the calls of an answer: rules and places, never values.
+    pub(super) fn fixes(&mut self, round: u32, checked: &[Checked]) {
+        for call in checked.iter().filter(|call| call.written.is_some() || !call.report.fixes.is_empty()) {
+            let rules: Vec<&str> = call.report.fixes.iter().map(|fix| fix.rule).collect();
+            self.fixes.push(json!({
+                "round": round,
+                "name": call.name,
+                "written": call.written,
+                "verdict": call.report.verdict.as_str(),
+                "rules": rules,
+            }));
+        }
+    }
+
+    /// The object.
+    pub(super) fn to_value(&self, rounds: u32, limit: Option<Limit>) -> Value {
+        json!({"mode": "react", "rounds": rounds, "limit": limit.map(Limit::as_str), "calls": self.calls, "fixes": self.fixes})
+    }
+}

@@ -1,0 +1,116 @@
+//! What a streaming client sees while tools run, and what happens when it leaves.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+
+use super::*;
+use crate::mcp::{eventually, shell, text as content, with};
+
+const PERSON: &str = "builtin.sqlite__get_employee_info";
+
+fn person() -> Says {
+    Says::Calls("Let me look.", vec![(PERSON.into(), json!({"employee_id": "EMP003"}))])
+}
+
+#[tokio::test]
+async fn the_prose_of_every_round_and_one_end() {
+    for family in FAMILIES {
+        let room = Room::new(family, vec![person(), text("She is Aiko Tanaka.")]).await;
+        let streamed = room.stream(json!({"stream_options": {"include_usage": true}})).await;
+        assert_eq!(streamed.content, "Let me look.\nShe is Aiko Tanaka.", "{family:?}");
+        assert_eq!(streamed.finishes, ["stop"], "{family:?}");
+        assert!(streamed.calls.is_empty() && streamed.raw.matches("\"role\"").count() == 1, "{family:?}");
+        assert!(
+            streamed.raw.contains(r#""usage":{"prompt_tokens":200,"completion_tokens":20,"total_tokens":220}"#),
+            "{family:?}"
+        );
+        assert!(streamed.comments.iter().any(|line| line == &format!("running {PERSON} ...")), "{:?}", streamed.comments);
+        // Not streamed, it is the same.
+        let room = Room::new(family, vec![person(), text("She is Aiko Tanaka.")]).await;
+        assert_eq!(said(&room.answer(json!({})).await), streamed.content, "{family:?}");
+    }
+}
+
+#[tokio::test]
+async fn progress_is_shown_as_the_user_wants_it() {
+    for (progress, reasoning, comments) in [("reasoning", true, false), ("comment", false, true), ("off", false, false)] {
+        let room =
+            Room::with(Family::Native, vec![person(), text("ok")], json!({}), &format!("react.progress = \"{progress}\"")).await;
+        let streamed = room.stream(json!({"toolglot": {}})).await;
+        let line = format!("running {PERSON} ...");
+        assert_eq!(streamed.reasoning.contains(&line), reasoning, "{progress}: {}", streamed.reasoning);
+        assert_eq!(streamed.comments.contains(&line), comments, "{progress}: {:?}", streamed.comments);
+        assert_eq!(streamed.content, "Let me look.\nok", "{progress}");
+        assert!(streamed.trace.is_null(), "a trace was not asked for");
+    }
+}
+
+#[tokio::test]
+async fn prose_does_not_wait_for_the_tool() {
+    let slow = json!({"slow": shell("sleep 2; text done")});
+    let answers = vec![Says::Calls("One moment.", vec![("slow__act".into(), json!({}))]), text("Done.")];
+    let room = Room::with(Family::Native, answers, slow, "").await;
+    let body = room.chat(json!({"stream": true}));
+    let response = room.post("/react/v1/chat/completions", &body).send().await.unwrap();
+    let (mut stream, mut all, mut first) = (response.bytes_stream(), String::new(), None);
+    while let Some(piece) = stream.next().await {
+        all += std::str::from_utf8(&piece.unwrap()).unwrap();
+        if first.is_none() && Streamed::parts(&all).contains("One moment.") {
+            first = Some(Instant::now());
+        }
+    }
+    assert!(first.unwrap().elapsed() > Duration::from_millis(1500), "it came with the tool's result");
+    assert_eq!(Streamed::of(&all).content, "One moment.\nDone.");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_the_call_with_it() {
+    for streamed in [true, false] {
+        let room = Room::with(Family::Native, vec![call("slow__act", json!({})), text("never")], json!({}), "").await;
+        let seen = room.path("seen");
+        // It takes the call and goes on listening.
+        let mut entry = with(shell("echo called >> \"$SEEN\""), json!({"timeout_seconds": 60}));
+        entry["env"] = json!({"SEEN": seen});
+        std::fs::write(room.path("mcp.json"), json!({"mcpServers": {"slow": entry}}).to_string()).unwrap();
+        room.reload();
+        let request = room.post("/react/v1/chat/completions", &room.chat(json!({"stream": streamed}))).send();
+        let client = tokio::spawn(async move {
+            if let Ok(response) = request.await {
+                let _ = response.text().await;
+            }
+        });
+        eventually("the call reaches the server", || content(&seen).contains("called")).await;
+        let left = Instant::now();
+        client.abort();
+        while !content(&seen).contains("notifications/cancelled") {
+            assert!(left.elapsed() < Duration::from_secs(3), "the call runs on");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        println!("streamed {streamed}: cancelled at the server after {:?}", left.elapsed());
+        assert!(left.elapsed() < Duration::from_millis(500), "{:?}", left.elapsed());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(room.model.asked().len(), 1, "the model is not asked again");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_the_models_request_with_it() {
+    let mut room = Room::new(Family::Native, vec![person(), Says::Hangs]).await;
+    let request = room.post("/react/v1/chat/completions", &room.chat(json!({"stream": true}))).send();
+    let client = tokio::spawn(async move { request.await.unwrap().text().await });
+    eventually("the model is asked a second time", || room.model.asked().len() == 2).await;
+    room.model.fake.forget_closed();
+    let left = Instant::now();
+    client.abort();
+    let closed = room.model.fake.closed().await;
+    println!("the model's request is gone after {:?}", closed.duration_since(left));
+    assert!(closed.duration_since(left) < Duration::from_millis(500));
+}
+
+#[tokio::test]
+async fn five_rounds_side_by_side_do_not_mix() {
+    let rooms = futures_util::future::join_all((0..5).map(|_| Room::new(Family::Gemma, vec![person(), text("ok")]))).await;
+    let answers = futures_util::future::join_all(rooms.iter().map(|room| room.stream(json!({})))).await;
+    assert!(answers.iter().all(|answer| answer.content == "Let me look.\nok"));
+}
