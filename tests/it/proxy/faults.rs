@@ -55,10 +55,10 @@ async fn before(server: Server, script: impl Fn(&Value) -> Script + Send + Sync 
     (proxy, fake)
 }
 
-/// Both kinds of client before such a server, each before one that has learned nothing yet.
+/// Both kinds of client before such a server; where something can be learned of it, each before a proxy that has not yet.
 async fn check(server: Server, what: &str, end: End, script: impl Fn(&Value) -> Script + Send + Sync + Clone + 'static) {
     let place = format!("{server:?}, {what}");
-    let (proxy, _fake) = before(server, script.clone()).await;
+    let (proxy, fake) = before(server, script.clone()).await;
     let saw = stream_of(&proxy, request(true)).await;
     let names: Vec<&str> = saw.calls.iter().map(|(name, _)| name.as_str()).collect();
     let ended = saw.done && saw.error.is_none();
@@ -75,7 +75,10 @@ async fn check(server: Server, what: &str, end: End, script: impl Fn(&Value) -> 
             assert!(saw.text.starts_with(text) && message(&saw.error).contains(part), "{place}, streamed: {}", saw.raw);
         }
     }
-    let (proxy, _fake) = before(server, script).await;
+    let (proxy, _fake) = match end {
+        End::Call => before(server, script).await,
+        _ => (proxy, fake),
+    };
     let (status, whole) = answer(proxy.post("/v1/chat/completions", request(false))).await;
     let choice = &whole["choices"][0];
     match end {
