@@ -167,6 +167,7 @@ fn named(call: &Written, named: &Named) -> Option<String> {
         (true, _) => format!("{id}{open}{name}{close}{skip}{arguments}"),
         // The id's own marker ends the name; the name's stands before the arguments.
         (false, false) => format!("{open}{name}{id}{}{arguments}", if close.is_empty() { skip } else { close }),
+        (false, true) if skip == close => format!("{open}{name}{close}{arguments}"),
         (false, true) => format!("{open}{name}{close}{skip}{arguments}"),
     })
 }
