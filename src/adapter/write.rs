@@ -163,9 +163,12 @@ fn named(call: &Written, named: &Named) -> Option<String> {
     };
     let (open, close, skip) = (first(&named.open), first(&named.close), first(&named.skip));
     let arguments = object(&call.arguments);
-    Some(match named.id_first {
-        true => format!("{id}{open}{name}{close}{skip}{arguments}"),
-        false => format!("{open}{name}{close}{id}{skip}{arguments}"),
+    Some(match (named.id_first, id.is_empty()) {
+        (true, _) => format!("{id}{open}{name}{close}{skip}{arguments}"),
+        // The id's own marker ends the name; the name's stands before the arguments.
+        (false, false) => format!("{open}{name}{id}{}{arguments}", if close.is_empty() { skip } else { close }),
+        (false, true) if skip == close => format!("{open}{name}{close}{arguments}"),
+        (false, true) => format!("{open}{name}{close}{skip}{arguments}"),
     })
 }
 

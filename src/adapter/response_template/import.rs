@@ -312,11 +312,9 @@ fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, V
         table.extend([("syntax", json!("lax")), ("name", json!([before, ""])), ("strings", json!(delimiters))]);
         return Ok(table);
     }
-    let (first, skip) = match head.behind.split_first() {
-        Some((first, skip)) => (first.as_str(), skip.to_vec()),
-        None => ("", Vec::new()),
-    };
-    table.extend([("syntax", json!("named")), ("name", json!([before, first]))]);
+    // What follows the name at once ends it; of several texts the others carry nothing.
+    let skip: Vec<String> = if head.behind.len() > 1 { head.behind.clone() } else { Vec::new() };
+    table.extend([("syntax", json!("named")), ("name", json!([before, head.next]))]);
     if !prefix.is_empty() {
         table.push(("prefix", json!(prefix)));
     }
@@ -329,7 +327,8 @@ fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, V
     if let Some([before, behind]) = &head.id_behind {
         // The id ends where its letters end: then the marker behind it is one that carries nothing.
         table.push(("id", json!([before, ""])));
-        table.push(("skip", json!([[behind.clone()].as_slice(), skip.as_slice()].concat())));
+        let skip = [[behind.clone()].as_slice(), skip.as_slice()].concat();
+        table.push(("skip", json!(skip.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>())));
     } else if !skip.is_empty() {
         table.push(("skip", json!(skip)));
     }
@@ -362,10 +361,11 @@ fn tagged(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, 
         return Err("`tag_pattern` has no texts around the key, or none behind the value".into());
     }
     let mut table = around(head, field, &head.open);
-    let behind = match head.behind.first() {
-        Some(behind) => behind.trim_start_matches(['"', '\'']),
-        None => "\n",
-    };
+    let mut behind: Vec<String> = Vec::new();
+    for next in &head.next {
+        let next = next.trim_start_matches(['"', '\'']);
+        push(&mut behind, if next.is_empty() { "\n" } else { next });
+    }
     table.extend([
         ("syntax", json!("tagged")),
         ("name", json!(["", behind])),
@@ -374,6 +374,9 @@ fn tagged(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, 
     ]);
     if let Some(attribute) = tags.attribute {
         table.push(("type_attribute", json!(attribute)));
+    }
+    if let Some(kind) = tags.kind {
+        table.push(("type_tag", json!(kind)));
     }
     table.push(("trim", json!(if tags.trimmed { "one_newline" } else { "none" })));
     if tags.trimmed {

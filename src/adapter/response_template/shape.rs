@@ -30,6 +30,8 @@ pub(super) struct Head {
     pub(super) open: Vec<String>,
     /// The texts behind the name.
     pub(super) behind: Vec<String>,
+    /// Those of them that may follow it at once; the empty one: nothing does.
+    pub(super) next: Vec<String>,
     /// What stands around an id before the name.
     pub(super) id_before: Option<[String; 2]>,
     /// What stands around an id behind the name.
@@ -44,6 +46,8 @@ pub(super) struct Tags {
     pub(super) key: [Vec<String>; 2],
     pub(super) value: [Vec<String>; 2],
     pub(super) attribute: Option<String>,
+    /// Around the type, between key and value.
+    pub(super) kind: Option<[String; 2]>,
     /// Whitespace around a value belongs to the form.
     pub(super) trimmed: bool,
 }
@@ -127,6 +131,7 @@ impl Head {
                 head.numbered = true;
                 after.remove(0);
             }
+            push(&mut head.next, after.first().map_or("", String::as_str));
             for text in after {
                 push(&mut head.behind, &text);
             }
@@ -196,8 +201,18 @@ impl Tags {
             self.attribute = attribute.rsplit(' ').next().map(str::to_owned);
         }
         let end = if open.is_empty() { end.trim_start_matches(|c| c != '>' && end.contains('>')) } else { end };
+        // A tag between them says the type.
+        let open = match open.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [kind_open, kind_close, open] => {
+                self.kind = Some([(*kind_open).to_owned(), (*kind_close).to_owned()]);
+                *open
+            }
+            [] => "",
+            [open] => *open,
+            _ => return Err("has more between key and value than can be expressed".into()),
+        };
         push(&mut self.key[1], end.trim());
-        push(&mut self.value[0], open.trim());
+        push(&mut self.value[0], open);
         let close = texts(&spelling[value + 1..]);
         push(&mut self.value[1], close.and_then(|texts| texts.first().copied()).unwrap_or_default());
         self.trimmed |= match (spelling[..value].last(), spelling.get(value + 1)) {

@@ -412,7 +412,7 @@ fn a_pattern_never_stops_the_import() {
 fn an_adapter_exported_and_imported_reads_the_same() {
     let call = |name: &str, arguments: Value| Written {
         name: name.to_owned(),
-        id: Some("a1b2c3d4e".to_owned()),
+        id: None,
         arguments: arguments.as_object().cloned().unwrap_or_default(),
     };
     let sow = json!({"plant": "leek \"green\"", "rows": 3, "deep": true, "spots": [1, 2], "soil": {"kind": "clay"}});
