@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 mod cuts;
 mod limits;
+mod slips;
 
 use super::{Library, Scanner, scanner::Options};
 use crate::{

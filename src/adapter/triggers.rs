@@ -55,6 +55,8 @@ pub(super) struct Triggers {
     sorted: Vec<String>,
     /// The bytes that a marker begins with.
     first: Vec<bool>,
+    /// A bit for each pair of bytes that a marker begins with.
+    pairs: Vec<u64>,
     longest: usize,
     /// The forms that need no marker.
     bare: Vec<usize>,
@@ -148,10 +150,17 @@ impl Triggers {
                 *known = true;
             }
         }
+        let mut pairs = vec![0u64; 1 << 10];
+        for pair in texts.iter().filter_map(|text| text.as_bytes().first_chunk()) {
+            let (word, bit) = place(*pair);
+            if let Some(word) = pairs.get_mut(word) {
+                *word |= bit;
+            }
+        }
         texts.sort_unstable();
         let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
-        Ok(Triggers { automaton, marks, sorted: texts, first, longest, bare })
+        Ok(Triggers { automaton, marks, sorted: texts, first, pairs, longest, bare })
     }
 
     /// All markers, each once.
@@ -202,9 +211,22 @@ impl Triggers {
     /// Where the tail begins that may still become a marker; the length of the text if there is none.
     fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
-        let begins = |byte: u8| self.first.get(usize::from(byte)).copied().unwrap_or_default();
         let tail = text.as_bytes().get(start..).unwrap_or_default();
-        let mut places = tail.iter().enumerate().filter(|&(_, &byte)| begins(byte)).map(|(at, _)| start + at);
+        let begins = |at: usize| match tail.get(at..) {
+            Some([one, two, ..]) => {
+                let (word, bit) = place([*one, *two]);
+                self.pairs.get(word).is_some_and(|word| word & bit != 0)
+            }
+            Some([one]) => self.first.get(usize::from(*one)).copied().unwrap_or_default(),
+            _ => false,
+        };
+        let mut places = (0..tail.len()).filter(|&at| begins(at)).map(|at| start + at);
         places.find(|&at| text.is_char_boundary(at) && self.may_become(&text[at..])).unwrap_or(text.len())
     }
+}
+
+/// The word and the bit of a pair of bytes.
+fn place([one, two]: [u8; 2]) -> (usize, u64) {
+    let pair = usize::from(one) << 8 | usize::from(two);
+    (pair >> 6, 1 << (pair & 63))
 }

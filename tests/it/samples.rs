@@ -133,6 +133,22 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
 }
 
 #[test]
+fn a_call_is_held_beyond_what_is_held_of_unknown_names() {
+    let mut wrong = Vec::new();
+    for adapter in Library::embedded().unwrap().iter() {
+        let calls = vec![call("write_file", json!({"path": "notes.txt", "content": "one more line of text\n".repeat(200)}))];
+        let Some(text) = adapter.write(&calls) else { continue };
+        let options = scanner::Options { held_bytes: 400, ..scanner::Options::default() };
+        let pieces: Vec<String> = text.chars().collect::<Vec<char>>().chunks(5).map(|piece| piece.iter().collect()).collect();
+        let seen = run_with(adapter, &options, pieces.iter().map(String::as_str), FinishReason::Stop, tools());
+        if found(&seen).len() != 1 || found(&seen)[0].1["path"] != calls[0].arguments["path"] {
+            wrong.push(format!("{}: {:?} gave {:?}", adapter.name, &text[..text.len().min(80)], seen.calls));
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
 fn a_call_that_is_cut_off_is_never_delivered() {
     let mut wrong = Vec::new();
     for adapter in Library::embedded().unwrap().iter() {

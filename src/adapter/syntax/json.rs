@@ -100,6 +100,8 @@ impl JsonReader {
                     match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return self.leave(at),
+                        // A tag in prose before somebody's code block.
+                        Behind::Nothing if self.fenced && !text[end..].trim().is_empty() => return Step::Reject,
                         Behind::Nothing if context.close.is_empty() => return self.leave(end),
                         Behind::Nothing => {}
                     }

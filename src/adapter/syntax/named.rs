@@ -209,7 +209,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
         Word::Maybe => return Seen::Maybe,
         Word::No => return Seen::No,
     };
-    let Some((name, written_id)) = name(written, named) else { return Seen::No };
+    let Some((name, written_id)) = name(unglued(written, named, context.tools), named) else { return Seen::No };
     head.name = name;
     head.id = head.id.or(written_id);
     let marker = &text[end..end + length];
@@ -253,6 +253,15 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
         None if !over && tail.len() <= ID_BYTES => Seen::Maybe,
         _ => Seen::No,
     }
+}
+
+/// The name without a word behind it that ends names, where a removed marker stood between them (`fcommentary json{...}`).
+fn unglued<'t>(written: &'t str, named: &Named, tools: &Tools) -> &'t str {
+    if tools.get(written).is_some() {
+        return written;
+    }
+    let ends = named.close.iter().filter(|end| end.chars().all(char::is_alphabetic) && !end.is_empty());
+    ends.filter_map(|end| written.strip_suffix(end.as_str())).find(|bare| tools.get(bare).is_some()).unwrap_or(written)
 }
 
 /// Name and id out of what stands in the place of the name; `None` if it cannot be a name.

@@ -1,0 +1,77 @@
+//! What models write beside the form of their family.
+
+use super::{Seen, read};
+
+fn lamp(text: &str) -> Seen {
+    Seen { text: text.to_owned(), calls: vec!["lamp {\"on\": true}".to_owned()], ..Seen::default() }
+}
+
+#[test]
+fn a_fence_inside_of_the_tags_is_framing() {
+    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for text in [
+        format!("<tool_call>```json\n{object}\n```</tool_call>"),
+        format!("<tool_call>\n```\n{object}\n```\n</tool_call>\n"),
+        format!("<tool_call>\n```json\n{object}\n```"),
+    ] {
+        assert_eq!(read("hermes", false, &text), lamp(""), "{text}");
+    }
+    let document = format!("It begins with <tool_call>\n\n```json\n{object}\n```\n\nand ends with </tool_call>, as tags do.");
+    assert_eq!(read("hermes", false, &document), Seen { text: document.clone(), ..Seen::default() });
+}
+
+#[test]
+fn names_may_stand_in_attributes() {
+    for text in [
+        "<function name=\"lamp\">\n{\"on\": true}\n</function>",
+        "<tool_call>\n<function name=\"lamp\">\n{\"on\": true}\n</function>\n</tool_call>",
+    ] {
+        assert_eq!(read("hermes", false, text), lamp(""), "{text}");
+    }
+    let seen = read(
+        "generic",
+        false,
+        "<tool_call><function name=\"lamp\"><parameter name=\"on\">true</parameter></function></tool_call>",
+    );
+    assert_eq!(seen.calls, ["lamp {\"on\":true}"]);
+}
+
+#[test]
+fn the_marker_of_the_first_call_in_a_section_may_be_missing() {
+    let text =
+        "<｜tool▁calls▁begin｜>function<｜tool▁sep｜>lamp\n```json\n{\"on\": true}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
+    assert_eq!(read("deepseek-v3", false, text), lamp(""));
+}
+
+#[test]
+fn a_last_value_that_was_closed_is_whole() {
+    // The fixer completes it where nothing cut the answer: the call lacks nothing but its end.
+    for (adapter, text) in [
+        ("glm", "<tool_call>lamp<arg_key>level</arg_key><arg_value>3</arg_value>"),
+        ("hermes", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"level\": 3}"),
+    ] {
+        let seen = read(adapter, false, text);
+        assert!(seen.open && seen.calls[0].ends_with("3 "), "{adapter}: {seen:?}");
+    }
+    let seen = read("hermes", false, "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"level\": 3");
+    assert!(seen.open && seen.calls[0].ends_with('3'), "{seen:?}");
+}
+
+#[test]
+fn special_tokens_that_a_backend_removed_are_not_missed() {
+    for (adapter, text) in [
+        ("deepseek-v3", "lamp{\"on\": true}"),
+        ("deepseek-v3", "functionlamp\n```json\n{\"on\": true}\n```"),
+        ("gpt-oss", "to=functions.lampcommentary json{\"on\": true}"),
+        ("gpt-oss", "assistant to=functions.lampcommentary json{\"on\": true}"),
+    ] {
+        assert_eq!(read(adapter, false, text), lamp(""), "{text}");
+    }
+    let tags =
+        "< calls>\n< invoke name=\"lamp\">\n< parameter name=\"on\" string=\"false\">true</ parameter>\n</ invoke>\n</ calls>";
+    assert_eq!(read("deepseek-dsml", false, tags).calls, ["lamp {\"on\":true}"]);
+    // A word in a sentence stays one.
+    for text in ["function lamp is documented below.", "A function is a rule: function(x) { return {\"on\": true} }"] {
+        assert_eq!(read("deepseek-v3", false, text), Seen { text: text.to_owned(), ..Seen::default() });
+    }
+}
