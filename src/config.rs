@@ -45,6 +45,8 @@ pub struct Config {
     pub retry: u8,
     /// Whether a call that is being written is mentioned now and then.
     pub progress: bool,
+    /// Whether log lines may show pieces of the arguments that were repaired; otherwise only rules, places and sizes.
+    pub log_excerpts: bool,
     /// The backends. None: look for them on this machine.
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
@@ -230,6 +232,7 @@ impl Config {
             },
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
+            log_excerpts: raw.log_excerpts.unwrap_or(false),
             backends,
             routes: raw.routes,
             aliases: raw.aliases,

@@ -72,6 +72,8 @@ pub struct Plan {
     pub passed: Passed,
     /// Clients that show reasoning are told that a call is being written; all others get a comment.
     pub progress: bool,
+    /// Log lines may show pieces of the arguments that were repaired.
+    pub log_excerpts: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -159,6 +161,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         },
         argument_bytes: config.limits.argument_bytes,
         progress: config.progress,
+        log_excerpts: config.log_excerpts,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,

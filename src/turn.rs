@@ -2,7 +2,10 @@
 //! answered to the model. The async shell around the synchronous stages: it has no task and no channel of its own, so that
 //! whoever drops it drops the upstream request.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
@@ -16,7 +19,7 @@ use crate::{
     client::front::{Collected, Front},
     error::Error,
     event::{Event, Sink},
-    fix::Schemas,
+    fix::{Schemas, Tally},
     plan::Plan,
     store::Store,
     upstream::Client,
@@ -46,6 +49,10 @@ pub struct Shared {
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
+    /// How often which repair was made.
+    pub tally: Arc<Tally>,
+    /// How often a refused call was answered to the model.
+    pub asked_again: Arc<AtomicU64>,
 }
 
 /// An error of a backend that comes within this time keeps its HTTP status; after it, the answer begins with a comment.
