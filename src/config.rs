@@ -49,6 +49,8 @@ pub struct Config {
     pub progress: bool,
     /// Whether warnings (a prompt that was cut) stand in the answer, too.
     pub show_warnings: bool,
+    /// Whether log lines may show pieces of the arguments that were repaired; otherwise only rules, places and sizes.
+    pub log_excerpts: bool,
     /// The backends. None: look for them on this machine.
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
@@ -200,6 +202,7 @@ impl Config {
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
             show_warnings: raw.show_warnings,
+            log_excerpts: raw.log_excerpts.unwrap_or(false),
             backends,
             routes: raw.routes,
             aliases: raw.aliases,

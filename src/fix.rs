@@ -11,6 +11,7 @@ pub mod name;
 mod schema;
 mod stage;
 mod stages;
+mod tally;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use crate::json::strict;
 
 pub use schema::{Schema, Schemas};
 pub use stage::{Checked, Fixer};
+pub use tally::{RULES, Tally};
 
 /// Largest argument text that is read, in bytes.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;

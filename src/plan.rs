@@ -79,6 +79,8 @@ pub struct Plan {
     pub progress: bool,
     /// Warnings stand in the answer, too, for those who read neither log nor header.
     pub show_warnings: bool,
+    /// Log lines may show pieces of the arguments that were repaired.
+    pub log_excerpts: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -184,6 +186,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         argument_bytes: config.limits.argument_bytes,
         progress: config.progress,
         show_warnings: config.show_warnings,
+        log_excerpts: config.log_excerpts,
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,

@@ -1,6 +1,7 @@
 //! Sockets -> requests -> answers: the routes, the checks before them, and a shutdown that lets running answers end.
 
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
     sync::{
         Arc,
@@ -173,7 +174,15 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         instance: guard::Instance::new(),
         catalog: catalog::Catalog::new(&settings, client.clone()),
         library,
-        turns: turn::Shared { client, store: Arc::new(Memory::default()), spool: files, schemas: Arc::default(), pool },
+        turns: turn::Shared {
+            client,
+            store: Arc::new(Memory::default()),
+            spool: files,
+            schemas: Arc::default(),
+            tally: Arc::default(),
+            asked_again: Arc::default(),
+            pool,
+        },
         recorder: settings.record.map(record::Recorder::new).transpose()?,
         seen: Seen::default(),
         config: settings.config,
@@ -297,6 +306,9 @@ async fn health(axum::extract::State(app): axum::extract::State<App>) -> Respons
         "status": "ok",
         "toolglot": env!("CARGO_PKG_VERSION"),
         "requests": {"models": app.seen.lists.load(Ordering::Relaxed), "chats": app.seen.chats.load(Ordering::Relaxed)},
+        "calls": app.turns.tally.verdicts().collect::<BTreeMap<_, _>>(),
+        "repairs": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
+        "asked_again": app.turns.asked_again.load(Ordering::Relaxed),
         "backends": found.iter().map(|found| json!({"name": found.backend.name, "models": found.models.len(), "error": found.error})).collect::<Vec<_>>(),
     }))
 }

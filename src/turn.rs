@@ -2,7 +2,10 @@
 //! answered to the model. The async shell around the synchronous stages: it has no task and no channel of its own, so that
 //! whoever drops it drops the upstream request.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
@@ -16,7 +19,7 @@ use crate::{
     client::front::{Collected, Front},
     error::Error,
     event::{Event, Note, Sink},
-    fix::Schemas,
+    fix::{Schemas, Tally},
     mcp::pool::Pool,
     plan::Plan,
     store::Store,
@@ -50,6 +53,10 @@ pub struct Shared {
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
+    /// How often which repair was made.
+    pub tally: Arc<Tally>,
+    /// How often a refused call was answered to the model.
+    pub asked_again: Arc<AtomicU64>,
     /// Everything that can run a tool.
     pub pool: Arc<Pool>,
 }

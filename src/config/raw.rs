@@ -22,6 +22,7 @@ pub(super) struct Raw {
     pub(super) retry: Option<u8>,
     pub(super) progress: Option<bool>,
     pub(super) show_warnings: bool,
+    pub(super) log_excerpts: Option<bool>,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,

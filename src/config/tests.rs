@@ -12,6 +12,7 @@ fn no_file_is_a_complete_configuration() {
     let addresses: Vec<String> = config.listen.addresses.iter().map(ToString::to_string).collect();
     assert_eq!(addresses, ["127.0.0.1:8000", "[::1]:8000"]);
     assert_eq!((config.mode, config.retry, config.backends.len()), (Mode::Rewrite, 1, 0));
+    assert!(!config.log_excerpts, "the log shows no values unless it is asked to");
     assert_eq!(config.limits, Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 67108864, context_tokens: 32768 });
     if cfg!(target_os = "linux") {
         assert_eq!(config.adapters, Overlay::Usual("/data/toolglot/adapters".into()));
@@ -26,6 +27,7 @@ fn every_key_acts() {
         mode = "off"
         adapters = "mine"
         retry = 3
+        log_excerpts = true
         allowed_hosts = ["Box.lan"]
         allowed_origins = ["https://Chat.example/"]
         [[backend]]
@@ -50,7 +52,7 @@ fn every_key_acts() {
     .unwrap();
     assert_eq!(config.listen.addresses.len(), 1);
     assert_eq!(config.adapters, Overlay::Named("/etc/tg/mine".into()));
-    assert_eq!((config.mode, config.retry), (Mode::Off, 3));
+    assert_eq!((config.mode, config.retry, config.log_excerpts), (Mode::Off, 3, true));
     assert_eq!(config.allowed_hosts, ["box.lan"]);
     assert_eq!(config.allowed_origins, ["https://chat.example"]);
     assert_eq!(config.backends[0].url, "https://far.example/v1");

@@ -64,7 +64,10 @@ impl<'c> Coercion<'c> {
     pub(super) fn enter<T>(&mut self, key: &str, work: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         self.path.push('/');
-        self.path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        match memchr::memchr2(b'~', b'/', key.as_bytes()) {
+            None => self.path.push_str(key),
+            Some(_) => self.path.push_str(&key.replace('~', "~0").replace('/', "~1")),
+        }
         let result = work(self);
         self.path.truncate(length);
         result
@@ -73,7 +76,7 @@ impl<'c> Coercion<'c> {
     /// The value as the schema wants it, as far as it can be had.
     pub(super) fn value<'s>(&mut self, node: Node<'s>, shape: Shape) -> Node<'s> {
         let rule = self.schema.rule(shape);
-        if self.fuel == 0 {
+        if self.fuel == 0 || (rule.says_nothing() && !keys::repeat(&node)) {
             return node;
         }
         self.fuel -= 1;
@@ -127,7 +130,7 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::ARRAY) {
             return self.wrapped(node, rule);
         }
-        if rule.types.allow(Types::STRING) {
+        if rule.types.allow(Types::STRING) && !describes_string(&node) {
             return self.as_text(node, "K5", "object given where text is wanted: its source text");
         }
         node
@@ -302,6 +305,14 @@ impl<'c> Coercion<'c> {
             _ => true,
         }
     }
+}
+
+/// Whether the object is the schema of a string, in the place of the string: the model repeated the schema, and no value.
+fn describes_string(node: &Node<'_>) -> bool {
+    const WORDS: [&str; 9] = ["type", "description", "title", "default", "enum", "format", "example", "minLength", "pattern"];
+    let Value::Object(members) = &node.value else { return false };
+    members.iter().any(|member| member.key == "type" && member.node.value == Value::Text(Cow::Borrowed("string")))
+        && members.iter().all(|member| WORDS.contains(&member.key.as_ref()))
 }
 
 /// K8: `{"0": a, "1": b}` and `{"item": [a, b]}` are lists.

@@ -70,6 +70,11 @@ pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<V
     }
 }
 
+/// The container at `start`, read once more.
+pub(super) fn again<'s>(text: &'s str, start: usize, schema: Option<&Schema>) -> Option<Node<'s>> {
+    read::read(text, start, schema?).ok().map(|reading| reading.root)
+}
+
 /// S14: a text in which everything was escaped once more. Only if the result is strict JSON.
 pub(super) fn unescaped(text: &str) -> Option<String> {
     let quote = text.find('"')?;
@@ -94,7 +99,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
     if rule.properties.is_empty() {
         return None;
     }
-    if let Some(members) = tagged(text, &|name| rule.names.contains_key(name)) {
+    if let Some(members) = tagged(text, &|name| rule.named(name).is_some()) {
         return Some((members, "parameters written as tags", Verdict::Coerced));
     }
     if let Some(keywords) = keywords(text)
@@ -156,9 +161,12 @@ fn text_member(key: &str, value: &str) -> Member<'static> {
     Member { key: Cow::Owned(key.to_owned()), start: 0, node: Node { value, start: 0, end: 0, exact: false } }
 }
 
-/// N7: the whole text is the one string that the schema asks for.
+/// N7: the whole text is the one string that the schema asks for. Among several parameters only a text that is no prose.
 pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
     let name = only_string(schema)?;
+    if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
+        return None;
+    }
     let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };
     Some(object(vec![Member { key: Cow::Owned(name), start: 0, node }], 0, text.len()))
 }
@@ -191,13 +199,19 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
                 }
                 return ways;
             }
+            // `"function": "book"` beside the arguments is a name.
+            let named = |member: &Member<'s>| {
+                HOLDERS.contains(&member.key.as_ref())
+                    && matches!(&member.node.value, Value::Text(text) if !text.trim_start().starts_with('{'))
+            };
             let held = |member: &&Member<'s>| {
                 let key = member.key.as_ref();
-                (WRAPPERS.contains(&key) || HOLDERS.contains(&key)) && !COMPANIONS.contains(&key)
+                (WRAPPERS.contains(&key) || HOLDERS.contains(&key)) && !COMPANIONS.contains(&key) && !named(member)
             };
             let holder = members.iter().find(held);
             let echo = members.iter().any(|member| member.key == "properties");
-            let companions = members.iter().all(|member| held(&member) || COMPANIONS.contains(&member.key.as_ref()));
+            let companions =
+                members.iter().all(|member| held(&member) || named(member) || COMPANIONS.contains(&member.key.as_ref()));
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
                 && let Some(inner) = inside(&holder.node)
             {

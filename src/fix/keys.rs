@@ -19,14 +19,15 @@ const PROTOCOL: [&str; 9] =
 
 /// Whether a key contains markup of a calling protocol.
 pub(super) fn is_markup(key: &str) -> bool {
-    key.match_indices('<').any(|(at, _)| {
-        let tag = &key[at + 1..];
-        let name = tag.strip_prefix('/').unwrap_or(tag);
-        tag.starts_with(['|', '\u{ff5c}'])
-            || PROTOCOL.iter().any(|word| {
-                name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['>', '=', ' ', '\n']))
-            })
-    })
+    key.as_bytes().contains(&b'<')
+        && key.match_indices('<').any(|(at, _)| {
+            let tag = &key[at + 1..];
+            let name = tag.strip_prefix('/').unwrap_or(tag);
+            tag.starts_with(['|', '\u{ff5c}'])
+                || PROTOCOL.iter().any(|word| {
+                    name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['>', '=', ' ', '\n']))
+                })
+        })
 }
 
 /// Whether any key in the value contains such markup.
@@ -85,6 +86,15 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
     kept
 }
 
+/// Whether some object in it has a key twice.
+pub(super) fn repeat(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Array(items) => items.iter().any(repeat),
+        Value::Object(members) => has_repeated(members) || members.iter().any(|member| repeat(&member.node)),
+        _ => false,
+    }
+}
+
 fn has_repeated(members: &[Member<'_>]) -> bool {
     if members.len() <= 8 {
         return members.iter().enumerate().any(|(at, member)| members[..at].iter().any(|other| other.key == member.key));
@@ -112,7 +122,7 @@ pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
 fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
     for at in 0..members.len() {
         let key = &members[at].key;
-        if rule.names.contains_key(key.as_ref()) || rule.matches_pattern(key) {
+        if rule.named(key.as_ref()).is_some() || rule.matches_pattern(key) {
             continue;
         }
         let Some(found) = rule.find(key) else { continue };
@@ -136,9 +146,9 @@ fn nest(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule)
     while at < members.len() {
         let key = members[at].key.clone();
         let target = key.split_once('.').and_then(|(outer, inner)| {
-            let property = rule.properties.get(*rule.names.get(outer)?)?;
-            let fits = coercion.schema.rule(property.shape).names.contains_key(inner);
-            (fits && !rule.names.contains_key(key.as_ref())).then(|| (outer.to_owned(), inner.to_owned()))
+            let property = rule.properties.get(rule.named(outer)?)?;
+            let fits = coercion.schema.rule(property.shape).named(inner).is_some();
+            (fits && rule.named(key.as_ref()).is_none()).then(|| (outer.to_owned(), inner.to_owned()))
         });
         let Some((outer, inner)) = target else {
             at += 1;
@@ -177,13 +187,13 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         .map(String::as_str)
         .collect();
     for name in &missing {
-        let Some(property) = rule.names.get(*name).and_then(|at| rule.properties.get(*at)) else { continue };
+        let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
         let schema = coercion.schema;
         let aliases: Vec<String> = schema.aliases(name).map(fold).collect();
         let rival = missing.iter().any(|other| other != name && aliases.contains(&fold(other)));
         let mut found = (0..members.len()).filter(|at| {
             let member = &members[*at];
-            !rule.names.contains_key(member.key.as_ref())
+            rule.named(member.key.as_ref()).is_none()
                 && aliases.contains(&fold(&member.key))
                 && schema.rule(property.shape).types.allow(Types::of_node(&member.node))
         });
@@ -198,8 +208,8 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
 /// K9: a null (or the word for it) in the place of an optional parameter that cannot be null means that it is not given.
 fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     members.retain(|member| {
-        let Some(found) = rule.names.get(member.key.as_ref()) else { return true };
-        let types = coercion.schema.rule(rule.properties[*found].shape).types;
+        let Some(found) = rule.named(&member.key) else { return true };
+        let types = coercion.schema.rule(rule.properties[found].shape).types;
         if types.allow(Types::NULL) || rule.is_required(&member.key) || coercion.keeps_null(&member.key) {
             return true;
         }
@@ -223,7 +233,7 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
         if members.iter().any(|member| member.key == name.as_str()) {
             continue;
         }
-        let Some(property) = rule.names.get(name).and_then(|at| rule.properties.get(*at)) else { continue };
+        let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
         let inner = coercion.schema.rule(property.shape);
         let (value, level, note) = match (&inner.default, &inner.values) {
             (Some(default), _) => (default, Verdict::Coerced, "the schema's default filled in"),
@@ -247,7 +257,7 @@ fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule
         return;
     }
     members.retain(|member| {
-        let known = rule.names.contains_key(member.key.as_ref()) || rule.matches_pattern(&member.key);
+        let known = rule.named(member.key.as_ref()).is_some() || rule.matches_pattern(&member.key);
         if !known {
             coercion.enter(&member.key, |coercion| {
                 coercion.note("N3", Verdict::Coerced, &member.node, "unknown key left out");

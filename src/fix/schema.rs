@@ -169,7 +169,7 @@ impl Schema {
         let root = self.rule(self.top());
         let known = match value {
             Value::Object(members) => {
-                members.is_empty() || root.properties.is_empty() || members.keys().any(|key| root.names.contains_key(key))
+                members.is_empty() || root.properties.is_empty() || members.keys().any(|key| root.named(key).is_some())
             }
             _ => root.types.allow(Types::ARRAY) && !root.types.is_all(),
         };
@@ -186,7 +186,7 @@ impl Schema {
         match value {
             Value::Object(members) => members.iter().all(|(key, value)| {
                 let other = || rule.find(key).is_some() || key.contains('.');
-                let spelled = rule.names.contains_key(key) || !other() || rule.matches_pattern(key);
+                let spelled = rule.named(key).is_some() || !other() || rule.matches_pattern(key);
                 spelled && self.is_spelled(value, self.member_shape(rule, key))
             }),
             Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
@@ -210,8 +210,8 @@ impl Schema {
 
     /// The shape of a member with exactly this key.
     pub(crate) fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
-        if let Some(found) = rule.names.get(key) {
-            return rule.properties[*found].shape;
+        if let Some(found) = rule.named(key) {
+            return rule.properties[found].shape;
         }
         if let Some((_, shape)) = rule.patterns.iter().find(|(pattern, _)| pattern.is_match(key)) {
             return *shape;
@@ -270,8 +270,8 @@ impl Guide for Schema {
 
     fn missing(&self, of: Shape, seen: u64) -> u32 {
         let rule = self.rule(of);
-        let missing = rule.required.iter().filter(|name| match rule.names.get(*name) {
-            Some(number) => *number < 64 && seen & (1 << number) == 0 && rule.default_of(self, name).is_none(),
+        let missing = rule.required.iter().filter(|name| match rule.named(name) {
+            Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self, name).is_none(),
             None => false,
         });
         missing.count() as u32
@@ -281,10 +281,23 @@ impl Guide for Schema {
 // === impl Rule ===
 
 impl Rule {
+    /// The position of the property of exactly this name.
+    pub(crate) fn named(&self, key: &str) -> Option<usize> {
+        match self.properties.len() {
+            0 => None,
+            // Fewer than a hash is worth.
+            1..=8 => self.properties.iter().rposition(|property| property.name == key),
+            _ => self.names.get(key).copied(),
+        }
+    }
+
     /// The position of the property that this key means: written so, or the only one that folds to the same.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
-        if let Some(found) = self.names.get(key) {
-            return Some(*found);
+        if self.properties.is_empty() {
+            return None;
+        }
+        if let Some(found) = self.named(key) {
+            return Some(found);
         }
         let folded = keys::fold(key);
         let mut found = self.properties.iter().enumerate().filter(|(_, property)| property.folded == folded);
@@ -293,9 +306,13 @@ impl Rule {
     }
 
     /// Whether it allows everything.
-    fn says_nothing(&self) -> bool {
+    pub(crate) fn says_nothing(&self) -> bool {
         self.types.is_all()
             && self.properties.is_empty()
+            && self.required.is_empty()
+            && self.patterns.is_empty()
+            && self.additional == Additional::Allowed
+            && self.values.is_none()
             && self.items.is_none()
             && self.tuple.is_empty()
             && self.choices.is_empty()
@@ -311,11 +328,11 @@ impl Rule {
 
     /// Whether a member of this key may be there.
     pub(crate) fn allows(&self, key: &str) -> bool {
-        self.additional != Additional::Forbidden || self.names.contains_key(key) || self.matches_pattern(key)
+        self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
     }
 
     fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
-        let property = self.properties.get(*self.names.get(name)?)?;
+        let property = self.properties.get(self.named(name)?)?;
         let rule = schema.rule(property.shape);
         rule.default.as_ref().or_else(|| rule.constant.then(|| rule.values.as_ref()?.first()).flatten())
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::{End, Fix, MAX_BYTES, Report, Schemas, Verdict, fix, name};
+use super::{End, Fix, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name};
 use crate::event::{Event, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
@@ -35,6 +35,7 @@ pub struct Fixer {
     limit: usize,
     /// Whether log lines may show values.
     excerpts: bool,
+    tally: Arc<Tally>,
     open: Option<Open>,
     /// Index of the next call that leaves: refusals must not leave holes.
     next: u32,
@@ -55,7 +56,16 @@ struct Open {
 impl Fixer {
     /// A stage for one answer. Arguments may have up to [`MAX_BYTES`]; logs show no values.
     pub fn new(tools: Arc<Tools>, schemas: Arc<Schemas>) -> Fixer {
-        Fixer { tools, schemas, limit: MAX_BYTES, excerpts: false, open: None, next: 0, checked: Vec::new() }
+        Fixer {
+            tools,
+            schemas,
+            limit: MAX_BYTES,
+            excerpts: false,
+            tally: Arc::default(),
+            open: None,
+            next: 0,
+            checked: Vec::new(),
+        }
     }
 
     /// The same stage with another limit for the arguments of one call, in bytes (at most [`MAX_BYTES`]).
@@ -67,6 +77,12 @@ impl Fixer {
     /// The same stage; `true` lets log lines show what was changed, and with it pieces of the user's data.
     pub fn with_excerpts(mut self, excerpts: bool) -> Fixer {
         self.excerpts = excerpts;
+        self
+    }
+
+    /// The same stage; its calls are counted here.
+    pub fn with_tally(mut self, tally: Arc<Tally>) -> Fixer {
+        self.tally = tally;
         self
     }
 
@@ -115,6 +131,10 @@ impl Fixer {
                 (open.name.as_str(), fix(&open.arguments, Some(&schema), &[], end))
             }
         };
+        self.tally.count(&report);
+        if open.name != name {
+            self.tally.count_rule("M1");
+        }
         self.log(&open, name, &report);
         match (&report.why, report.arguments.as_deref()) {
             (None, Some(arguments)) => {

@@ -99,7 +99,6 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         let result = ended(text, &reading, call).and_then(|closed| {
             fixes.extend(reading.repairs.into_iter().map(fix_of));
             fixes.extend(closed);
-            let plain = call.schema.map(|_| reading.root.clone());
             let mut result = settle(text, reading.root, fixes, call)?;
             result.dropped.extend(reading.dangling);
             match &result.fault {
@@ -107,6 +106,8 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 Some(_) if !complete && call.end != End::Whole => Err(Why::Truncated),
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
+                    // As the model wrote it: the tree before the schema changed it is read once more.
+                    let plain = envelope::again(text, start, call.schema);
                     let report = Report {
                         arguments: plain.map(|plain| plain.to_json(text)),
                         fixes: result.fixes.clone(),
@@ -198,6 +199,12 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
         }
         (End::Whole, _) => (true, Verdict::Guess),
     };
+    if call.end != End::Whole
+        && reading.repairs.iter().any(|repair| repair.rule == "T3" && is_torn(&text[repair.start..repair.end]))
+    {
+        let what = || format!("a string may have been cut at {}", path(reading));
+        return Err(if matches!(call.end, End::Cut(_)) { Why::Truncated } else { Why::Ambiguous(what()) });
+    }
     if reading.rival.is_some() {
         return Err(Why::Ambiguous(format!("two readings at {}", path(reading))));
     }
@@ -213,6 +220,26 @@ fn fix_of(repair: Repair) -> Fix {
         level: if repair.guess { Verdict::Guess } else { Verdict::Lossless },
         note: repair.note.into(),
     }
+}
+
+/// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
+fn is_torn(text: &str) -> bool {
+    let (mut quotes, mut open) = (0, [0_i32; 3]);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => _ = bytes.next(),
+            b'"' => quotes += 1,
+            b'(' => open[0] += 1,
+            b')' => open[0] -= 1,
+            b'[' => open[1] += 1,
+            b']' => open[1] -= 1,
+            b'{' => open[2] += 1,
+            b'}' => open[2] -= 1,
+            _ => {}
+        }
+    }
+    quotes % 2 == 1 && open.iter().any(|open| *open > 0)
 }
 
 fn path<'r>(reading: &'r Reading<'_>) -> &'r str {

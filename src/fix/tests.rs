@@ -1,6 +1,8 @@
 //! Every rule by what it does and where it stops.
 
+mod oracle;
 mod properties;
+mod rules;
 
 use std::sync::Arc;
 

@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 
+mod number;
+
 /// A text under the reader, with what bounds its searches.
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
@@ -52,15 +54,16 @@ pub(crate) struct KeyAhead<'s> {
     pub(crate) quoted: bool,
 }
 
-/// A number as it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Digits {
-    pub(crate) end: usize,
-    /// As JSON would write it.
-    pub(crate) strict: bool,
-    /// Read in a way that not everybody would: hexadecimal, leading zeros, a dangling exponent.
-    pub(crate) guess: bool,
-}
+/// The bytes that surely begin a token.
+const TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte: u8 = 0x21;
+    while byte < 0x7f {
+        table[byte as usize] = !matches!(byte, b'/' | b'#' | b'\\');
+        byte += 1;
+    }
+    table
+};
 
 /// How far ahead a key may reach.
 const KEY_REACH: usize = 256;
@@ -80,6 +83,11 @@ impl<'s> Text<'s> {
         }
     }
 
+    /// Forgets what was found out about its quotes: it is read again.
+    pub(crate) fn forget(&self) {
+        self.doubled.set(false);
+    }
+
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
         self.bytes.get(i).copied()
     }
@@ -94,7 +102,17 @@ impl<'s> Text<'s> {
     }
 
     /// The end of the whitespace and comments from `i` on, and what it consisted of.
-    pub(crate) fn gap(&self, mut i: usize) -> (usize, Gap) {
+    pub(crate) fn gap(&self, i: usize) -> (usize, Gap) {
+        let token = |i| self.at(i).is_some_and(|byte| TOKEN[byte as usize]);
+        match self.at(i) {
+            // The usual ones are short.
+            _ if token(i) => (i, Gap::default()),
+            Some(b' ') if token(i + 1) => (i + 1, Gap::default()),
+            _ => self.any_gap(i),
+        }
+    }
+
+    fn any_gap(&self, mut i: usize) -> (usize, Gap) {
         let mut gap = Gap::default();
         let start = i;
         while let Some(byte) = self.at(i) {
@@ -231,9 +249,9 @@ impl<'s> Text<'s> {
         loop {
             let rest = bytes.get(i..)?;
             let found = i + match quote {
-                Quote::Double => memchr::memchr2(b'"', b'\\', rest)?,
-                Quote::Single => memchr::memchr2(b'\'', b'\\', rest)?,
-                Quote::Twice(byte) | Quote::Thrice(byte) => memchr::memchr2(byte, b'\\', rest)?,
+                Quote::Double => find(b'"', rest)?,
+                Quote::Single => find(b'\'', rest)?,
+                Quote::Twice(byte) | Quote::Thrice(byte) => find(byte, rest)?,
                 Quote::Backtick => memchr::memchr3(b'`', b'\\', 0xc2, rest)?,
                 Quote::SmartDouble => rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0xe2))?,
                 Quote::SmartSingle => rest.iter().position(|byte| matches!(byte, b'\'' | b'`' | b'\\' | 0xe2 | 0xc2))?,
@@ -314,93 +332,27 @@ impl<'s> Text<'s> {
     /// The end of the identifier at `i` (`i` if there is none).
     pub(crate) fn word(&self, i: usize) -> usize {
         let rest = &self.bytes[i.min(self.bytes.len())..];
-        let opens = rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80);
-        if !opens || self.quote(i).is_some() {
-            return i;
+        match rest.first() {
+            Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') => {}
+            Some(0x80..) if self.quote(i).is_none() => {}
+            _ => return i,
         }
-        let mut end = i;
-        for (at, c) in self.source[i..].char_indices() {
-            if !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-')) {
-                break;
-            }
-            end = i + at + c.len_utf8();
+        let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-');
+        let mut end = i + rest.iter().take_while(|byte| inside(byte)).count();
+        if self.at(end).is_some_and(|byte| byte >= 0x80) {
+            let more = self.source[end..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
+            end += more.map(char::len_utf8).sum::<usize>();
         }
         end
     }
+}
 
-    /// The number at `i`, strict or nearly so; `None` if what stands there goes on as something else.
-    pub(crate) fn number(&self, i: usize) -> Option<Digits> {
-        let mut end = i;
-        let mut strict = true;
-        let mut guess = false;
-        match self.at(end)? {
-            b'-' => end += 1,
-            b'+' => {
-                strict = false;
-                end += 1;
-            }
-            _ => {}
-        }
-        if self.at(end) == Some(b'0') && matches!(self.at(end + 1), Some(b'x' | b'X')) {
-            let digits = self.bytes[end + 2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-            end += 2 + digits;
-            return (digits > 0 && digits <= 15 && self.number_ends(end)).then_some(Digits { end, strict: false, guess: true });
-        }
-        let whole = self.digits(end, &mut strict);
-        if whole - end > 1 && self.at(end) == Some(b'0') {
-            strict = false;
-            guess = true;
-        }
-        let mut any = whole > end;
-        strict &= any;
-        end = whole;
-        if self.at(end) == Some(b'.') {
-            let fraction = self.digits(end + 1, &mut strict);
-            strict &= fraction > end + 1;
-            any |= fraction > end + 1;
-            end = fraction;
-        }
-        if !any {
-            return None;
-        }
-        if matches!(self.at(end), Some(b'e' | b'E')) {
-            let sign = usize::from(matches!(self.at(end + 1), Some(b'+' | b'-')));
-            let exponent = self.digits(end + 1 + sign, &mut strict);
-            if exponent == end + 1 + sign {
-                strict = false;
-                guess = true;
-            }
-            end = exponent;
-        }
-        self.number_ends(end).then_some(Digits { end, strict, guess })
-    }
-
-    /// The end of a run of digits, with single underscores between them.
-    fn digits(&self, mut i: usize, strict: &mut bool) -> usize {
-        while let Some(byte) = self.at(i) {
-            let joins = byte == b'_'
-                && i > 0
-                && self.bytes[i - 1].is_ascii_digit()
-                && self.at(i + 1).is_some_and(|next| next.is_ascii_digit());
-            if !byte.is_ascii_digit() && !joins {
-                break;
-            }
-            *strict &= !joins;
-            i += 1;
-        }
-        i
-    }
-
-    fn number_ends(&self, end: usize) -> bool {
-        match self.at(end) {
-            None | Some(b',' | b'}' | b']' | b')' | b'<' | b';' | b'#' | b'`') => true,
-            Some(b'/') => matches!(self.at(end + 1), Some(b'/' | b'*')),
-            Some(b'"' | b'\'') => true,
-            Some(b'\\') => matches!(self.at(end + 1), Some(b'n' | b't' | b'r')),
-            Some(byte) if byte.is_ascii_whitespace() => true,
-            Some(0x80..) => self.skip(end) > end || self.comma(end).is_some(),
-            Some(_) => false,
-        }
+/// The first such byte or backslash: most strings are shorter than what a search over large steps costs.
+fn find(byte: u8, rest: &[u8]) -> Option<usize> {
+    let (near, far) = rest.split_at(rest.len().min(16));
+    match near.iter().position(|next| *next == byte || *next == b'\\') {
+        None => memchr::memchr2(byte, b'\\', far).map(|found| found + near.len()),
+        found => found,
     }
 }
 

@@ -4,10 +4,12 @@
 
 mod brackets;
 mod build;
+mod frames;
 mod members;
 mod rules;
 mod search;
 mod state;
+mod straight;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -120,6 +122,9 @@ pub struct Unreadable {
 /// Reads the container that starts at byte `start` of the source (a bracket).
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
+    if let Some(reading) = search.straight(start) {
+        return Ok(reading);
+    }
     let best = search.run(start)?;
     Ok(build::build(&search, best))
 }

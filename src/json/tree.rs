@@ -150,26 +150,19 @@ impl<'s> Node<'s> {
 /// Writes a JSON string.
 fn write_text(text: &str, out: &mut String) {
     out.push('"');
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..0x20 => {
-                out.push_str(&text[plain..at]);
-                let _ = write!(out, "\\u{byte:04x}");
-                plain = at + 1;
-                continue;
-            }
-            _ => continue,
-        };
-        out.push_str(&text[plain..at]);
-        out.push_str(escape);
-        plain = at + 1;
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => _ = write!(out, "\\u{control:04x}"),
+        }
+        rest = &rest[at + 1..];
     }
-    out.push_str(&text[plain..]);
+    out.push_str(rest);
     out.push('"');
 }

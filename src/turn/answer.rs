@@ -10,7 +10,7 @@ use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
-    fix::{Checked, Fixer, Schemas},
+    fix::{Checked, Fixer, Schemas, Tally},
 };
 
 /// What an answer is read with.
@@ -73,6 +73,12 @@ impl Answer {
     /// The same answer for a client whose form cannot carry every call.
     pub fn towards(mut self, carrier: Carrier) -> Answer {
         self.gate.towards(carrier);
+        self
+    }
+
+    /// The same answer, its calls counted; `excerpts` lets log lines show pieces of their arguments.
+    pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
+        self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
         self
     }
 

@@ -1,6 +1,9 @@
 //! The upstream rounds of a turn: ask, read, ask again. Each step waits for the backend once.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
@@ -25,7 +28,6 @@ use crate::{
     client::shape::Shape,
     error::Error,
     event::{Delta, Event, FinishReason, Note, Sink, Usage},
-    fix::{Checked, Verdict},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -215,7 +217,7 @@ impl<O: Sink> Rounds<O> {
                 ..Policy::default()
             },
         };
-        Answer::new(setup).towards(self.shape.carrier())
+        Answer::new(setup).towards(self.shape.carrier()).observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
@@ -258,7 +260,6 @@ impl<O: Sink> Rounds<O> {
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
         for checked in &outcome.checked {
-            report(checked);
             if let Some(tap) = &mut self.tap {
                 tap.checked(checked);
             }
@@ -272,6 +273,7 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
         self.asked_again += 1;
+        self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.spend(outcome.usage);
         let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
         self.plan.chat.messages.extend(messages);
@@ -317,19 +319,5 @@ impl<O: Sink> Rounds<O> {
         let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, agent, .. } = self;
         let (id, agent) = (&plan.head.envelope.id, agent.as_mut());
         Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id, agent }
-    }
-}
-
-/// What was changed in a call, for whoever reads the log: rules and places, never values.
-fn report(checked: &Checked) {
-    let Checked { name, written, report } = checked;
-    let rules: Vec<&str> = report.fixes.iter().map(|fix| fix.rule).collect();
-    let rules = rules.join(" ");
-    match report.verdict {
-        Verdict::Clean if written.is_none() => tracing::debug!(tool = name, "call"),
-        Verdict::Refused => {} // the gate says what becomes of it
-        verdict => {
-            tracing::info!(tool = name, written, verdict = verdict.as_str(), rules, dropped = ?report.dropped, "call repaired")
-        }
     }
 }

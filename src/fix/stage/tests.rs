@@ -115,3 +115,58 @@ fn arguments_beyond_the_limit_are_not_collected() {
     let lines = run(&mut fixer, call(0, "book_room", &["{\"town\":\"", &"x".repeat(200), "\"}"], true));
     assert!(lines[0].starts_with("refused book_room TooLarge(100)"), "{lines:?}");
 }
+
+/// Collects what is logged, as text.
+#[derive(Default)]
+struct Log(std::sync::Mutex<String>);
+
+impl tracing::field::Visit for &Log {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        self.0.lock().unwrap().push_str(&format!("{field}={value:?} "));
+    }
+}
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut visit = self;
+        event.record(&mut visit);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn the_log_shows_values_only_if_it_may() {
+    for (excerpts, sources) in [
+        (false, &["{'town': 'Turku'}", "{\"town\":\"Turku\",\"nights\":\"Turku\"}", "{\"town\":\"see \"Turku\"\"}"][..]),
+        (true, &["{'town': 'Turku'}"]),
+    ] {
+        for source in sources {
+            let log = Arc::new(Log::default());
+            tracing::subscriber::with_default(Arc::clone(&log), || {
+                run(&mut fixer().with_excerpts(excerpts), call(0, "book_room", &[source], true));
+            });
+            let text = log.0.lock().unwrap();
+            assert!(text.contains("rule=") || text.contains("refused"), "{text}");
+            assert_eq!(text.contains("Turku"), excerpts, "{source}: {text}");
+        }
+    }
+}
+
+#[test]
+fn calls_and_names_are_counted() {
+    let tally = Arc::new(Tally::default());
+    let mut fixer = fixer().with_tally(Arc::clone(&tally));
+    run(&mut fixer, call(0, "functions.bookRoom", &["{'town': 'Turku'}"], true));
+    run(&mut fixer, call(1, "book_room", &["{\"nights\": 2}"], true));
+    assert_eq!(tally.rules().collect::<Vec<_>>(), [("M1", 1), ("S5", 2)]);
+    assert!(tally.verdicts().any(|counted| counted == ("refused", 1)));
+}

@@ -122,6 +122,19 @@ impl Search<'_, '_> {
         Some(state)
     }
 
+    /// Whether prose from here on leads to another object: a key stands behind its bracket.
+    fn another_object(&self, at: usize) -> bool {
+        const REACH: usize = 200;
+        let near = &self.text.bytes[at..self.text.bytes.len().min(at + REACH)];
+        match memchr::memchr2(b'{', b'"', near) {
+            Some(found) if near[found] == b'{' => {
+                let inside = self.text.skip(at + found + 1);
+                self.text.quote(inside).is_some() && self.text.key(inside).is_some()
+            }
+            _ => false,
+        }
+    }
+
     /// What it costs that the root has ended and this follows.
     pub(super) fn tail(&self, at: usize) -> u32 {
         let mut at = self.text.skip(at);
@@ -130,6 +143,7 @@ impl Search<'_, '_> {
                 b'}' | b']' | b')' | b';' | b',' => at = self.text.skip(at + 1),
                 b'<' | b'`' if !self.text.more_json(at) => return 0,
                 b'{' | b'[' | b'`' => return cost::ODDITY,
+                _ if byte.is_ascii_alphabetic() && self.another_object(at) => return cost::PROSE,
                 _ if self.text.more_json(at) => return cost::SPILT,
                 _ => return cost::PROSE,
             }

@@ -1,13 +1,12 @@
 //! The steps of the winning reading -> the tree and the list of repairs.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use super::super::decode::decode;
 use super::super::lex::Quote;
 use super::super::tree::{Member, Node, Value};
 use super::search::Search;
-use super::state::{Best, NONE, Step, StepKind, Want};
+use super::state::{Best, State, Step, StepKind, Want};
 use super::{Ending, Reading, Repair};
 
 /// No more repairs than these are listed one by one.
@@ -27,7 +26,8 @@ struct Open<'s> {
     base: usize,
 }
 
-struct Builder<'s> {
+/// Grows the tree, step by step.
+pub(super) struct Builder<'s> {
     source: &'s str,
     open: Vec<Open<'s>>,
     /// JSON pointer to the value that was read last, or is being read; without the number of a plain item.
@@ -43,76 +43,73 @@ struct Builder<'s> {
 /// Builds the tree of the best reading.
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     let steps = chain(search, best.state.step);
-    let mut builder = Builder {
-        source: search.text.source,
-        open: Vec::new(),
-        path: String::new(),
-        more: None,
-        root: None,
-        repairs: Vec::new(),
-        void: None,
-        end: 0,
-    };
+    let mut builder = Builder::new(search.text.source);
     let mut rival = None;
-    for step in &steps {
+    for step in steps.iter().filter_map(|at| search.steps.get(*at as usize)) {
         builder.take(step);
         if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.rivalled(step) {
             rival = Some(builder.path());
         }
     }
-    let end = best.state.at as usize;
-    let dangling = builder.open.last().is_some_and(|open| open.key.is_some()).then(|| builder.path());
-    while !builder.open.is_empty() {
-        builder.close(end, false);
-    }
-    if rival.is_none() && best.other.is_some_and(|other| differs(&steps, &chain(search, other))) {
+    if rival.is_none() && best.other.is_some_and(|other| values(search, &steps) != values(search, &chain(search, other))) {
         rival = Some(String::new());
     }
-    let ending = match best.state.want {
-        Want::Over(ending) => ending,
-        _ => Ending::Open,
-    };
-    if let Some((_, guess)) = builder.more {
-        let note = "more repairs than are listed";
-        builder.repairs.push(Repair { rule: "S0", note, guess, path: String::new(), start: 0, end });
-    }
-    let root = builder.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
-    let end = if ending == Ending::Complete { builder.end } else { end };
-    Reading { root, repairs: builder.repairs, ending, end, void: builder.void, rival, dangling, tagged: best.state.tagged }
+    builder.finish(&best.state, rival)
 }
 
 /// The steps of a reading in the order of the text.
-fn chain(search: &Search<'_, '_>, last: u32) -> Vec<Step> {
+fn chain(search: &Search<'_, '_>, last: u32) -> Vec<u32> {
     let mut steps = Vec::new();
     let mut at = last;
-    while at != NONE {
-        let Some(step) = search.steps.get(at as usize) else { break };
-        steps.push(*step);
+    while let Some(step) = search.steps.get(at as usize) {
+        steps.push(at);
         at = step.previous;
     }
     steps.reverse();
     steps
 }
 
-/// Whether two readings have different values.
-fn differs(a: &[Step], b: &[Step]) -> bool {
-    let values = |steps: &[Step]| -> Vec<(StepKind, u32, u32)> {
-        steps
-            .iter()
-            .filter(|step| !matches!(step.kind, StepKind::Repair(..)))
-            .map(|step| match step.kind {
-                StepKind::Close => (StepKind::Close, 0, 0),
-                kind => (kind, step.start, step.end),
-            })
-            .collect()
-    };
-    values(a) != values(b)
+/// What a reading says, without how it got there.
+fn values(search: &Search<'_, '_>, steps: &[u32]) -> Vec<(StepKind, u32, u32)> {
+    steps
+        .iter()
+        .filter_map(|at| search.steps.get(*at as usize))
+        .filter(|step| !matches!(step.kind, StepKind::Repair(_)))
+        .map(|step| match step.kind {
+            StepKind::Close => (StepKind::Close, 0, 0),
+            kind => (kind, step.start, step.end),
+        })
+        .collect()
 }
 
 // === impl Builder ===
 
 impl<'s> Builder<'s> {
-    fn take(&mut self, step: &Step) {
+    pub(super) fn new(source: &'s str) -> Builder<'s> {
+        Builder { source, open: Vec::new(), path: String::new(), root: None, repairs: Vec::new(), more: None, void: None, end: 0 }
+    }
+
+    /// The reading is over in this state.
+    pub(super) fn finish(mut self, state: &State, rival: Option<String>) -> Reading<'s> {
+        let end = state.at as usize;
+        let dangling = self.open.last().is_some_and(|open| open.key.is_some()).then(|| self.path());
+        while !self.open.is_empty() {
+            self.close(end, false);
+        }
+        let ending = match state.want {
+            Want::Over(ending) => ending,
+            _ => Ending::Open,
+        };
+        if let Some((_, guess)) = self.more {
+            let note = "more repairs than are listed";
+            self.repairs.push(Repair { rule: "S0", note, guess, path: String::new(), start: 0, end });
+        }
+        let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
+        let end = if ending == Ending::Complete { self.end } else { end };
+        Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
+    }
+
+    pub(super) fn take(&mut self, step: &Step) {
         let (start, end) = (step.start as usize, step.end as usize);
         match step.kind {
             StepKind::Object => self.begin(Value::Object(Vec::new()), start, false),
@@ -164,12 +161,12 @@ impl<'s> Builder<'s> {
                 let exact = &self.source[start..end] == "null";
                 self.add(Node { value: Value::Null, start, end, exact });
             }
-            StepKind::Void(what) => {
+            StepKind::Void((_, what, _)) => {
                 let path = self.path();
                 self.void.get_or_insert_with(|| format!("{what} at {}", if path.is_empty() { "/" } else { &path }));
                 self.add(Node { value: Value::Null, start, end, exact: false });
             }
-            StepKind::Repair(rule, note, guess) => self.repair(rule, note, guess, start, end),
+            StepKind::Repair((rule, note, guess)) => self.repair(rule, note, *guess, start, end),
         }
     }
 
@@ -180,7 +177,6 @@ impl<'s> Builder<'s> {
         if decoded.lone_surrogate {
             let path = self.path();
             self.void.get_or_insert_with(|| format!("half of a surrogate pair in {}", if path.is_empty() { "/" } else { &path }));
-            self.repair("T7", "half of a surrogate pair is no character", true, start, end);
         }
         if decoded.control {
             self.repair("T1", "raw control characters escaped", false, start, end);
@@ -196,7 +192,7 @@ impl<'s> Builder<'s> {
     fn begin(&mut self, value: Value<'s>, start: usize, paren: bool) {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last() {
             self.path.truncate(*base);
-            let _ = write!(self.path, "/{}", items.len());
+            push_index(&mut self.path, items.len());
         }
         let base = self.path.len();
         self.open.push(Open { value, start, repairs: self.repaired(), exact: true, paren, key: None, base });
@@ -283,7 +279,7 @@ impl<'s> Builder<'s> {
             && path.len() == *base
             && !items.is_empty()
         {
-            let _ = write!(path, "/{}", items.len() - 1);
+            push_index(&mut path, items.len() - 1);
         }
         path
     }
@@ -292,6 +288,9 @@ impl<'s> Builder<'s> {
 /// Appends a key to a JSON pointer.
 fn push_component(path: &mut String, key: &str) {
     path.push('/');
+    if memchr::memchr2(b'~', b'/', key.as_bytes()).is_none() {
+        return path.push_str(key);
+    }
     for c in key.chars() {
         match c {
             '~' => path.push_str("~0"),
@@ -301,10 +300,53 @@ fn push_component(path: &mut String, key: &str) {
     }
 }
 
+/// Appends an item's number to a JSON pointer.
+fn push_index(path: &mut String, at: usize) {
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    let mut rest = at;
+    while from > 0 {
+        from -= 1;
+        digits[from] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    path.push('/');
+    path.extend(digits[from..].iter().map(|digit| char::from(*digit)));
+}
+
+/// Whether JSON would write the number so.
+fn is_strict(written: &str) -> bool {
+    let digits = written.strip_prefix('-').unwrap_or(written).as_bytes();
+    let run = |from: usize| digits[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = run(0);
+    if whole == 0 || (whole > 1 && digits[0] == b'0') {
+        return false;
+    }
+    let mut end = whole;
+    if digits.get(end) == Some(&b'.') {
+        let fraction = run(end + 1);
+        end += 1 + fraction;
+        if fraction == 0 {
+            return false;
+        }
+    }
+    if matches!(digits.get(end), Some(b'e' | b'E')) {
+        end += 1 + usize::from(matches!(digits.get(end + 1), Some(b'+' | b'-')));
+        let exponent = run(end.min(digits.len()));
+        end += exponent;
+        if exponent == 0 {
+            return false;
+        }
+    }
+    end == digits.len()
+}
+
 /// The number in JSON's spelling, and whether it was in it already.
 fn number(written: &str) -> (Cow<'_, str>, bool) {
-    let digits = written.strip_prefix('-').unwrap_or(written);
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0')) {
+    if is_strict(written) {
         return (Cow::Borrowed(written), true);
     }
     let bytes = written.as_bytes();
@@ -328,5 +370,5 @@ fn number(written: &str) -> (Cow<'_, str>, bool) {
     let exponent = if exponent.bytes().any(|byte| byte.is_ascii_digit()) { exponent } else { "" };
     let point = if fraction.is_empty() { "" } else { "." };
     let spelled = format!("{sign}{whole}{point}{fraction}{exponent}");
-    if spelled == written { (Cow::Borrowed(written), true) } else { (Cow::Owned(spelled), false) }
+    (Cow::Owned(spelled), false)
 }

@@ -1,13 +1,13 @@
 //! The reader's grammar between values: keys, colons, commas, and what stands there instead of them.
 
 use super::super::lex::Quote;
-use super::Ending;
 use super::rules::{
-    BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, NO_COLON, NO_COMMA, ODD_KEY, ODD_SPACE, OTHER_COLON,
-    SEMICOLON, STRAY_QUOTE, STRAY_WORD,
+    BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, NO_COMMA,
+    ODD_KEY, ODD_SPACE, OTHER_COLON, SEMICOLON, STRAY_QUOTE, STRAY_WORD,
 };
 use super::search::Search;
 use super::state::{Bracket, Frame, State, Step, StepKind, Want, cost};
+use super::{Ending, Key};
 
 impl Search<'_, '_> {
     /// A key, or the end of the object.
@@ -72,7 +72,7 @@ impl Search<'_, '_> {
             if self.text.colon(next) || self.text.at(next) == Some(b'=') {
                 let mut found = self.key(state, (start, end), after, quote);
                 if inner {
-                    self.repair(&mut found, ("T3", "unescaped quotes in a key", true), at, after);
+                    self.repair(&mut found, KEY_QUOTES, at, after);
                     // A colon or a comma inside says that this is more than a key.
                     let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
                     found.cost += cost::INNER_QUOTES + cost::ODDITY + u32::from(several) * cost::UNBALANCED;
@@ -86,7 +86,11 @@ impl Search<'_, '_> {
             }
             if !inner && self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
                 let mut found = self.key(state, (start, end), after, quote);
-                self.repair(&mut found, NO_COLON, after, next);
+                let expected = self
+                    .frames
+                    .get(state.frame as usize)
+                    .is_none_or(|frame| self.guide.key(frame.shape, &self.text.source[start..end]) != Key::Extra);
+                self.repair(&mut found, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
                 found.cost += cost::ODDITY;
                 best = Some(found);
             }
@@ -127,8 +131,11 @@ impl Search<'_, '_> {
     /// A word between members that belongs to none of them: a key follows.
     pub(super) fn stray_word(&self, at: usize) -> Option<usize> {
         let end = self.text.word(at);
+        if end == at {
+            return None;
+        }
         let next = self.text.skip(end);
-        (end > at && next > end && self.text.quote(next).is_some() && self.text.key(next).is_some()).then_some(next)
+        (next > end && self.text.quote(next).is_some() && self.text.key(next).is_some()).then_some(next)
     }
 
     /// A key without quotes.
@@ -214,7 +221,7 @@ impl Search<'_, '_> {
                     StepKind::Number | StepKind::True | StepKind::False | StepKind::Null | StepKind::Text(Quote::Bare),
                     end,
                 )) if end == at => Ending::InWord,
-                Some((StepKind::Repair("S9" | "S11" | "S16", ..), end)) if end == at => Ending::InWord,
+                Some((StepKind::Repair(("S9" | "S11" | "S16", ..)), end)) if end == at => Ending::InWord,
                 _ => Ending::Open,
             };
             return self.over(state, ending, cost::OPEN);

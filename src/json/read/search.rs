@@ -1,14 +1,15 @@
 //! The search for the cheapest reading: Dijkstra's over (place, open brackets). States are small, share their past, and are
-//! looked at in order of cost, so a text that needs no guess is read in one pass. A second way into the same state is
-//! dropped, which together with a budget keeps the work linear in the text. Recursion does not occur.
+//! looked at in order of cost. The first reading is followed alone as long as nothing that was left aside could be cheaper,
+//! so a text that needs no guess is read in one pass that keeps nothing but its own steps. A second way into the same state
+//! is dropped, which together with a budget keeps the work linear in the text. Recursion does not occur.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::super::lex::Text;
-use super::rules::HASTY;
-use super::state::{Best, Bracket, Frame, NONE, Scan, State, Step, StepKind, Want, cost};
-use super::{Ending, Guide, Key, MAX_DEPTH, Unreadable};
+use super::rules::{HASTY, Rule};
+use super::state::{Best, Frame, Scan, State, Step, StepKind, Want, cost};
+use super::{Ending, Guide, Unreadable};
 
 #[derive(Debug, Clone, Copy)]
 struct Item {
@@ -73,8 +74,10 @@ pub(super) struct Search<'s, 'g> {
     trail: Vec<(u64, u32)>,
     /// How many readings were begun.
     begun: usize,
-    work: usize,
+    pub(super) work: usize,
     pub(super) stuck: Unreadable,
+    /// While the first reading is followed alone: what the cheapest one that was left aside costs.
+    pub(super) left: Option<u32>,
 }
 
 // === impl Search ===
@@ -94,22 +97,14 @@ impl<'s, 'g> Search<'s, 'g> {
             begun: 0,
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
+            left: None,
         }
     }
 
-    /// Runs from the bracket at `start` to the cheapest reading; the error says where the one that got furthest was stuck.
+    /// Follows the readings from the bracket at `start` in the order of their cost, to the cheapest one; the error says where
+    /// the one that got furthest was stuck.
     pub(super) fn run(&mut self, start: usize) -> Result<Best, Unreadable> {
-        let state = State {
-            at: start as u32,
-            frame: NONE,
-            step: NONE,
-            cost: 0,
-            want: Want::Value,
-            comma: false,
-            tagged: false,
-            entered: false,
-        };
-        self.push(state, None);
+        self.push(State::first(start), None);
         let limit = 10_000 + 4 * self.text.bytes.len();
         let mut best: Option<Best> = None;
         while let Some((cost, item)) = self.pop() {
@@ -176,7 +171,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// One token further. `None`: this reading ends here, or its continuations are in the queue.
-    fn step(&mut self, state: State) -> Option<State> {
+    pub(super) fn step(&mut self, state: State) -> Option<State> {
         match state.want {
             Want::Value => self.value(state),
             Want::Item => self.item(state),
@@ -194,6 +189,9 @@ impl<'s, 'g> Search<'s, 'g> {
 
     /// Lets a reading wait whose cost will be at least `cost`.
     pub(super) fn push_at(&mut self, cost: u32, state: State, scan: Option<Scan>) {
+        if self.is_straight() {
+            return self.leave(cost);
+        }
         let cost = cost as usize;
         if cost > cost::MOST {
             return;
@@ -208,7 +206,11 @@ impl<'s, 'g> Search<'s, 'g> {
     /// Lets the other readings of a string wait that ended at its first quote: `step` is the string, `cost` that of the
     /// state before it, `passed` what it costs to go on over the quote.
     pub(super) fn push_again(&mut self, step: u32, cost: u32, passed: u32) {
-        let price = (cost + cost::INNER_QUOTES + passed) as usize;
+        let price = cost + cost::INNER_QUOTES + passed;
+        if self.is_straight() {
+            return self.leave(price);
+        }
+        let price = price as usize;
         if price > cost::MOST {
             return;
         }
@@ -255,8 +257,11 @@ impl<'s, 'g> Search<'s, 'g> {
         Some((cost as u32, item))
     }
 
-    /// The cost of the cheapest reading that waits.
+    /// The cost of the cheapest reading that waits. One that was left aside must not even be met.
     pub(super) fn cheapest(&mut self) -> usize {
+        if let Some(left) = self.left {
+            return (left as usize).saturating_sub(1);
+        }
         let is_empty = |bucket: &Bucket| bucket.items.is_empty() && bucket.again.is_empty();
         while self.lowest < self.queue.len() && is_empty(&self.queue[self.lowest]) {
             self.lowest += 1;
@@ -293,7 +298,8 @@ impl<'s, 'g> Search<'s, 'g> {
 
     /// Whether a second reading of the same cost went through the state behind this string.
     pub(super) fn rivalled(&self, step: &Step) -> bool {
-        self.entered.get(&self.state_name(step.after, step.frame)).is_some_and(|entered| entered.rival)
+        !self.entered.is_empty()
+            && self.entered.get(&self.state_name(step.after, step.frame)).is_some_and(|entered| entered.rival)
     }
 
     fn state_name(&self, at: u32, frame: u32) -> u64 {
@@ -310,8 +316,8 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// Appends a repair to a reading.
-    pub(super) fn repair(&mut self, state: &mut State, repair: (&'static str, &'static str, bool), start: usize, end: usize) {
-        self.note(state, StepKind::Repair(repair.0, repair.1, repair.2), start, end);
+    pub(super) fn repair(&mut self, state: &mut State, rule: Rule, start: usize, end: usize) {
+        self.note(state, StepKind::Repair(rule), start, end);
     }
 
     /// This reading goes no further.
@@ -333,88 +339,9 @@ impl<'s, 'g> Search<'s, 'g> {
         }
         Some(state)
     }
-
-    /// Opens a bracket.
-    pub(super) fn open(&mut self, mut state: State, bracket: Bracket, at: usize) -> Option<State> {
-        let (depth, shape, hash) = match self.frames.get(state.frame as usize) {
-            Some(parent) => (parent.depth + 1, parent.value, parent.hash),
-            None => (1, self.guide.root(), 0),
-        };
-        if depth > MAX_DEPTH {
-            return self.dead(at, "more than 128 levels of nesting");
-        }
-        let kind = match bracket {
-            Bracket::Object => StepKind::Object,
-            Bracket::Array => StepKind::Array,
-            Bracket::Paren => StepKind::Paren,
-        };
-        self.note(&mut state, kind, at, at + 1);
-        let value = if bracket == Bracket::Object { shape } else { self.guide.item(shape) };
-        let hash = mix(hash, ((at as u64) << 2) | bracket as u64);
-        self.frames.push(Frame { parent: state.frame, bracket, depth, shape, value, seen: 0, keys: NONE, hash });
-        state.frame = (self.frames.len() - 1) as u32;
-        state.at = (at + 1) as u32;
-        state.comma = false;
-        state.want = if bracket == Bracket::Object { Want::Member } else { Want::Item };
-        Some(state)
-    }
-
-    /// Closes the innermost bracket, which ends before `end`.
-    pub(super) fn close(&mut self, mut state: State, start: usize, end: usize) -> Option<State> {
-        let frame = *self.frames.get(state.frame as usize)?;
-        if frame.bracket == Bracket::Object {
-            state.cost += cost::MISSING_KEY * self.guide.missing(frame.shape, frame.seen);
-        }
-        self.note(&mut state, StepKind::Close, start, end);
-        state.frame = frame.parent;
-        state.at = end as u32;
-        state.comma = false;
-        state.want = if frame.parent == NONE { Want::End } else { Want::Next };
-        Some(state)
-    }
-
-    /// A key was read: the frame learns it.
-    pub(super) fn learn(&mut self, state: &mut State, key: &str) {
-        let Some(mut frame) = self.frames.get(state.frame as usize).copied() else { return };
-        match self.guide.key(frame.shape, key) {
-            Key::Known(number) if number < 64 => frame.seen |= 1 << number,
-            _ => {
-                self.keys.push((frame.keys, hash_text(key)));
-                frame.keys = (self.keys.len() - 1) as u32;
-            }
-        }
-        frame.value = self.guide.member(frame.shape, key);
-        self.frames.push(frame);
-        state.frame = (self.frames.len() - 1) as u32;
-    }
-
-    /// What a key ahead is to the innermost object: `None` if it was there already.
-    pub(super) fn fresh(&self, frame: &Frame, key: &str) -> Option<Key> {
-        let known = self.guide.key(frame.shape, key);
-        let seen = match known {
-            Key::Known(number) if number < 64 => frame.seen & (1 << number) != 0,
-            _ => {
-                let hash = hash_text(key);
-                let mut at = frame.keys;
-                // Keys far back are forgotten: that bounds the search and only ever makes a reading less sure.
-                (0..64).any(|_| match self.keys.get(at as usize) {
-                    Some((before, seen)) => {
-                        at = *before;
-                        *seen == hash
-                    }
-                    None => false,
-                })
-            }
-        };
-        (!seen).then_some(known)
-    }
 }
 
-fn mix(hash: u64, value: u64) -> u64 {
+pub(super) fn mix(hash: u64, value: u64) -> u64 {
     let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
-}
-
-fn hash_text(text: &str) -> u64 {
-    text.bytes().fold(0x1234_5678, |hash, byte| mix(hash, u64::from(byte)))
 }

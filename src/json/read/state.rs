@@ -1,6 +1,7 @@
 //! What the search is made of: the costs, the steps of a reading, the open brackets, the states between two tokens.
 
 use super::super::lex::Quote;
+use super::rules::Rule;
 use super::{Ending, Shape};
 
 pub(super) const NONE: u32 = u32::MAX;
@@ -31,8 +32,8 @@ pub(super) mod cost {
     pub(crate) const ODDITY: u32 = 3;
     /// A key that the object must have and has not.
     pub(crate) const MISSING_KEY: u32 = 20;
-    /// A colon without a value.
-    pub(crate) const NO_VALUE: u32 = 60;
+    /// A colon without a value: less than a string that reaches over it would cost, because no value is invented from that.
+    pub(crate) const NO_VALUE: u32 = 8;
     /// An object that closed too early and is opened again.
     pub(crate) const REOPENED: u32 = 8;
     /// Prose behind the root.
@@ -60,8 +61,8 @@ pub(super) enum StepKind {
     False,
     Null,
     /// A value that has no JSON form, or none at all.
-    Void(&'static str),
-    Repair(&'static str, &'static str, bool),
+    Void(Rule),
+    Repair(Rule),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -154,6 +155,24 @@ pub(super) struct Scan {
 pub(super) struct Best {
     pub(super) state: State,
     pub(super) other: Option<u32>,
+}
+
+// === impl State ===
+
+impl State {
+    /// Before the bracket at `start`.
+    pub(super) fn first(start: usize) -> State {
+        State {
+            at: start as u32,
+            frame: NONE,
+            step: NONE,
+            cost: 0,
+            want: Want::Value,
+            comma: false,
+            tagged: false,
+            entered: false,
+        }
+    }
 }
 
 // === impl Scan ===

@@ -2,7 +2,7 @@
 //! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
 
 use super::super::lex::Quote;
-use super::rules::HALF_QUOTED;
+use super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
 use super::search::Search;
 use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
 use super::{Ending, Key};
@@ -31,14 +31,14 @@ const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
 }
 
 /// The rule that a quote falls under, when it is not JSON's.
-pub(super) fn quote_rule(quote: Quote) -> (&'static str, &'static str, bool) {
+pub(super) fn quote_rule(quote: Quote) -> Rule {
     match quote {
-        Quote::Single => ("S5", "single quotes replaced", false),
-        Quote::SmartDouble | Quote::SmartSingle => ("S6", "typographic quotes replaced", false),
-        Quote::Backtick => ("S7", "backticks replaced", false),
-        Quote::Thrice(_) => ("S8", "triple quotes replaced", false),
-        Quote::Twice(_) => ("S8", "doubled quotes replaced", true),
-        Quote::Double | Quote::Bare => ("S16", "unquoted string", true),
+        Quote::Single => &("S5", "single quotes replaced", false),
+        Quote::SmartDouble | Quote::SmartSingle => &("S6", "typographic quotes replaced", false),
+        Quote::Backtick => &("S7", "backticks replaced", false),
+        Quote::Thrice(_) => &("S8", "triple quotes replaced", false),
+        Quote::Twice(_) => &("S8", "doubled quotes replaced", true),
+        Quote::Double | Quote::Bare => &("S16", "unquoted string", true),
     }
 }
 
@@ -54,7 +54,11 @@ impl Search<'_, '_> {
             };
             self.worked(end - scan.at as usize);
             let clean = scan.inner == 0;
-            self.forgotten(state, &frame, &scan, end);
+            if self.is_straight() {
+                self.leave(state.cost + cost::FORGOTTEN);
+            } else {
+                self.forgotten(state, &frame, &scan, end);
+            }
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
                 _ => self.follow(after, state.frame, clean),
@@ -66,7 +70,7 @@ impl Search<'_, '_> {
                 state.cost += candidate.cost;
                 if !clean {
                     state.cost += self.inner_cost(&mut scan, end);
-                    self.repair(&mut state, ("T3", "unescaped quotes kept as content", true), scan.start as usize, end);
+                    self.repair(&mut state, INNER_QUOTES, scan.start as usize, end);
                 }
                 state.entered = true;
                 found = Some(state);
@@ -172,7 +176,7 @@ impl Search<'_, '_> {
             _ => return,
         };
         let end = if comma { before - 1 } else { before };
-        let end = self.text.source[start..end].trim_end().len() + start;
+        let end = self.last_character(start, end);
         // What closed properly did not lose its quote: a quote stands before the comma, or the first escaped one of the string.
         let closed = end > start && self.text.bytes[end - 1] == self.text.bytes[quote];
         let escape = memchr::memmem::find(&self.text.bytes[start..end], b"\\\"").map(|at| start + at + 2);
@@ -180,11 +184,11 @@ impl Search<'_, '_> {
             return;
         }
         let mut found = self.ended(state, scan, (start, end), if comma { before - 1 } else { before });
-        self.repair(&mut found, ("X3", "missing closing quote added", true), start, end);
+        self.repair(&mut found, NO_QUOTE, start, end);
         found.cost += price + cost::FORGOTTEN + u32::from(!comma);
         if scan.inner > 0 {
             found.cost += self.inner_cost(&mut scan.clone(), end);
-            self.repair(&mut found, ("T3", "unescaped quotes kept as content", true), start, end);
+            self.repair(&mut found, INNER_QUOTES, start, end);
         }
         found.entered = true;
         self.push(found, None);
@@ -201,24 +205,45 @@ impl Search<'_, '_> {
             state.cost += cost::INNER_QUOTES + scan.passed;
         }
         self.escaped_end(state, scan);
-        match self.closers_at_end(start, state.frame) {
+        match self.closers_at_end(start, state.frame).filter(|closers| self.is_outside(start, *closers)) {
             Some(closers) => {
-                let end = self.text.source[start..closers].trim_end().len() + start;
+                let end = self.last_character(start, closers);
                 let mut found = self.ended(state, scan, (start, end), closers);
-                self.repair(&mut found, ("X3", "missing closing quote added before the last brackets", true), start, end);
+                self.repair(&mut found, NO_QUOTE_AT_END, start, end);
                 found.cost += cost::FORGOTTEN_AT_END;
                 self.push(found, None);
             }
             None => {
                 let end = self.text.bytes.len();
                 let mut found = self.ended(state, scan, (start, end), end);
-                self.repair(&mut found, ("X3", "open string closed at the end of the text", true), start, end);
+                self.repair(&mut found, OPEN_STRING, start, end);
                 if let Some(over) = self.over(found, Ending::InString, cost::OPEN_STRING) {
                     self.push(over, None);
                 }
             }
         }
         None
+    }
+
+    /// Whether the bracket at `closer` belongs to no bracket that was opened in the string from `start` on: a string of code
+    /// that was cut behind a brace of its own looks like one that only lost its quote.
+    fn is_outside(&self, start: usize, closer: usize) -> bool {
+        let open = match self.text.bytes[closer] {
+            b'}' => b'{',
+            b']' => b'[',
+            _ => b'(',
+        };
+        let count = |byte| memchr::memchr_iter(byte, &self.text.bytes[start..closer]).count();
+        count(open) <= count(self.text.bytes[closer])
+    }
+
+    /// The end of a string that lost its quote: without the whitespace behind it, and without a typographic quote in the
+    /// place of the right one.
+    fn last_character(&self, start: usize, end: usize) -> usize {
+        let text = self.text.source[start..end].trim_end();
+        let smart = |c| matches!(c, '\u{201c}' | '\u{201d}');
+        let end = text.strip_suffix(smart).filter(|text| !text.contains(smart)).unwrap_or(text).len();
+        start + end
     }
 
     /// `"C:\"`: the backslash before the closing quote was content.
@@ -229,7 +254,7 @@ impl Search<'_, '_> {
         for at in escapes.take(1).collect::<Vec<_>>() {
             if self.follow(at + 2, state.frame, true).is_some() {
                 let mut found = self.ended(state, scan, (start, at + 1), at + 2);
-                self.repair(&mut found, ("T2", "backslash before the closing quote kept as content", true), start, at + 1);
+                self.repair(&mut found, ESCAPED_END, start, at + 1);
                 found.cost += cost::INNER_QUOTES;
                 found.entered = true;
                 self.push(found, None);

@@ -3,8 +3,8 @@
 use super::super::lex::{Gap, Quote};
 use super::Ending;
 use super::rules::{
-    COMMENT, ESCAPED_SPACE, EXTRA_COMMA, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE, UNCLOSED,
-    UNQUOTED, WORD,
+    COMMENT, ESCAPED_SPACE, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
+    PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
 };
 use super::search::Search;
 use super::state::{Bracket, Scan, State, StepKind, Want, cost};
@@ -36,7 +36,7 @@ impl Search<'_, '_> {
         };
         match byte {
             b',' | b'}' | b']' => {
-                self.note(&mut state, StepKind::Void("a value is missing"), at, at);
+                self.note(&mut state, StepKind::Void(NO_VALUE), at, at);
                 state.cost += cost::NO_VALUE;
                 state.want = Want::Next;
                 Some(state)
@@ -48,6 +48,14 @@ impl Search<'_, '_> {
                 Some(state)
             }
             b'<' if self.closing_tag(at) => self.over(state, Ending::AfterColon, cost::OPEN),
+            b'.' if self.text.starts(at, "...") => {
+                let dots = self.text.bytes[at..].iter().take_while(|byte| **byte == b'.').count();
+                self.note(&mut state, StepKind::Void(LEFT_OUT), at, at + dots);
+                state.cost += cost::NO_VALUE;
+                state.at += dots as u32;
+                state.want = Want::Next;
+                Some(state)
+            }
             _ => self.some_value(state, at, byte),
         }
     }
@@ -294,7 +302,7 @@ fn literal(word: &str) -> Option<(StepKind, bool)> {
         "True" | "TRUE" => (StepKind::True, true),
         "False" | "FALSE" => (StepKind::False, true),
         "None" | "NONE" | "Null" | "NULL" | "undefined" | "nil" => (StepKind::Null, true),
-        "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void("NaN and Infinity have no JSON form"), false),
+        "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void(NO_JSON_FORM), false),
         _ => return None,
     })
 }

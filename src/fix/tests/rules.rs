@@ -1,0 +1,263 @@
+//! One line for each rule: what it does, and where it stops.
+
+use super::*;
+use crate::fix::{RULES, Tally};
+
+/// What must become of a source that a rule does not cover.
+enum Limit {
+    /// It is right as it is.
+    Untouched,
+    /// Nothing may run.
+    Refused,
+    /// It becomes this, and not by the rule.
+    Otherwise(Value),
+}
+use Limit::{Otherwise, Refused, Untouched};
+
+const PLAIN: &str = r#"{"type":"object","properties":{"town":{"type":"string"},"nights":{"type":"integer"}}}"#;
+const ONE: &str = r#"{"properties":{"town":{"type":"string"}},"required":["town"]}"#;
+const INPUT: &str = r#"{"properties":{"input":{"type":"object"}},"required":["input"]}"#;
+const DEFAULT: &str =
+    r#"{"properties":{"n":{"type":"integer","default":7},"m":{"type":"integer","default":8}},"required":["n"]}"#;
+const ALIKE: &str = r#"{"properties":{"a_b":{"type":"string"},"aB":{"type":"string"}},"required":["a_b"]}"#;
+const SPELLED: &str = r#"{"properties":{"m":{"enum":["x y","x_y"]}},"required":["m"]}"#;
+
+#[test]
+fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
+    let many = format!("[{}]", "'x',".repeat(1100));
+    let few = "['x',]";
+    let town = || json!({"town": "Turku"});
+    let title = |value: Value| json!({"title": "x", "pages": value});
+    let rows: Vec<(&str, &str, &str, Value, &str, &str, Limit)> = vec![
+        ("C1", PLAIN, "", json!({}), TOWN, "", Refused),
+        ("E1", TOWN, "```json\n{\"town\":\"Turku\"}\n```", town(), TOWN, r#"{"town":"```json\n{}\n```"}"#, Untouched),
+        ("E2", TOWN, "Here: {\"town\":\"Turku\"}. Done.", town(), NOTE, "I shall write a note.", Refused),
+        ("E3", TOWN, "{\"town\":\"Turku\"}</tool_call>", town(), TOWN, r#"{"town":"</tool_call>;"}"#, Untouched),
+        ("E4", TOWN, r#"{"input":{"town":"Turku"}}"#, town(), INPUT, r#"{"input":{"town":"Turku"}}"#, Untouched),
+        ("E5", TOWN, r#""{\"town\":\"Turku\"}""#, town(), NOTE, r#""only words""#, Refused),
+        ("E6", TOWN, r#"[{"town":"Turku"}]"#, town(), TOWN, r#"[{"town":"Turku"},{"town":"Oulu"}]"#, Refused),
+        (
+            "E7",
+            TOWN,
+            r#"{"properties":{"town":"Turku"}}"#,
+            town(),
+            TOWN,
+            r#"{"type":"object","properties":{"town":{"type":"string"}}}"#,
+            Refused,
+        ),
+        ("E8", TOWN, r#"{"town":"Turku"} {"town":"Turku"}"#, town(), TOWN, r#"{"town":"Turku"} {"town":"Oulu"}"#, Refused),
+        ("S0", "", &many, json!(vec!["x"; 1100]), "", few, Otherwise(json!(["x"]))),
+        ("S1", TOWN, r#"{"town":"Turku",}"#, town(), TOWN, r#"{"town":",}"}"#, Untouched),
+        ("S2", TOWN, r#"{"nights":2 "town":"Turku"}"#, json!({"nights": 2, "town": "Turku"}), TOWN, r#"{"nights":2 3}"#, Refused),
+        ("S3", TOWN, r#"{"town" "Turku"}"#, town(), TOWN, r#"{"town" , "nights":2}"#, Refused),
+        ("S4", TOWN, r#"{town: "Turku"}"#, town(), TOWN, r#"{"town":"{town: 1}"}"#, Untouched),
+        ("S5", TOWN, "{'town':'Turku'}", town(), TOWN, r#"{"town":"'Turku'"}"#, Untouched),
+        ("S6", TOWN, "{“town”: “Turku”}", town(), TOWN, r#"{"town":"“Turku”"}"#, Untouched),
+        ("S7", TOWN, "{\"town\":`Turku`}", town(), TOWN, "{\"town\":\"`Turku`\"}", Untouched),
+        (
+            "S8",
+            TOWN,
+            "{\"town\":\"\"\" Turku\n\"\"\"}",
+            json!({"town": " Turku\n"}),
+            TOWN,
+            r#"{"town":"\"\"\"Turku\"\"\""}"#,
+            Untouched,
+        ),
+        ("S9", "", "{'a': True, 'b': None}", json!({"a": true, "b": null}), "", r#"{"a": NaN}"#, Refused),
+        ("S10", TOWN, "{\"town\":\"Turku\" // why\n}", town(), TOWN, r#"{"town":"http://a.b #c /* d */"}"#, Untouched),
+        ("S11", "", r#"{"n":+.5}"#, json!({"n": 0.5}), "", r#"{"n":123456789012345678}"#, Untouched),
+        ("S12", TOWN, r#"{"town":"Turku"}}"#, town(), TOWN, r#"{"town":"}}]"}"#, Untouched),
+        ("S13", TOWN, "{\u{a0}\"town\"：\"Turku\"}", town(), TOWN, "{\"town\":\"\u{a0}：\"}", Untouched),
+        ("S14", TOWN, r#"{\"town\": \"Turku\"}"#, town(), TOWN, r#"{"town":"{\"a\": 1}"}"#, Untouched),
+        ("S15", TOWN, r#"{"town":"Tur" + "ku"}"#, town(), TOWN, r#"{"town":"Tur + ku"}"#, Untouched),
+        ("S16", TOWN, r#"{"town": Turku, "nights": 2}"#, json!({"town": "Turku", "nights": 2}), TOWN, r#"{"town": }"#, Refused),
+        ("S17", TOWN, r#"{"town":"Turku", ...}"#, town(), TOWN, r#"{"town": ...}"#, Refused),
+        ("S18", TOWN, r#"{\n"town":"Turku"\n}"#, town(), TOWN, r#"{"town":"\n\t"}"#, Untouched),
+        ("S19", TOWN, r#"{"town":Turku"}"#, town(), TOWN, r#"{"town":"(Turku)"}"#, Untouched),
+        ("T1", TOWN, "{\"town\":\"a\r\nb\tc\"}", json!({"town": "a\r\nb\tc"}), TOWN, r#"{"town":"a\r\nb\tc"}"#, Untouched),
+        (
+            "T2",
+            TOWN,
+            r#"{"town":"\d+\.C:\Users"}"#,
+            json!({"town": r"\d+\.C:\Users"}),
+            TOWN,
+            r#"{"town":"C:\new\table"}"#,
+            Untouched,
+        ),
+        (
+            "T3",
+            TOWN,
+            r#"{"town":"say "hi"","nights":2}"#,
+            json!({"town": "say \"hi\"", "nights": 2}),
+            "",
+            r#"{"town":"Turku","nights":"two"","town":"Oulu"}"#,
+            Refused,
+        ),
+        ("X2", TOWN, r#"{"town":"Turku""#, town(), NOTE, r#"{"file_path":"a""#, Refused),
+        ("X3", TOWN, r#"{"town":"Turku}"#, town(), NOTE, r#"{"file_path":"a.c","body":"int main() { return 0; }"#, Refused),
+        ("N1", NOTE, r#"{"filePath":"a","BODY":"b"}"#, json!({"file_path": "a", "body": "b"}), ALIKE, r#"{"AB":"x"}"#, Refused),
+        (
+            "N2",
+            NOTE,
+            r#"{"filename":"a","body":"b"}"#,
+            json!({"file_path": "a", "body": "b"}),
+            NOTE,
+            r#"{"filename":"a","uri":"c","body":"b"}"#,
+            Refused,
+        ),
+        ("N3", STRICT, r#"{"town":"Turku","why":1}"#, town(), STRICT, r#"{"twon":"Turku"}"#, Refused),
+        ("N4", TOWN, r#"{"town":"Turku","town":"Turku"}"#, town(), TOWN, r#"{"town":"Turku","town":"Oulu"}"#, Refused),
+        ("N5", DEFAULT, "{'m': 1}", json!({"m": 1, "n": 7}), DEFAULT, "{\"n\":1}", Untouched),
+        ("N7", ONE, "Turku", town(), NOTE, "a.txt", Refused),
+        (
+            "N8",
+            EVERYTHING,
+            r#"{"title":"x","shelf.row":2}"#,
+            json!({"title": "x", "shelf": {"row": 2}}),
+            EVERYTHING,
+            r#"{"title":"x","shelf.depth":2}"#,
+            Untouched,
+        ),
+        ("N9", TOWN, "<town>Turku</town>", town(), TOWN, r#"{"town":"<town>Turku</town>"}"#, Untouched),
+        (
+            "K1",
+            EVERYTHING,
+            r#"{"title":"x","pages":"3"}"#,
+            title(json!(3)),
+            EVERYTHING,
+            r#"{"title":"x","pages":"3 lines"}"#,
+            Refused,
+        ),
+        ("K2", EVERYTHING, r#"{"title":"x","pages":3.0}"#, title(json!(3)), EVERYTHING, r#"{"title":"x","pages":3.7}"#, Refused),
+        (
+            "K3",
+            EVERYTHING,
+            r#"{"title":"x","draft":"True"}"#,
+            json!({"title": "x", "draft": true}),
+            EVERYTHING,
+            r#"{"title":"x","draft":"perhaps"}"#,
+            Refused,
+        ),
+        ("K4", EVERYTHING, r#"{"title":1.50}"#, json!({"title": "1.50"}), EVERYTHING, r#"{"title":null}"#, Refused),
+        (
+            "K5",
+            EVERYTHING,
+            r#"{"title":{"a": 1,  "b":[ ]}}"#,
+            json!({"title": "{\"a\": 1,  \"b\":[ ]}"}),
+            EVERYTHING,
+            r#"{"title":{"type":"string","description":"of the book"}}"#,
+            Refused,
+        ),
+        (
+            "K5b",
+            EVERYTHING,
+            r#"{"title":["a",  1]}"#,
+            json!({"title": "[\"a\",  1]"}),
+            EVERYTHING,
+            r#"{"title":"[1]"}"#,
+            Untouched,
+        ),
+        (
+            "K6",
+            EVERYTHING,
+            r#"{"title":"x","tags":"a, b"}"#,
+            json!({"title": "x", "tags": ["a, b"]}),
+            EVERYTHING,
+            r#"{"title":"x","sizes":"many"}"#,
+            Refused,
+        ),
+        (
+            "K7",
+            EVERYTHING,
+            r#"{"title":"x","sizes":"[1, 2]"}"#,
+            json!({"title": "x", "sizes": [1, 2]}),
+            EVERYTHING,
+            r#"{"title":"x","sizes":"[1, 2"}"#,
+            Refused,
+        ),
+        (
+            "K8",
+            EVERYTHING,
+            r#"{"title":"x","tags":{"0":"a","1":"b"}}"#,
+            json!({"title": "x", "tags": ["a", "b"]}),
+            EVERYTHING,
+            r#"{"title":"x","sizes":{"0":1,"2":3}}"#,
+            Refused,
+        ),
+        ("K9", EVERYTHING, r#"{"title":"x","pages":null}"#, json!({"title": "x"}), EVERYTHING, r#"{"title":null}"#, Refused),
+        (
+            "K10",
+            EVERYTHING,
+            r#"{"title":"x","mood":"Calm"}"#,
+            json!({"title": "x", "mood": "calm"}),
+            SPELLED,
+            r#"{"m":"X-Y"}"#,
+            Refused,
+        ),
+    ];
+    for (rule, schema, source, expected, other_schema, other, limit) in &rows {
+        let end = if *rule == "X2" { End::Cut(FinishReason::Stop) } else { End::Closed };
+        let report = fixed(schema, source, end);
+        assert_eq!(value(&report).as_ref(), Some(expected), "{rule}: {source}\n{report:?}");
+        assert!(report.fixes.iter().any(|fix| fix.rule == *rule), "{rule} is not in the report on {source}\n{report:?}");
+        let report = fixed(other_schema, other, end);
+        match limit {
+            Untouched => assert_eq!((report.verdict, report.accepted()), (Verdict::Clean, Some(*other)), "{rule}: {other}"),
+            Refused => assert_eq!(report.verdict, Verdict::Refused, "{rule}: {other}\n{report:?}"),
+            Otherwise(expected) => {
+                assert_eq!(value(&report).as_ref(), Some(expected), "{rule}: {other}\n{report:?}");
+                assert!(report.fixes.iter().all(|fix| fix.rule != *rule), "{rule}: {other}\n{report:?}");
+            }
+        }
+    }
+    // The name of the tool is the stage's affair.
+    let missing: Vec<&str> = RULES.into_iter().filter(|rule| *rule != "M1" && rows.iter().all(|row| row.0 != *rule)).collect();
+    assert!(missing.is_empty(), "rules without an example: {missing:?}");
+}
+
+#[test]
+fn calls_are_counted_by_verdict_and_rule() {
+    let tally = Tally::default();
+    for source in [r#"{"town":"Turku"}"#, "{'town':'Turku',}", r#"{"town":1.5}"#, "", r#"{"town":"Tur"ku"}"#] {
+        tally.count(&fixed(TOWN, source, End::Closed));
+    }
+    let verdicts: Vec<(&str, u64)> = tally.verdicts().collect();
+    assert_eq!(verdicts, [("clean", 1), ("lossless", 1), ("coerced", 1), ("guess", 1), ("refused", 1)]);
+    assert_eq!(tally.rules().collect::<Vec<_>>(), [("S1", 1), ("S5", 2), ("T3", 1), ("K4", 1)]);
+}
+
+/// What was found wrong once, each with the value that it must have, or `None` where nothing may run.
+#[test]
+fn found_by_hand() {
+    for (schema, source, end, expected) in [
+        // A value is missing, whatever string could be made to reach over the hole.
+        (TOWN, r#"{"town":"a","nights":}"#, End::Whole, None),
+        (TOWN, r#"{"town":"a","nights":}"#, End::Closed, None),
+        // Dots stand for a value that the model left out.
+        (TOWN, r#"{"town": ..., "nights": 2}"#, End::Closed, None),
+        (ONE, r#"as {"town":...} says: {"town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
+        // Cut behind a brace of the code, by a server that says `stop`.
+        (NOTE, r#"{"file_path":"a.c","body":"int main() { return 0; }"#, End::Cut(FinishReason::Stop), None),
+        // The schema of a parameter is not its value.
+        (ONE, r#"{"town":{"type":"string","description":"where to"}}"#, End::Closed, None),
+        (ONE, r#"{"town":{"type":"module"}}"#, End::Closed, Some(json!({"town": "{\"type\":\"module\"}"}))),
+        // The cut of a string that was never escaped, wherever it looks like an end.
+        (NOTE, r#"{"file_path":"a.json","body":"{"a": "b"}"#, End::Cut(FinishReason::Stop), None),
+        (NOTE, r#"{"file_path":"a.py","body":"x = {"a": "b"}"#, End::Closed, None),
+        (NOTE, r#"{"file_path":"a.py","body":"print("a""#, End::Closed, None),
+        (TOWN, r#"{"town":"a 5" pipe"}"#, End::Closed, Some(json!({"town": "a 5\" pipe"}))),
+        // What stands behind the object is not a part of its last string.
+        (TOWN, r#"{"town":"Turku"} or {"town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
+        (TOWN, r#"{"town":"Turku"} or {"town":"Oulu"}"#, End::Closed, None),
+        (TOWN, "{\"town\":\"Turku\"}\n\nResult: {\"rooms\": 3}", End::Closed, Some(json!({"town": "Turku"}))),
+        (TOWN, r#"{"function":"book","arguments":{"town":"Turku"}}"#, End::Closed, Some(json!({"town": "Turku"}))),
+        // Prose is no parameter.
+        (TOWN, "I will look for a town now.", End::Closed, None),
+        // Opened by one kind of quote, closed by another.
+        (TOWN, "{“town\": \"Turku”}", End::Closed, Some(json!({"town": "Turku"}))),
+        (TOWN, "{\"town\": \"Turku”, \"nights\": 2}", End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+    ] {
+        let report = fixed(schema, source, end);
+        assert_eq!(value(&report), expected, "{source}\n{report:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! A call that the model got wrong is answered to it, once, hidden from the client: every way in which that ends, for calls
+//! in the text and for the backend's own, streamed and not.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{
+    chat::{Saw, request, stream},
+    *,
+};
+
+/// An answer of the model: prose, the arguments of its call, and why it ended.
+#[derive(Clone, Copy)]
+struct Answer {
+    said: &'static str,
+    arguments: &'static str,
+    finish: &'static str,
+}
+
+/// How the model calls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Text,
+    Native,
+}
+
+const RIGHT: Answer = Answer { said: "", arguments: "{\"uri\":\"a\"}", finish: "stop" };
+const MALFORMED: Answer = Answer { said: "", arguments: "{\"uri\": , \"lines\": 3}", finish: "stop" };
+const TWO_READINGS: Answer = Answer { said: "", arguments: "{\"uri\":\"a\",\"uri\":\"b\"}", finish: "stop" };
+const NO_KEY: Answer = Answer { said: "", arguments: "{\"lines\":3}", finish: "stop" };
+const CUT: Answer = Answer { said: "", arguments: "{\"uri\":\"a", finish: "length" };
+
+fn chunk(delta: Value, finish: Value) -> String {
+    format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
+}
+
+fn script(answer: Answer, form: Form) -> Script {
+    let Answer { said, arguments, finish } = answer;
+    let end = if finish == "length" { "" } else { "}</tool_call>" };
+    let delta = match form {
+        Form::Text => {
+            json!({"content": format!("{said}<tool_call>{{\"name\":\"read_file\",\"arguments\":{arguments}{end}")})
+        }
+        Form::Native => json!({"content": said, "tool_calls": [
+            {"index": 0, "id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": arguments}},
+        ]}),
+    };
+    let finish = if form == Form::Native && finish == "stop" { "tool_calls" } else { finish };
+    Script::events(
+        [chunk(delta, Value::Null), chunk(json!({}), json!(finish)), "data: [DONE]\n\n".to_owned()].map(Step::Send).into(),
+    )
+}
+
+/// A proxy before a backend that gives these answers, the last one again and again; after them it says nothing at all if
+/// `silent`.
+async fn before(answers: &'static [Answer], form: Form, silent: bool) -> (Proxy, Fake) {
+    let chats = AtomicUsize::new(0);
+    with_openai(move |seen| {
+        if !seen.line.ends_with("/chat/completions") {
+            return Script::json(404, "{}");
+        }
+        match (answers.get(chats.fetch_add(1, Ordering::SeqCst)), silent) {
+            (Some(answer), _) => script(*answer, form),
+            (None, true) => Script::events(vec![Step::Hang]),
+            (None, false) => script(answers[answers.len() - 1], form),
+        }
+    })
+    .await
+}
+
+/// Text, calls and finish of an answer that was not streamed.
+async fn collected(proxy: &Proxy) -> Saw {
+    let (status, body) = answer(proxy.post("/v1/chat/completions", request(false))).await;
+    let choice = &body["choices"][0];
+    let calls = choice["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Saw {
+        status,
+        text: text(&choice["message"]["content"]),
+        calls: calls.iter().map(|call| (text(&call["function"]["name"]), text(&call["function"]["arguments"]))).collect(),
+        finish: vec![text(&choice["finish_reason"])],
+        raw: body.to_string(),
+        ..Saw::default()
+    }
+}
+
+#[tokio::test]
+async fn every_way_in_which_it_ends() {
+    const NOTICE: &str = "[toolglot] call of read_file was not run: ";
+    let cases: &[(&str, &'static [Answer], usize, &str, Option<&str>, &str)] = &[
+        ("malformed, then right", &[MALFORMED, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
+        ("malformed twice", &[MALFORMED, MALFORMED], 2, NOTICE, None, "stop"),
+        ("two readings, then right", &[TWO_READINGS, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
+        (
+            "prose that is not said again",
+            &[Answer { said: "Let me look.", ..MALFORMED }, RIGHT],
+            2,
+            "Let me look.",
+            Some(RIGHT.arguments),
+            "tool_calls",
+        ),
+        ("truncated", &[CUT], 1, NOTICE, None, "length"),
+        ("a key is missing, then right", &[NO_KEY, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
+        ("a key is missing twice", &[NO_KEY, NO_KEY], 2, "", Some(NO_KEY.arguments), "tool_calls"),
+        ("malformed, then truncated", &[MALFORMED, CUT], 2, NOTICE, None, "length"),
+    ];
+    for (what, answers, chats, text, call, finish) in cases {
+        for form in [Form::Text, Form::Native] {
+            for streamed in [true, false] {
+                let (proxy, fake) = before(answers, form, false).await;
+                let saw = if streamed { stream(&proxy).await } else { collected(&proxy).await };
+                let place = format!("{what}, {form:?}, streamed: {streamed}\n{}", saw.raw);
+                assert_eq!(fake.seen("/v1/chat/completions").len(), *chats, "{place}");
+                let calls: Vec<&str> = saw.calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
+                assert_eq!(calls, call.iter().copied().collect::<Vec<_>>(), "{place}");
+                assert_eq!(saw.finish, [*finish], "{place}");
+                match *text {
+                    NOTICE => assert!(saw.text.trim_start().starts_with(NOTICE), "{place}"),
+                    text => assert_eq!(saw.text.trim(), text, "{place}"),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_what_was_wrong_and_it_is_counted() {
+    let (proxy, fake) = before(&[MALFORMED, RIGHT], Form::Native, false).await;
+    assert_eq!(stream(&proxy).await.calls.len(), 1);
+    let second = &fake.seen("/v1/chat/completions")[1].body;
+    for part in ["was not run", "not valid JSON", "required", "Write the whole call again"] {
+        assert!(second.contains(part), "{part}: {second}");
+    }
+    let (_, health) = answer(proxy.get("/healthz")).await;
+    assert_eq!(health["asked_again"], 1, "{health}");
+    assert_eq!((&health["calls"]["refused"], &health["calls"]["clean"]), (&json!(1), &json!(1)), "{health}");
+    let (proxy, _fake) = before(&[Answer { arguments: "{'URI': 'a', 'lines': '3'}", ..RIGHT }], Form::Native, false).await;
+    assert_eq!(stream(&proxy).await.calls.len(), 1);
+    let (_, health) = answer(proxy.get("/healthz")).await;
+    assert_eq!(health["calls"]["coerced"], 1, "{health}");
+    assert_eq!((&health["repairs"]["N1"], &health["repairs"]["K1"]), (&json!(1), &json!(1)), "{health}");
+    assert!(health["repairs"]["S5"].as_u64() > Some(1), "{health}");
+    assert_eq!(health["repairs"].get("T3"), None, "{health}");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_while_the_model_is_asked_again_ends_that_too() {
+    for form in [Form::Text, Form::Native] {
+        for streamed in [true, false] {
+            let (proxy, mut fake) = before(&[MALFORMED], form, true).await;
+            let request = proxy.post("/v1/chat/completions", request(streamed)).send();
+            let waiting = tokio::spawn(async move { request.await.unwrap().bytes().await.map(|_| ()) });
+            for _ in 0..500 {
+                if fake.seen("/v1/chat/completions").len() == 2 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            assert_eq!(fake.seen("/v1/chat/completions").len(), 2, "{form:?}");
+            fake.forget_closed();
+            waiting.abort();
+            fake.closed().await;
+        }
+    }
+}
