@@ -79,7 +79,7 @@ fn what_has_no_known_name_is_text_beyond_the_limit() {
         ("generic", format!("{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}", "x".repeat(300))),
         ("mistral", format!("[TOOL_CALLS][{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}]", "x".repeat(300))),
     ] {
-        assert_eq!(read(adapter, &options, &text), [text.clone()], "{adapter}");
+        assert_eq!(read(adapter, &options, &text), [text.as_str()], "{adapter}");
     }
 }
 
@@ -99,7 +99,7 @@ fn a_value_that_is_no_call_has_none_inside() {
         format!("{{\"name\": {{\"id\": {inner}}}}}"),
         format!("Look: [{inner}, {{\"id\": 1}}]"),
     ] {
-        assert_eq!(read("hermes", &Options::default(), &text), [text.clone()]);
+        assert_eq!(read("hermes", &Options::default(), &text), [text.as_str()]);
     }
     // Behind it there may be one.
     let text = format!("{{\"name\": {{\"id\": 1}}}}\n{inner}");
