@@ -295,7 +295,8 @@ impl Field<'_> {
 pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
     let at = at + gap(&text[at..]);
     let window = &text[at..floor(text, at + 2 * FIELD_BYTES)];
-    let undecided = if text.len() - at > FIELD_BYTES { Seen::No } else { Seen::Maybe };
+    // Decided where the whole window is there: a marker in it may be cut until then.
+    let undecided = if text.len() - at > 2 * FIELD_BYTES { Seen::No } else { Seen::Maybe };
     let find = |from: usize, markers: &'t [String]| {
         let found = markers
             .iter()
@@ -305,11 +306,15 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     };
     let closed = find(0, close);
     if let Some(quote) = window.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
-        let Some(stop) = window[1..].find([quote, '\n']).map(|at| at + 1) else { return undecided };
+        let stop = match window[1..].find([quote, '\n']) {
+            Some(at) if at < FIELD_BYTES => at + 1,
+            Some(_) => return Seen::No,
+            None => return undecided,
+        };
         let inner = &window[1..stop];
         // A quote that closes in another tag, or never, is junk.
         let junk = window[stop..].starts_with('\n') || (closed.is_some_and(|(at, _)| at < stop) && inner.contains('='));
-        if !junk && stop <= FIELD_BYTES {
+        if !junk {
             return match find(stop + 1, close) {
                 Some((end, marker)) => {
                     let (attributes, next) = (&window[stop + 1..end], at + end + marker.len());

@@ -75,3 +75,21 @@ fn special_tokens_that_a_backend_removed_are_not_missed() {
         assert_eq!(read("deepseek-v3", false, text), Seen { text: text.to_owned(), ..Seen::default() });
     }
 }
+
+#[test]
+fn a_key_that_never_ends_is_decided_alike_however_it_is_cut() {
+    // `read` compares the text whole with the text in single characters.
+    for (adapter, close) in [("no-tools", "\">"), ("minimax-m2", ">"), ("qwen3-coder", "</parameter>"), ("glm", "</arg_key>")] {
+        for length in [200, 245, 250, 254, 256, 258, 300, 500, 600] {
+            let key = "k".repeat(length);
+            for open in [
+                "<function name=\"lamp\"><param name=\"",
+                "<function=lamp><parameter=",
+                "<tool_call>lamp<arg_key>",
+                "<invoke name=\"lamp\"><parameter name=\"",
+            ] {
+                read(adapter, false, &format!("{open}{key}{close}true</parameter></function>"));
+            }
+        }
+    }
+}

@@ -46,7 +46,18 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
     let store = || Arc::new(Memory::default());
     let client = Client::new(Timeouts::default()).unwrap();
     let pool = mcp::open(&config.mcp, &Environment::default(), store()).unwrap();
-    (plan.unwrap(), Shared { client, store: store(), spool: store(), schemas: Arc::default(), pool })
+    (
+        plan.unwrap(),
+        Shared {
+            client,
+            store: store(),
+            spool: store(),
+            schemas: Arc::default(),
+            tally: Arc::default(),
+            asked_again: Arc::default(),
+            pool,
+        },
+    )
 }
 
 #[tokio::test(start_paused = true)]
