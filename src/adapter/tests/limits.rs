@@ -79,11 +79,7 @@ fn what_has_no_known_name_is_text_beyond_the_limit() {
         ("generic", format!("{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}", "x".repeat(300))),
         ("mistral", format!("[TOOL_CALLS][{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}]", "x".repeat(300))),
     ] {
-<<<<<<< HEAD
-        assert_eq!(read(adapter, &options, &text), std::slice::from_ref(&text), "{adapter}");
-=======
         assert_eq!(read(adapter, &options, &text), [text.as_str()], "{adapter}");
->>>>>>> w-tagged
     }
 }
 
@@ -103,11 +99,7 @@ fn a_value_that_is_no_call_has_none_inside() {
         format!("{{\"name\": {{\"id\": {inner}}}}}"),
         format!("Look: [{inner}, {{\"id\": 1}}]"),
     ] {
-<<<<<<< HEAD
-        assert_eq!(read("hermes", &Options::default(), &text), std::slice::from_ref(&text));
-=======
         assert_eq!(read("hermes", &Options::default(), &text), [text.as_str()]);
->>>>>>> w-tagged
     }
     // Behind it there may be one.
     let text = format!("{{\"name\": {{\"id\": 1}}}}\n{inner}");
