@@ -137,7 +137,8 @@ proptest! {
         let strict = value.to_string();
         let source = match damage {
             0 => format!("{},}}", &strict[..strict.len() - 1]),
-            1 => strict.replace("\\n", "\n"),
+            // An escaped backslash before an `n` is no newline.
+            1 => strict.replace(r"\\", "\0").replace(r"\n", "\n").replace('\0', r"\\"),
             2 => format!("```json\n{strict}\n```"),
             3 => format!("{strict}}}"),
             4 => format!("{{,{}", &strict[1..]),
