@@ -83,10 +83,14 @@ async fn collected(proxy: &Proxy) -> Saw {
     }
 }
 
+/// What is shown; what the model answers, one after the other; how often it is asked; and what the client sees: its text begins
+/// with this, the arguments of its call, the finish reason.
+type Case<'c> = (&'c str, &'static [Answer], usize, &'c str, Option<&'c str>, &'c str);
+
 #[tokio::test]
 async fn every_way_in_which_it_ends() {
     const NOTICE: &str = "[toolglot] call of read_file was not run: ";
-    let cases: &[(&str, &'static [Answer], usize, &str, Option<&str>, &str)] = &[
+    let cases: &[Case<'_>] = &[
         ("malformed, then right", &[MALFORMED, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
         ("malformed twice", &[MALFORMED, MALFORMED], 2, NOTICE, None, "stop"),
         ("two readings, then right", &[TWO_READINGS, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
