@@ -248,7 +248,9 @@ impl Scanner {
         let found = match adapter.triggers.next(&self.buf, self.pos, end) {
             Ok(found) => found,
             Err(held) => {
-                self.advance(held, out);
+                // A fence of tildes begins its line; elsewhere they are text at once.
+                let tildes = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
+                self.advance(if tildes { self.buf.len() } else { held }, out);
                 return false;
             }
         };

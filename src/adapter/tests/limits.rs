@@ -105,3 +105,27 @@ fn a_value_that_is_no_call_has_none_inside() {
     let text = format!("{{\"name\": {{\"id\": 1}}}}\n{inner}");
     assert_eq!(read("hermes", &Options::default(), &text).last().map(String::as_str), Some("call lamp"));
 }
+
+#[test]
+fn prose_leaves_with_the_piece_that_brought_it() {
+    // Piece, and what has left behind it. A mark is held only where it may begin something.
+    let steps = [
+        ("About ~", "About ~"),
+        ("5 km~~", "About ~5 km~~"),
+        (" or <", "About ~5 km~~ or"),
+        ("6 km.\n~", "About ~5 km~~ or <6 km."),
+        ("~~\ncode\n~~~\nx", "About ~5 km~~ or <6 km.\n~~~\ncode\n~~~\nx"),
+    ];
+    let tools = Arc::new(Tools::new([Tool::new("lamp", "", "{}")], ToolChoice::Auto));
+    let adapter = Arc::clone(Library::embedded().unwrap().get("hermes").unwrap());
+    let mut scanner = Scanner::new(adapter, tools, Arc::new(Schemas::default()), Options::default());
+    let mut left = String::new();
+    for (piece, expected) in steps {
+        scanner.push(Channel::Content, piece, &mut |event: Event<'_>| {
+            if let Event::Text(text) = event {
+                left.push_str(text);
+            }
+        });
+        assert_eq!(left, expected, "behind {piece:?}");
+    }
+}
