@@ -1,7 +1,7 @@
 //! What differs between the servers that run models: how a request is written for each ([`request`]), how its answer is
 //! read ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), which models it has ([`models`]).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -104,11 +104,11 @@ pub struct Round<'a> {
     /// Where it goes.
     pub backend: &'a Backend,
     /// The model's family: how it is asked for calls where the tools are written into the prompt.
-    pub adapter: &'a Adapter,
+    pub adapter: &'a Arc<Adapter>,
     /// The conversation; `model` is the name that the backend knows.
     pub chat: &'a ChatRequest,
     /// The tools that are offered.
-    pub tools: &'a Tools,
+    pub tools: &'a Arc<Tools>,
     /// They are offered; otherwise they only name the calls in the history.
     pub offer: bool,
     /// How they are offered.

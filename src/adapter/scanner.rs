@@ -319,15 +319,6 @@ impl Scanner {
     }
 }
 
-/// The last boundary of characters at or before `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// Whether every unmarked call counts wherever it stands.
 fn relaxed(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Required | ToolChoice::Named(_))

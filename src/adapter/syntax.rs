@@ -217,7 +217,7 @@ impl Closing {
     fn find(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
         let found = find_any(text, self.seen, close);
         let longest = close.iter().map(String::len).max().unwrap_or(1);
-        self.seen = floor(text, text.len().saturating_sub(longest)).max(self.seen);
+        self.seen = text.floor_char_boundary(text.len().saturating_sub(longest)).max(self.seen);
         found
     }
 }
@@ -225,12 +225,4 @@ impl Closing {
 /// The first of the markers behind `from`: where it begins and ends.
 fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
     markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
-}
-
-/// The boundary of characters at or before `at`.
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

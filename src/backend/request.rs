@@ -32,7 +32,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let round = &Round { mode: constrain::mode(round), ..*round };
     let mut notes = Vec::new();
     let chat = conversation(round, &mut notes)?;
-    let offered = (round.mode == ToolMode::Native && round.offer).then_some(round.tools).filter(|tools| !tools.is_empty());
+    let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
         Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
@@ -60,7 +60,7 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
         }
     }
     if round.mode != ToolMode::Native {
-        let mut tools = Cow::Borrowed(round.tools);
+        let mut tools = Cow::Borrowed(&**round.tools);
         if !round.offer {
             tools.to_mut().choice = ToolChoice::None;
         }

@@ -92,8 +92,7 @@ impl React {
 
 /// The beginning of a text, so many bytes at most.
 fn start(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-    text.get(..end.unwrap_or(0)).unwrap_or_default()
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
 /// Puts text behind the system text.

@@ -141,7 +141,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             backend,
             adapter: &reader.adapter,
             chat: &incoming.request,
-            tools: &incoming.tools,
+            tools: &Arc::new(incoming.tools),
             offer: true,
             mode,
             fold_system: false,

@@ -259,10 +259,8 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
-        for checked in &outcome.checked {
-            if let Some(tap) = &mut self.tap {
-                tap.checked(checked);
-            }
+        if let Some(tap) = &mut self.tap {
+            outcome.checked.iter().for_each(|checked| tap.checked(checked));
         }
         if self.agent.is_some() {
             return self.act(&outcome);

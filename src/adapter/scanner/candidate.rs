@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Region, Scanner, boundary, entry::Entry, relaxed};
+use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
     adapter::{
         Inside,
@@ -81,7 +81,7 @@ impl Scanner {
             true => longest,
             false => candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest),
         };
-        let window = boundary(&self.buf, limit);
+        let window = self.buf.floor_char_boundary(limit);
         let context = Context { call, close, tools: &self.tools, marked, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);

@@ -1,7 +1,7 @@
 //! Which forms may begin at a place in the text, and where their bodies begin.
 
 use super::{
-    Region, Scanner, boundary,
+    Region, Scanner,
     candidate::{Candidate, FENCE, Fence},
 };
 use crate::adapter::{
@@ -70,7 +70,7 @@ impl Scanner {
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
         let rest = &self.buf[at + 1..];
         let longest = self.tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
-        let head = &rest[..boundary(rest, longest + 1)];
+        let head = &rest[..rest.floor_char_boundary(longest + 1)];
         let possible = match head.split_once('>') {
             Some((name, _)) => self.tools.get(name).is_some(),
             None => !end && head.len() == rest.len() && self.tools.iter().any(|tool| tool.name.starts_with(head)),
@@ -142,7 +142,7 @@ fn entry(text: &str, call: &Call, end: bool) -> Entered {
 
 /// How many bytes of whitespace may stand between two markers here.
 fn gap(text: &str) -> usize {
-    blank(&text[..boundary(text, GAP_BYTES)])
+    blank(&text[..text.floor_char_boundary(GAP_BYTES)])
 }
 
 /// Whether an opening marker stands here; written twice in a row it counts once.

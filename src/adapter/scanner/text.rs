@@ -1,6 +1,6 @@
 //! How text that is no call leaves: at once, but for whitespace that a call may still swallow; and where inline code ends.
 
-use super::{Region, Scanner, boundary};
+use super::{Region, Scanner};
 use crate::{
     adapter::syntax::blank,
     event::{Event, Sink},
@@ -97,7 +97,7 @@ impl Scanner {
 
     /// Where an inline code span ends that is open at `at`.
     pub(super) fn inline_end(&self, at: usize, end: bool) -> Inline {
-        let limit = boundary(&self.buf, at + INLINE_BYTES);
+        let limit = self.buf.floor_char_boundary(at + INLINE_BYTES);
         let (line, end) = (&self.buf[at..limit], end || limit < self.buf.len());
         let newline = line.find('\n');
         let mut offset = 0;

@@ -89,7 +89,7 @@ impl NestedReader {
         loop {
             let Some(at) = text[self.seen..].find(lead).map(|at| self.seen + at) else {
                 let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
-                self.seen = (self.seen..=tail).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(self.seen);
+                self.seen = text.floor_char_boundary(tail).max(self.seen);
                 return if context.end {
                     Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)) }
                 } else {

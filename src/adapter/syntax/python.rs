@@ -2,7 +2,7 @@
 //! its own. Positional arguments take the names of the tool's parameters in the schema's order.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED, blank, floor,
+    Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     place::Document,
     starts_with_any, unclosed,
@@ -156,7 +156,7 @@ impl PythonReader {
                 Start::Maybe => return Some(Step::More),
                 Start::No => {}
             }
-            if FENCE.starts_with(&rest[..floor(rest, FENCE.len().min(rest.len()))]) {
+            if FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
                 let Some(newline) = rest.find('\n') else {
                     return Some(if context.end || rest.len() > HEAD_BYTES { Step::Reject } else { Step::More });
                 };

@@ -2,7 +2,7 @@
 //! `>>>f\n{...}`. The recipient may stand before or behind the channel, and what kind of body follows may hang on its name.
 
 use super::{
-    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, floor, starts_with_any,
+    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
     tagged::TaggedReader,
     unclosed,
     value::{Behind, Got, TornReader, Trail, ValueReader, sound},
@@ -81,7 +81,7 @@ enum Body {
 
 /// The header that `text` begins with. `inside`: the text begins behind its first marker.
 pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
-    let limit = floor(text, text.len().min(HEADER_BYTES + data.message.len()));
+    let limit = text.floor_char_boundary(HEADER_BYTES + data.message.len());
     let head = match text[..limit].find(&data.message) {
         Some(at) => &text[..at],
         None if limit < text.len() => return Seen::No,
@@ -327,7 +327,7 @@ impl RecipientReader {
                     }
                     None => {
                         let longest = ends.iter().map(String::len).max().unwrap_or(1);
-                        *seen = floor(text, text.len().saturating_sub(longest)).max(*seen);
+                        *seen = text.floor_char_boundary(text.len().saturating_sub(longest)).max(*seen);
                         if !context.end {
                             return Step::More;
                         }

@@ -294,7 +294,7 @@ impl Field<'_> {
 /// are markers that end it as well, and so does a brace if `brace`.
 pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
     let at = at + gap(&text[at..]);
-    let window = &text[at..floor(text, at + 2 * FIELD_BYTES)];
+    let window = &text[at..text.floor_char_boundary(at + 2 * FIELD_BYTES)];
     // Decided where the whole window is there: a marker in it may be cut until then.
     let undecided = if text.len() - at > 2 * FIELD_BYTES { Seen::No } else { Seen::Maybe };
     let find = |from: usize, markers: &'t [String]| {
@@ -386,10 +386,6 @@ fn unescaped(text: &str) -> String {
         rest = &rest[length..];
     }
     out + rest
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Sink for Said {
 }
 
 /// Cleans the answers in a history; those that hold nothing else are left out.
-pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Adapter, tools: &Tools) {
+pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
     messages.retain_mut(|message| {
         if message.role != "assistant" {
             return true;
@@ -58,9 +58,9 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Adapter, 
     });
 }
 
-fn cleaned(text: &str, adapter: &Adapter, tools: &Tools) -> String {
+fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
     let options = Options { framing: false, ..Options::default() };
-    let mut scanner = Scanner::new(Arc::new(adapter.clone()), Arc::new(tools.clone()), Arc::default(), options);
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::default(), options);
     let mut said = Said::default();
     scanner.push(Channel::Content, text, &mut said);
     scanner.finish(FinishReason::Stop, &mut said);

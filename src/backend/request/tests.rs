@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use http::HeaderValue;
 use serde_json::{Value, json};
 
@@ -50,9 +52,9 @@ impl Case {
         adapter.preserve.clone_from(&self.preserve);
         request(&Round {
             backend: &self.backend,
-            adapter: &adapter,
+            adapter: &Arc::new(adapter),
             chat: &chat,
-            tools: &self.tools,
+            tools: &Arc::new(self.tools.clone()),
             offer: true,
             mode: self.mode,
             fold_system: self.fold_system,

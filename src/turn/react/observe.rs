@@ -51,9 +51,8 @@ pub(super) fn cut(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     // What a tool says first matters more: its summary, the beginning of a file.
-    let boundary = |at: &usize| text.is_char_boundary(*at);
-    let head = (0..=most / 3 * 2).rev().find(boundary).unwrap_or(0);
-    let tail = (text.len() - (most - most / 3 * 2)..text.len()).find(boundary).unwrap_or(text.len());
+    let head = text.floor_char_boundary(most / 3 * 2);
+    let tail = text.ceil_char_boundary(text.len() - (most - most / 3 * 2));
     let missing = tail - head;
     let (head, tail) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
     format!("{head}\n[... {missing} of {} bytes left out here ...]\n{tail}", text.len())

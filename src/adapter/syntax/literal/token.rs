@@ -216,13 +216,10 @@ impl Literal {
 fn find_end(text: &str, from: usize, delimiter: &str, kind: Kind, end: bool) -> Result<usize, usize> {
     let bytes = text.as_bytes();
     if kind == Kind::Delimited {
-        return text[from..].find(delimiter).map(|at| from + at).ok_or_else(|| {
-            let mut seen = from.max(text.len().saturating_sub(delimiter.len() - 1));
-            while !text.is_char_boundary(seen) {
-                seen -= 1;
-            }
-            seen
-        });
+        return text[from..]
+            .find(delimiter)
+            .map(|at| from + at)
+            .ok_or_else(|| text.floor_char_boundary(from.max(text.len().saturating_sub(delimiter.len() - 1))));
     }
     let quote = delimiter.as_bytes().first().copied().unwrap_or(b'"');
     let mut at = from;

@@ -11,7 +11,7 @@ use crate::{
 fn cleaned_by(model: &str, contents: &[Value]) -> Vec<Value> {
     let library = Library::embedded().expect("adapters");
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
-    let tools = Tools::new([Tool::new("read_file", "", schema)], ToolChoice::Auto);
+    let tools = Arc::new(Tools::new([Tool::new("read_file", "", schema)], ToolChoice::Auto));
     let messages: Vec<Value> = contents.iter().map(|content| json!({"role": "assistant", "content": content})).collect();
     let mut messages = ChatRequest::from_value(json!({"model": model, "messages": messages})).expect("a request").messages;
     clean(&mut messages, &library.find(model, None).adapter, &tools);
