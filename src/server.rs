@@ -236,7 +236,8 @@ async fn serve_one(listener: TcpListener, app: App, mut stopped: watch::Receiver
             tracing::debug!(%error, "no TCP_NODELAY");
         }
     });
-    axum::serve(listener, router(app))
+    // Made ready once: a bare router would be built anew for each connection.
+    axum::serve(listener, router(app).into_make_service())
         .with_graceful_shutdown(stop)
         .await
         .map_err(|error| Error::proxy(format!("cannot serve: {error}")))

@@ -10,10 +10,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use serde_json::Value;
-use tokio::{
-    pin,
-    time::{Instant, timeout_at},
-};
+use tokio::{pin, time::Instant};
 
 use crate::{
     client::front::{Collected, Front},
@@ -23,7 +20,7 @@ use crate::{
     mcp::pool::Pool,
     plan::Plan,
     store::Store,
-    upstream::Client,
+    upstream::{Client, Silence},
 };
 
 pub mod answer;
@@ -85,19 +82,23 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
         let written = Written { front, bytes: BytesMut::new(), begun: Instant::now() };
         let mut rounds = Rounds::new(plan, shared, tap, written);
         let mut opened = false;
-        let mut deadline = Instant::now() + GRACE;
+        let mut silence = Silence::new(GRACE);
         loop {
             let stepped = {
                 let step = rounds.step();
                 pin!(step);
                 loop {
-                    match timeout_at(deadline, &mut step).await {
-                        Ok(stepped) => break stepped,
-                        Err(_) => {
-                            (opened, deadline) = (true, Instant::now() + SILENCE);
-                            yield Ok(alive.clone());
-                        }
+                    let stepped = tokio::select! {
+                        biased;
+                        stepped = &mut step => Some(stepped),
+                        () = silence.over() => None,
+                    };
+                    if let Some(stepped) = stepped {
+                        break stepped;
                     }
+                    opened = true;
+                    silence.broken(SILENCE);
+                    yield Ok(alive.clone());
                 }
             };
             let more = match stepped {
@@ -114,13 +115,15 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 }
             };
             if !rounds.out.bytes.is_empty() {
-                (opened, deadline) = (true, Instant::now() + SILENCE);
+                opened = true;
+                silence.broken(SILENCE);
                 let bytes = rounds.out.bytes.split().freeze();
                 rounds.tap_client(&bytes);
                 yield Ok(bytes);
-            } else if deadline <= Instant::now() {
+            } else if silence.is_over() {
                 // The backend speaks, but nothing of it may leave yet.
-                (opened, deadline) = (true, Instant::now() + SILENCE);
+                opened = true;
+                silence.broken(SILENCE);
                 yield Ok(alive.clone());
             }
             if !more {

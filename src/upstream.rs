@@ -1,20 +1,26 @@
 //! Connections to backends: a request goes out, the answer comes back as batches of bytes behind [`Body`]. Behind it are
-//! HTTP (`reqwest`) and recordings, which play an answer from memory with its pauses. Dropping a response, or the future
-//! that waits for one, drops the connection: that is how a backend learns that nobody listens any more.
+//! servers on this machine (`direct`), all others (`outside`), and recordings, which play an answer from memory with its
+//! pauses. Dropping a response, or the future that waits for one, drops the connection: that is how a backend learns that
+//! nobody listens any more.
 
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, StatusCode};
+use url::Url;
 
 use crate::error::Error;
 
+mod direct;
+mod outside;
 mod recorded;
+mod silence;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use recorded::Recording;
+pub use silence::Silence;
 
 /// How long to wait, each without limit for the whole: a slow model may prepare for many minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,21 +73,25 @@ pub trait Body: Send {
 /// The connections of all backends.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// For loopback, where a proxy of the environment would be nonsense.
-    direct: reqwest::Client,
-    /// For everything else: proxies of the environment apply.
-    outside: reqwest::Client,
+    timeouts: Timeouts,
+    outside: outside::Clients,
 }
 
-struct HttpBody {
-    response: reqwest::Response,
-    failed: Option<Error>,
+/// How a connection fails before the head of the answer is there.
+enum Fault {
+    /// Nobody takes the connection, for this reason.
+    Unreachable(String),
+    /// Nobody says whether there is a connection.
+    NoAnswer,
+    /// It was closed, for this reason.
+    Closed(String),
+    /// No head came in time.
+    Silent,
 }
 
 /// As much is taken in one batch if it has arrived already.
 const BATCH_BYTES: usize = 64 * 1024;
-/// Servers close idle connections after as little as 5 s; a connection that may be half closed is not used again.
-const POOL_IDLE: Duration = Duration::from_secs(3);
+const USER_AGENT: &str = concat!("toolglot/", env!("CARGO_PKG_VERSION"));
 
 // === impl Timeouts ===
 
@@ -104,20 +114,7 @@ impl std::fmt::Debug for HttpRequest {
 impl Client {
     /// A client with these timeouts. Fails only if the system's certificates cannot be used.
     pub fn new(timeouts: Timeouts) -> Result<Client, Error> {
-        // Whoever is first decides for the process; a second provider is refused, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let build = |builder: reqwest::ClientBuilder| {
-            builder
-                .connect_timeout(timeouts.connect)
-                .read_timeout(timeouts.idle)
-                .pool_idle_timeout(POOL_IDLE)
-                .tcp_nodelay(true)
-                .redirect(reqwest::redirect::Policy::none())
-                .user_agent(concat!("toolglot/", env!("CARGO_PKG_VERSION")))
-                .build()
-                .map_err(|error| Error::proxy(format!("no HTTP client: {}", causes(&error))))
-        };
-        Ok(Client { direct: build(reqwest::Client::builder().no_proxy())?, outside: build(reqwest::Client::builder())? })
+        Ok(Client { timeouts, outside: outside::Clients::new(timeouts)? })
     }
 
     /// Sends the request and waits for the head of the answer. An error status is an answer; an error is a connection
@@ -130,17 +127,11 @@ impl Client {
     }
 
     async fn send_http(&self, request: HttpRequest) -> Result<Response, Error> {
-        let url: reqwest::Url =
-            request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
-        let client = if is_loopback(&url) { &self.direct } else { &self.outside };
-        let origin = url.origin().ascii_serialization();
-        let sent = client.request(request.method, url).headers(request.headers).body(request.body).send().await;
-        let response = sent.map_err(|error| transport(&error, &origin))?;
-        Ok(Response {
-            status: response.status(),
-            headers: response.headers().clone(),
-            body: Box::new(HttpBody { response, failed: None }),
-        })
+        let url: Url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
+        match direct::loopback(&url).filter(|_| url.scheme() == "http") {
+            Some(addresses) => direct::send(&addresses, request, &url, self.timeouts).await,
+            None => self.outside.send(request, url).await,
+        }
     }
 }
 
@@ -162,80 +153,44 @@ impl std::fmt::Debug for Response {
     }
 }
 
-// === impl HttpBody ===
+// === impl Fault ===
 
-impl Body for HttpBody {
-    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
-        Box::pin(async move {
-            if let Some(error) = self.failed.take() {
-                return Err(error);
+impl Fault {
+    /// As an error of the backend at this address.
+    fn at(self, origin: &str) -> Error {
+        match self {
+            Fault::Unreachable(why) => {
+                Error::backend(format!("cannot reach the backend at {origin}: {why}")).with_code("backend_unreachable")
             }
-            // `chunk` is cancel safe, and what was appended stays appended.
-            let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
-            let before = into.len();
-            into.extend_from_slice(&first);
-            // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
-            let mut asked = false;
-            while into.len() - before < BATCH_BYTES {
-                match self.response.chunk().now_or_never() {
-                    Some(Ok(Some(more))) => {
-                        into.extend_from_slice(&more);
-                        asked = false;
-                    }
-                    // What arrived before a failure is handed over first.
-                    Some(Err(error)) => {
-                        self.failed = Some(broken(&error));
-                        break;
-                    }
-                    None if !asked => {
-                        asked = true;
-                        tokio::task::yield_now().await;
-                    }
-                    Some(Ok(None)) | None => break,
-                }
+            Fault::NoAnswer => {
+                let error = Error::backend(format!("the backend at {origin} does not answer"));
+                error.with_status(504).with_code("backend_unreachable")
             }
-            Ok(into.len() - before)
-        })
-    }
-}
-
-/// Whether the URL points to this machine.
-fn is_loopback(url: &reqwest::Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            Fault::Closed(why) => {
+                Error::backend(format!("the backend at {origin} closed the connection without an answer: {why}"))
+                    .with_code("backend_failed")
+            }
+            Fault::Silent => {
+                let error = Error::backend(format!("the backend at {origin} did not answer in time"));
+                error.with_status(504).with_code("backend_timeout")
+            }
         }
-        None => false,
     }
 }
 
-fn transport(error: &reqwest::Error, origin: &str) -> Error {
-    if error.is_connect() && error.is_timeout() {
-        Error::backend(format!("the backend at {origin} does not answer")).with_status(504).with_code("backend_unreachable")
-    } else if error.is_connect() {
-        Error::backend(format!("cannot reach the backend at {origin}: {}", causes(error))).with_code("backend_unreachable")
-    } else if error.is_timeout() {
-        Error::backend(format!("the backend at {origin} did not answer in time")).with_status(504).with_code("backend_timeout")
-    } else {
-        Error::backend(format!("the backend at {origin} closed the connection without an answer: {}", causes(error)))
-            .with_code("backend_failed")
-    }
+/// The body's end did not come, and nothing else.
+fn fell_silent() -> Error {
+    Error::backend("the backend fell silent in the middle of its answer").with_status(504).with_code("backend_timeout")
 }
 
-fn broken(error: &reqwest::Error) -> Error {
-    if error.is_timeout() {
-        Error::backend("the backend fell silent in the middle of its answer").with_status(504).with_code("backend_timeout")
-    } else {
-        Error::backend(format!("the connection to the backend broke in the middle of its answer: {}", causes(error)))
-            .with_code("backend_failed")
-    }
+fn broke_off(error: &dyn std::error::Error) -> Error {
+    Error::backend(format!("the connection to the backend broke in the middle of its answer: {}", innermost(error)))
+        .with_code("backend_failed")
 }
 
 /// The innermost cause says what really happened; the outer ones repeat the URL.
-fn causes(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }

@@ -15,6 +15,21 @@ const GENERIC: &str = "generic";
 pub struct Library {
     adapters: Vec<Arc<Adapter>>,
     generic: Arc<Adapter>,
+    /// Every glob of every adapter, those with the most letters last.
+    globs: Vec<Glob>,
+}
+
+/// A name of models, made ready for comparison.
+#[derive(Debug, Clone)]
+struct Glob {
+    /// What the name begins with.
+    first: String,
+    /// What stands in it, in this order, and what it ends with; `None` for a glob without `*`.
+    rest: Option<(Vec<String>, String)>,
+    letters: usize,
+    /// As the file has it.
+    written: String,
+    adapter: Arc<Adapter>,
 }
 
 /// The adapter of a model, and why.
@@ -59,7 +74,10 @@ impl Library {
             .filter(|(name, _)| name != GENERIC)
             .map(|(name, text)| Adapter::parse(name, text, forms).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
-        Ok(Library { adapters, generic })
+        let globs = adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| Glob::new(glob, adapter)));
+        let mut globs: Vec<Glob> = globs.collect();
+        globs.sort_by_key(|glob| glob.letters);
+        Ok(Library { adapters, generic, globs })
     }
 
     /// The adapter of a model. A fingerprint in its chat template counts before its name, unless the name's adapter has none
@@ -85,12 +103,11 @@ impl Library {
         }
     }
 
-    /// The adapter whose glob matches with the most letters.
-    fn by_name(&self, model: &str) -> Option<(&Arc<Adapter>, &String)> {
+    /// The adapter whose glob matches with the most letters, and the glob.
+    fn by_name(&self, model: &str) -> Option<(&Arc<Adapter>, &str)> {
         let spellings = spellings(model);
-        let fits = self.adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| (adapter, glob)));
-        fits.filter(|(_, glob)| spellings.iter().any(|name| matches(&folded(glob), name)))
-            .max_by_key(|(_, glob)| glob.chars().filter(|&c| c != '*').count())
+        let found = self.globs.iter().rev().find(|glob| spellings.iter().any(|name| glob.matches(name)))?;
+        Some((&found.adapter, &found.written))
     }
 
     /// The adapter of this file name.
@@ -101,6 +118,33 @@ impl Library {
     /// All adapters, the generic one last.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Adapter>> {
         self.adapters.iter().chain([&self.generic])
+    }
+}
+
+// === impl Glob ===
+
+impl Glob {
+    fn new(glob: &str, adapter: &Arc<Adapter>) -> Glob {
+        let mut parts = glob.split('*').map(folded);
+        let first = parts.next().unwrap_or_default();
+        let mut middle: Vec<String> = parts.collect();
+        let rest = middle.pop().map(|last| (middle, last));
+        let letters = glob.chars().filter(|&c| c != '*').count();
+        Glob { first, rest, letters, written: glob.to_owned(), adapter: Arc::clone(adapter) }
+    }
+
+    /// Whether the glob (`*` stands for any text) matches the whole name; a tag or suffix behind `:` or `@` need not be named.
+    fn matches(&self, name: &str) -> bool {
+        let Some(mut tail) = name.strip_prefix(&self.first) else { return false };
+        let Some((middle, last)) = &self.rest else { return tail.is_empty() || tail.starts_with([':', '@']) };
+        for part in middle {
+            // Names are short: the search of `str` would take longer to begin than to end.
+            match memchr::memmem::find(tail.as_bytes(), part.as_bytes()) {
+                Some(at) => tail = &tail[at + part.len()..],
+                None => return false,
+            }
+        }
+        tail.ends_with(last)
     }
 }
 
@@ -115,7 +159,10 @@ fn spellings(model: &str) -> Vec<String> {
     {
         bare = rest;
     }
-    vec![folded(last), folded(name), folded(bare), dotted(&folded(last))]
+    let mut spellings = vec![folded(last), folded(name), folded(bare), dotted(&folded(last))];
+    spellings.sort();
+    spellings.dedup();
+    spellings
 }
 
 /// A `p` between two digits as the dot that it stands for.
@@ -134,21 +181,4 @@ fn dotted(name: &str) -> String {
 /// Names are compared without case and without `-`, `_` and spaces: `gemma-3`, `Gemma 3` and `gemma3` are one.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
-}
-
-/// Whether a glob (`*` stands for any text) matches the whole name; a tag or suffix behind `:` or `@` need not be named.
-fn matches(glob: &str, name: &str) -> bool {
-    let Some((first, rest)) = glob.split_once('*') else {
-        return glob == name || name.strip_prefix(glob).is_some_and(|tail| tail.starts_with([':', '@']));
-    };
-    let Some(mut tail) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let Some(last) = parts.pop() else { return true };
-    for part in parts {
-        match tail.find(part) {
-            Some(at) => tail = &tail[at + part.len()..],
-            None => return false,
-        }
-    }
-    tail.ends_with(last)
 }

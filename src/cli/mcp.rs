@@ -227,10 +227,9 @@ impl Json {
 
 // === private ===
 
-/// Runs a future on a small runtime of its own, which ends at once afterwards (a reader of standard input does not end).
+/// Runs a future on a runtime of its own, which ends at once afterwards (a reader of standard input does not end).
 pub(super) fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;

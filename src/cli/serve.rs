@@ -65,7 +65,7 @@ impl Serve {
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         start_log(environment)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;

@@ -40,7 +40,8 @@ pub(super) struct Rounds<O> {
     tap: Option<Box<dyn Tap>>,
     shape: Shape,
     pub(super) out: O,
-    reading: Option<Reading>,
+    /// Boxed, because every step takes it out.
+    reading: Option<Box<Reading>>,
     /// How often the model was asked again.
     asked_again: u8,
     /// The client has something of this turn.
@@ -106,7 +107,7 @@ impl<O: Sink> Rounds<O> {
             return Ok(self.run_tools().await);
         }
         let Some(reading) = &mut self.reading else {
-            self.reading = Some(self.ask().await?);
+            self.reading = Some(Box::new(self.ask().await?));
             return Ok(true);
         };
         reading.batch.clear();
@@ -280,7 +281,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
     fn abandon(&mut self) {
-        let Some(Reading { mut answer, .. }) = self.reading.take() else { return };
+        let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.spoken {
             return; // the error is the whole answer
         }

@@ -282,7 +282,7 @@ async fn a_call_that_voids_form_cannot_carry_is_asked_for_again() {
 
 #[tokio::test]
 async fn who_shows_reasoning_hears_that_a_call_is_being_written() {
-    let pause = || Step::Wait(Duration::from_millis(2100));
+    let pause = || Step::Wait(Duration::from_millis(2500));
     let fake = Fake::start(move |seen: &Seen| match seen.line.as_str() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
         "POST /api/chat" => Script::lines(vec![
@@ -329,7 +329,7 @@ async fn a_call_of_the_backends_own_is_said_to_be_written_too() {
         _ => Script::events(vec![
             fragment(json!({"index": 0, "id": "a", "type": "function", "function": {"name": "rewrite_file", "arguments": ""}})),
             more("{\"uri\": \"/w/a\", \"new_"),
-            Step::Wait(Duration::from_millis(2100)),
+            Step::Wait(Duration::from_millis(2500)),
             more("content\": \"one two "),
             Step::Wait(Duration::from_millis(100)),
             more("three\"}"),

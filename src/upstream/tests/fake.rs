@@ -37,7 +37,11 @@ pub(crate) struct Fake {
 impl Fake {
     /// Answers each request by the steps that the script gives for it.
     pub(crate) fn start(script: impl Fn(&str) -> Vec<Step> + Send + Sync + Clone + 'static) -> Fake {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Fake::on(TcpListener::bind("127.0.0.1:0").expect("a port"), script)
+    }
+
+    /// The same where somebody listens already.
+    pub(crate) fn on(listener: TcpListener, script: impl Fn(&str) -> Vec<Step> + Send + Sync + Clone + 'static) -> Fake {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let (sender, seen) = channel();
         thread::spawn(move || {

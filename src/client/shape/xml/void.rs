@@ -1,6 +1,8 @@
 //! Void's grammar: its tool prompt (two headings, numbered tools, one element each), and the body of a call as it executes
 //! it.
 
+use std::cell::LazyCell;
+
 use serde_json::Value;
 
 use super::{culprit, overlay::Overlay, prompt, tags};
@@ -25,7 +27,7 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
 /// Completes Void's own tools where it sent them natively, without any types: the overlay is for the fixer only, the model
 /// sees what the client sent. Says whether this is Void.
 pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
-    let overlay = Overlay::embedded();
+    let overlay = LazyCell::new(Overlay::embedded);
     let mut found = false;
     for tool in tools.iter_mut() {
         let Ok(schema) = serde_json::from_str::<Value>(&tool.schema) else { continue };

@@ -1,0 +1,114 @@
+//! Connections over reqwest: TLS, proxies of the environment, connections that are kept for the next request.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures_util::{FutureExt, future::BoxFuture};
+use url::Url;
+
+use super::{
+    BATCH_BYTES, Body, Fault, HttpRequest, Response, Timeouts, USER_AGENT, broke_off, direct::loopback, fell_silent, innermost,
+};
+use crate::error::Error;
+
+/// Clients that keep their connections.
+#[derive(Debug, Clone)]
+pub(super) struct Clients {
+    /// For loopback, where a proxy of the environment would be nonsense.
+    here: reqwest::Client,
+    /// For everything else: proxies of the environment apply.
+    elsewhere: reqwest::Client,
+}
+
+/// The body of an answer, and how it failed behind what was handed over last.
+struct Answer {
+    response: reqwest::Response,
+    failed: Option<Error>,
+}
+
+/// Servers close idle connections after as little as 5 s; a connection that may be half closed is not used again.
+const POOL_IDLE: Duration = Duration::from_secs(3);
+
+// === impl Clients ===
+
+impl Clients {
+    pub(super) fn new(timeouts: Timeouts) -> Result<Clients, Error> {
+        // Whoever is first decides for the process; a second provider is refused, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let build = |builder: reqwest::ClientBuilder| {
+            builder
+                .connect_timeout(timeouts.connect)
+                .read_timeout(timeouts.idle)
+                .pool_idle_timeout(POOL_IDLE)
+                .tcp_nodelay(true)
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(USER_AGENT)
+                .build()
+                .map_err(|error| Error::proxy(format!("no HTTP client: {}", innermost(&error))))
+        };
+        let (here, elsewhere) = (reqwest::Client::builder().no_proxy(), reqwest::Client::builder());
+        Ok(Clients { here: build(here)?, elsewhere: build(elsewhere)? })
+    }
+
+    /// Sends the request and waits for the head of the answer.
+    pub(super) async fn send(&self, request: HttpRequest, url: Url) -> Result<Response, Error> {
+        let client = if loopback(&url).is_some() { &self.here } else { &self.elsewhere };
+        let origin = url.origin().ascii_serialization();
+        let sent = client.request(request.method, url).headers(request.headers).body(request.body).send().await;
+        let response = sent.map_err(|error| {
+            let fault = match (error.is_connect(), error.is_timeout()) {
+                (true, true) => Fault::NoAnswer,
+                (true, false) => Fault::Unreachable(innermost(&error)),
+                (false, true) => Fault::Silent,
+                (false, false) => Fault::Closed(innermost(&error)),
+            };
+            fault.at(&origin)
+        })?;
+        Ok(Response {
+            status: response.status(),
+            headers: response.headers().clone(),
+            body: Box::new(Answer { response, failed: None }),
+        })
+    }
+}
+
+// === impl Answer ===
+
+impl Body for Answer {
+    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
+        Box::pin(async move {
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+            // `chunk` is cancel safe, and what was appended stays appended.
+            let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
+            let before = into.len();
+            into.extend_from_slice(&first);
+            // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
+            let mut asked = false;
+            while into.len() - before < BATCH_BYTES {
+                match self.response.chunk().now_or_never() {
+                    Some(Ok(Some(more))) => {
+                        into.extend_from_slice(&more);
+                        asked = false;
+                    }
+                    // What arrived before a failure is handed over first.
+                    Some(Err(error)) => {
+                        self.failed = Some(broken(&error));
+                        break;
+                    }
+                    None if !asked => {
+                        asked = true;
+                        tokio::task::yield_now().await;
+                    }
+                    Some(Ok(None)) | None => break,
+                }
+            }
+            Ok(into.len() - before)
+        })
+    }
+}
+
+fn broken(error: &reqwest::Error) -> Error {
+    if error.is_timeout() { fell_silent() } else { broke_off(error) }
+}
