@@ -290,6 +290,8 @@ async fn who_shows_reasoning_hears_that_a_call_is_being_written() {
             piece("two "),
             pause(),
             piece("three "),
+            // What comes in one read is looked at once.
+            Step::Wait(Duration::from_millis(50)),
             piece("four\"}}\n</tool_call>"),
             end(),
         ]),
