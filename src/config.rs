@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use crate::error::Error;
 
 mod alias;
@@ -23,7 +25,7 @@ pub use environment::{Environment, data_directory};
 pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
-pub use react::{Lowered, Progress, React};
+pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub use shell::{Shell, ShellForm, ShellVia};
 
 /// Everything that an operator can decide, validated.
@@ -121,7 +123,8 @@ pub enum ToolMode {
 }
 
 /// Sizes, in bytes where nothing else is said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// A candidate that is not yet a call is released as text beyond this.
     pub held_bytes: usize,
@@ -194,7 +197,7 @@ impl Config {
                 form: raw.shell_form.unwrap_or_default(),
                 runner_found: environment.finds("toolglot"),
             },
-            react: raw.react.check()?,
+            react: raw.react.checked()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
                 None => Overlay::Usual(base.join("adapters")),
@@ -202,11 +205,11 @@ impl Config {
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
             show_warnings: raw.show_warnings,
-            log_excerpts: raw.log_excerpts.unwrap_or(false),
+            log_excerpts: raw.log_excerpts,
             backends,
             routes: raw.routes,
             aliases: raw.aliases,
-            limits: raw.limits.into(),
+            limits: raw.limits,
             mcp: raw.mcp.check(&base, environment)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),

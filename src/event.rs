@@ -148,8 +148,13 @@ pub enum Note {
         /// Bytes of arguments so far.
         bytes: usize,
     },
-    /// What is being done meanwhile (a tool runs), in one line.
-    Progress(String),
+    /// What is being done meanwhile (a tool runs).
+    Progress {
+        /// In one line.
+        text: String,
+        /// In the reasoning, which users read; otherwise where clients show nothing.
+        shown: bool,
+    },
     /// What was done in a turn, as a JSON object; comes before the end.
     Trace(String),
     /// Something that the user should know (a dropped request field, a cut prompt); `code` is short and stable.

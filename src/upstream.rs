@@ -128,7 +128,9 @@ impl Client {
 
     async fn send_http(&self, request: HttpRequest) -> Result<Response, Error> {
         let url: Url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
-        match direct::loopback(&url).filter(|_| url.scheme() == "http") {
+        // TLS, and a user's name in the URL, are matters of the other way.
+        let plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
+        match direct::loopback(&url).filter(|_| plain) {
             Some(addresses) => direct::send(&addresses, request, &url, self.timeouts).await,
             None => self.outside.send(request, url).await,
         }

@@ -13,7 +13,6 @@ use crate::{
     adapter::{Adapter, Library},
     config::{Config, Environment, Overlay, Overrides, quoting_line},
     error::Error,
-    fixture::{Expected, Fixture},
     mcp::registry::Registry,
     server,
 };
@@ -210,28 +209,18 @@ impl Findings {
                 self.add(place.unwrap_or(name), what);
             }
             if only.is_none() {
-                self.fixtures(place, &library)?;
+                self.fixtures(place, &library);
             }
         }
         Ok(())
     }
 
     /// The fixtures in a directory of adapters and the directories in it.
-    fn fixtures(&mut self, directory: &Path, library: &Library) -> Result<(), Error> {
+    fn fixtures(&mut self, directory: &Path, library: &Library) {
         let mut count = 0;
         for path in recordings(directory, DEPTH) {
             count += 1;
-            let parsed = Fixture::parse(&read(&path)?).map_err(|error| error.message);
-            let outcome = parsed.and_then(|recorded| Ok((fixture::run(&recorded, library)?, recorded)));
-            let checked = outcome.and_then(|(outcome, mut recorded)| match self.update {
-                false => fixture::compare(&recorded, &outcome),
-                true => {
-                    let known_broken = recorded.events.take().and_then(|expected| expected.known_broken);
-                    recorded.events = Some(Expected { known_broken, text: outcome.events });
-                    recorded.clients = outcome.clients;
-                    std::fs::write(&path, recorded.write()).map_err(|error| error.to_string())
-                }
-            });
+            let checked = fixture::check(&path, library, self.update);
             if let Err(what) = checked {
                 self.add(path.display().to_string(), what.trim_end());
             }
@@ -239,7 +228,6 @@ impl Findings {
         if count > 0 {
             self.looked_at.push(format!("{count} fixtures"));
         }
-        Ok(())
     }
 }
 

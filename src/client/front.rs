@@ -108,15 +108,24 @@ impl Front {
     /// Appends what the client shall read for this event; one frame per text event, nothing is merged.
     pub fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match event {
-            Event::Note(note @ Note::Writing { .. }) if self.shows_reasoning => {
+            Event::Note(note) if self.shows(note) => {
                 let gap = if std::mem::take(&mut self.mid_line) { "\n" } else { "" };
-                self.write(Event::Reasoning(&format!("{gap}{}\n", note_text(note))), out);
+                self.write(Event::Reasoning(&format!("{gap}{OURS}{}\n", note_text(note))), out);
             }
             Event::Reasoning(text) if !text.is_empty() => {
                 self.mid_line = !text.ends_with('\n');
                 self.write(event, out);
             }
             event => self.write(event, out),
+        }
+    }
+
+    /// Whether the note is a line of the reasoning.
+    fn shows(&self, note: &Note) -> bool {
+        match note {
+            Note::Writing { .. } => self.shows_reasoning,
+            Note::Progress { shown, .. } => *shown,
+            Note::Trace(_) | Note::Warning { .. } => false,
         }
     }
 
@@ -233,6 +242,9 @@ impl Calls {
 /// The field that says what was done in a turn, beside those of the protocol.
 pub const TRACE: &str = "toolglot";
 
+/// What begins each line of ours in reasoning.
+const OURS: &str = "[toolglot] ";
+
 /// The id of a call that has none of its own: from the answer's id and its position there.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
@@ -243,21 +255,13 @@ fn note_text(note: &Note) -> String {
     match note {
         Note::Writing { name, bytes } if *bytes < 1000 => format!("writing {name}, {bytes} B"),
         Note::Writing { name, bytes } => format!("writing {name}, {}.{} kB", bytes / 1000, bytes % 1000 / 100),
-        Note::Progress(text) | Note::Trace(text) => text.clone(),
+        Note::Progress { text, .. } | Note::Trace(text) => text.clone(),
         Note::Warning { text, .. } => format!("warning: {text}"),
     }
 }
 
-/// Takes the lines that say that a call is being written out of reasoning that a client sends back: they are ours, and a
-/// model would imitate them. `None`: there are none.
+/// Takes our own lines out of reasoning that a client sends back: a model would imitate them. `None`: there are none.
 pub(super) fn without_progress(reasoning: &str) -> Option<String> {
-    let is_ours = |line: &str| {
-        let said = line.trim_end().strip_prefix("writing ").and_then(|rest| rest.rsplit_once(", "));
-        said.is_some_and(|(name, size)| {
-            let number = size.strip_suffix(" kB").or_else(|| size.strip_suffix(" B"));
-            !name.contains(char::is_whitespace) && number.is_some_and(|number| number.parse::<f64>().is_ok())
-        })
-    };
-    let left: String = reasoning.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+    let left: String = reasoning.split_inclusive('\n').filter(|line| !line.starts_with(OURS)).collect();
     (left.len() < reasoning.len()).then_some(left)
 }

@@ -25,7 +25,7 @@ fn native_tools_become_the_table() {
     assert!(incoming.one_call);
     let codes = incoming.warnings.iter().map(|note| match note {
         Note::Warning { code, .. } => *code,
-        Note::Writing { .. } | Note::Progress(_) | Note::Trace(_) => "",
+        Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) => "",
     });
     assert_eq!(codes.collect::<Vec<_>>(), ["duplicate_tool", "tool_ignored"]);
 }
@@ -86,10 +86,11 @@ fn lines_of_ours_in_reasoning_stand_alone_and_do_not_come_back_to_the_model() {
     for kind in [front::Kind::OpenAi, front::Kind::Ollama] {
         let head = front::Head { kind, reasoning_field: Some("reasoning_content"), shows_reasoning: true, ..Default::default() };
         let (mut front, mut out) = (front::Front::new(head), bytes::BytesMut::new());
-        let note = |bytes| Note::Writing { name: "edit_file".into(), bytes };
+        let note = Note::Writing { name: "edit_file".into(), bytes: 900 };
         front.event(Event::Reasoning("A thought,\nwriting it, 2 B or not"), &mut out);
-        for bytes in [900, 2100] {
-            front.event(Event::Note(&note(bytes)), &mut out);
+        let running = Note::Progress { text: "running ls ...".into(), shown: true };
+        for note in [note, running] {
+            front.event(Event::Note(&note), &mut out);
         }
         let sent = String::from_utf8(out.to_vec()).unwrap();
         let lines = sent.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
@@ -100,11 +101,11 @@ fn lines_of_ours_in_reasoning_stand_alone_and_do_not_come_back_to_the_model() {
                 openai.or(line.pointer("/message/thinking"))?.as_str().map(str::to_owned)
             })
             .collect();
-        assert_eq!(shown, "A thought,\nwriting it, 2 B or not\nwriting edit_file, 900 B\nwriting edit_file, 2.1 kB\n");
+        assert_eq!(shown, "A thought,\nwriting it, 2 B or not\n[toolglot] writing edit_file, 900 B\n[toolglot] running ls ...\n");
 
         let body = json!({"model": "m", "messages": [
             {"role": "assistant", "content": "x", "reasoning_content": shown},
-            {"role": "assistant", "content": "y", "reasoning": "writing edit_file, 2.1 kB\n"},
+            {"role": "assistant", "content": "y", "reasoning": "[toolglot] writing edit_file, 2.1 kB\n"},
         ]});
         let incoming = read(request(body), &Hints::default()).unwrap();
         let [first, second] = incoming.request.messages.as_slice() else { panic!() };

@@ -22,7 +22,7 @@ pub(super) struct Raw {
     pub(super) retry: Option<u8>,
     pub(super) progress: Option<bool>,
     pub(super) show_warnings: bool,
-    pub(super) log_excerpts: Option<bool>,
+    pub(super) log_excerpts: bool,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,
@@ -30,9 +30,9 @@ pub(super) struct Raw {
     pub(super) routes: Vec<Route>,
     #[serde(rename = "alias")]
     pub(super) aliases: Vec<Alias>,
-    pub(super) limits: RawLimits,
+    pub(super) limits: Limits,
     pub(super) mcp: super::mcp::RawMcp,
-    pub(super) react: super::react::RawReact,
+    pub(super) react: super::React,
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,15 +46,6 @@ struct RawBackend {
     #[serde(default)]
     forward_authorization: bool,
     requests_per_minute: Option<std::num::NonZeroU32>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RawLimits {
-    held_bytes: Option<usize>,
-    argument_bytes: Option<usize>,
-    body_bytes: Option<usize>,
-    context_tokens: Option<u64>,
 }
 
 /// Reads the text; an error names file, line and what was probably meant.
@@ -171,20 +162,6 @@ impl RawBackend {
                     key => Ok(Some(Secret::new(key))),
                 }
             }
-        }
-    }
-}
-
-// === impl Limits ===
-
-impl From<RawLimits> for Limits {
-    fn from(raw: RawLimits) -> Limits {
-        let usual = Limits::default();
-        Limits {
-            held_bytes: raw.held_bytes.unwrap_or(usual.held_bytes),
-            argument_bytes: raw.argument_bytes.unwrap_or(usual.argument_bytes),
-            body_bytes: raw.body_bytes.unwrap_or(usual.body_bytes),
-            context_tokens: raw.context_tokens.unwrap_or(usual.context_tokens),
         }
     }
 }

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use crate::error::Error;
 
 /// The limits of mode `react` and what the user sees of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct React {
     /// The servers whose tools are offered; `None`: all of the registry.
     pub servers: Option<Vec<String>>,
@@ -46,23 +47,6 @@ pub enum Progress {
     Off,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RawReact {
-    servers: Option<Vec<String>>,
-    rounds: Option<u32>,
-    calls: Option<u32>,
-    parallel: Option<usize>,
-    seconds: Option<u64>,
-    tokens: Option<u64>,
-    result_bytes: Option<usize>,
-    tools_percent: Option<u64>,
-    instructions_bytes: Option<usize>,
-    keep_seconds: Option<u64>,
-    progress: Option<Progress>,
-    trace: Option<bool>,
-}
-
 /// What a request may say for itself: limits can be lowered, never raised.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -78,7 +62,7 @@ pub struct Lowered {
 }
 
 /// A result shorter than this says nothing any more once it is cut, in bytes.
-const RESULT_BYTES_AT_LEAST: usize = 256;
+pub const RESULT_BYTES_AT_LEAST: usize = 256;
 
 // === impl React ===
 
@@ -102,6 +86,18 @@ impl Default for React {
 }
 
 impl React {
+    /// The same, unless a value is none that can be meant.
+    pub(super) fn checked(self) -> Result<React, Error> {
+        let wrong = |what: &str| Err(Error::proxy(format!("`react.{what}")));
+        match () {
+            () if self.rounds == 0 => wrong("rounds` must be at least 1"),
+            () if self.parallel == 0 => wrong("parallel` must be at least 1"),
+            () if self.result_bytes < RESULT_BYTES_AT_LEAST => wrong("result_bytes` must be at least 256"),
+            () if self.tools_percent == 0 || self.tools_percent > 100 => wrong("tools_percent` must be 1 to 100"),
+            () => Ok(self),
+        }
+    }
+
     /// The same for a request that asks for less.
     pub fn lowered(&self, by: &Lowered) -> React {
         let servers = match (&self.servers, &by.servers) {
@@ -122,36 +118,6 @@ impl React {
             progress: by.progress.unwrap_or(self.progress),
             trace: by.trace.unwrap_or(self.trace),
             ..self.clone()
-        }
-    }
-}
-
-// === impl RawReact ===
-
-impl RawReact {
-    pub(super) fn check(self) -> Result<React, Error> {
-        let usual = React::default();
-        let react = React {
-            servers: self.servers,
-            rounds: self.rounds.unwrap_or(usual.rounds),
-            calls: self.calls.unwrap_or(usual.calls),
-            parallel: self.parallel.unwrap_or(usual.parallel),
-            seconds: self.seconds.unwrap_or(usual.seconds),
-            tokens: self.tokens.unwrap_or(usual.tokens),
-            result_bytes: self.result_bytes.unwrap_or(usual.result_bytes),
-            tools_percent: self.tools_percent.unwrap_or(usual.tools_percent),
-            instructions_bytes: self.instructions_bytes.unwrap_or(usual.instructions_bytes),
-            keep_seconds: self.keep_seconds.unwrap_or(usual.keep_seconds),
-            progress: self.progress.unwrap_or(usual.progress),
-            trace: self.trace.unwrap_or(usual.trace),
-        };
-        let wrong = |what: &str| Err(Error::proxy(format!("`react.{what}")));
-        match () {
-            () if react.rounds == 0 => wrong("rounds` must be at least 1"),
-            () if react.parallel == 0 => wrong("parallel` must be at least 1"),
-            () if react.result_bytes < RESULT_BYTES_AT_LEAST => wrong("result_bytes` must be at least 256"),
-            () if react.tools_percent == 0 || react.tools_percent > 100 => wrong("tools_percent` must be 1 to 100"),
-            () => Ok(react),
         }
     }
 }

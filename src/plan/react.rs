@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     client::Incoming,
-    config,
+    config::{self, RESULT_BYTES_AT_LEAST},
     error::Error,
     event::{Note, Origin, ToolChoice},
     mcp::catalogue::Catalogue,
@@ -26,9 +26,6 @@ pub struct React {
     /// The registry's file, for messages that say what to change there.
     pub registry: PathBuf,
 }
-
-/// A result is not cut below this, in bytes.
-const RESULT_BYTES_AT_LEAST: usize = 256;
 
 // === impl React ===
 

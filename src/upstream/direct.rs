@@ -11,6 +11,7 @@ use std::{
         atomic::{AtomicBool, Ordering::SeqCst},
     },
     task::{Context, Poll, Wake, Waker},
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -38,7 +39,7 @@ struct Answer {
     waking: Arc<Waking>,
     waker: Waker,
     silence: Silence,
-    timeouts: Timeouts,
+    idle: Duration,
     failed: Option<Error>,
 }
 
@@ -94,7 +95,7 @@ pub(super) async fn send(
     };
     let waking = Arc::new(Waking::default());
     let (waker, silence) = (Waker::from(Arc::clone(&waking)), Silence::new(timeouts.idle));
-    let body = Answer { wire, incoming, waking, waker, silence, timeouts, failed: None };
+    let body = Answer { wire, incoming, waking, waker, silence, idle: timeouts.idle, failed: None };
     Ok(Response { status: head.status, headers: head.headers, body: Box::new(body) })
 }
 
@@ -169,7 +170,7 @@ impl Answer {
                 return self.silence.poll(cx).map(|()| Err(fell_silent()));
             }
         }
-        self.silence.broken(self.timeouts.idle);
+        self.silence.broken(self.idle);
         Poll::Ready(Ok(read))
     }
 

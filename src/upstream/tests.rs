@@ -98,6 +98,15 @@ async fn localhost_is_either_family() {
 }
 
 #[tokio::test]
+async fn a_name_and_password_in_the_url_are_sent() {
+    let fake = Fake::start(|_| vec![whole(200, "{}")]);
+    let url = fake.url.replace("http://", "http://me:secret@");
+    assert_eq!(Way::Direct.post(&url).await.expect("an answer").status.as_u16(), 200);
+    let Ok(Seen::Request(request)) = fake.seen.recv() else { panic!("a request") };
+    assert!(request.contains("authorization: Basic bWU6c2VjcmV0\r\n"), "{request}");
+}
+
+#[tokio::test]
 async fn what_has_arrived_is_one_batch() {
     for way in WAYS {
         let many: Vec<Step> = (0..50).map(|_| chunk("data: x\n\n")).collect();

@@ -11,11 +11,7 @@ use std::{
 };
 
 pub(crate) use toolglot::cli::check::fixture::{client_bytes, client_bytes_in_letters};
-use toolglot::{
-    adapter::Library,
-    cli::check::fixture,
-    fixture::{Expected, Fixture},
-};
+use toolglot::{adapter::Library, cli::check::fixture};
 
 #[test]
 fn every_fixture_gives_its_events_however_it_is_cut() {
@@ -31,7 +27,7 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = std::panic::catch_unwind(|| check(path, &library, update));
+                    let outcome = std::panic::catch_unwind(|| fixture::check(path, &library, update));
                     let name = path.strip_prefix(&root).unwrap_or(path).display();
                     match outcome {
                         Ok(Ok(())) => {}
@@ -44,19 +40,6 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
     });
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{} of {} fixtures:\n{}", failures.len(), paths.len(), failures.join("\n"));
-}
-
-fn check(path: &Path, library: &Library, update: bool) -> Result<(), String> {
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let mut recorded = Fixture::parse(&text).map_err(|error| error.message)?;
-    let outcome = fixture::run(&recorded, library)?;
-    if !update {
-        return fixture::compare(&recorded, &outcome);
-    }
-    let known_broken = recorded.events.take().and_then(|expected| expected.known_broken);
-    recorded.events = Some(Expected { known_broken, text: outcome.events });
-    recorded.clients = outcome.clients;
-    fs::write(path, recorded.write()).map_err(|error| error.to_string())
 }
 
 pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {

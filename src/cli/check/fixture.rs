@@ -1,7 +1,7 @@
 //! A fixture -> what an answer like the recorded one comes to, by whatever way it arrives: whole, byte by byte, cut in two
 //! at every place, cut off at every place. So a file of adapters brings its proof with it, and needs no compiler for it.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use bytes::BytesMut;
 
@@ -15,7 +15,7 @@ use crate::{
     },
     event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
     fix::Schemas,
-    fixture::{Fixture, Round, Wire},
+    fixture::{Expected, Fixture, Round, Wire},
     openai::answer::Envelope,
     turn::answer::{Answer, Policy, Setup},
     wire::Frames,
@@ -162,7 +162,7 @@ impl Sink for Lines {
                 self.out.push_str(&format!("refused {name}: {why}\n"));
             }
             Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. } | Note::Progress(_) | Note::Trace(_)) => {}
+            Event::Note(Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_)) => {}
             Event::Finish { reason, .. } => {
                 self.flush();
                 self.out.push_str(&format!("finish {}\n", reason.as_str()));
@@ -171,9 +171,23 @@ impl Sink for Lines {
     }
 }
 
+/// Compares what a fixture's file expects with what it comes to, or writes that down (`update`).
+pub fn check(path: &Path, library: &Library, update: bool) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let mut recorded = Fixture::parse(&text).map_err(|error| error.message)?;
+    let outcome = run(&recorded, library)?;
+    if !update {
+        return compare(&recorded, &outcome);
+    }
+    let known_broken = recorded.events.take().and_then(|expected| expected.known_broken);
+    recorded.events = Some(Expected { known_broken, text: outcome.events });
+    recorded.clients = outcome.clients;
+    std::fs::write(path, recorded.write()).map_err(|error| error.to_string())
+}
+
 /// Runs a fixture with the adapter that its model's name gets. Fails where the result depends on how the answer arrives; the
 /// error says how it was cut.
-pub fn run(fixture: &Fixture, library: &Library) -> Result<Outcome, String> {
+fn run(fixture: &Fixture, library: &Library) -> Result<Outcome, String> {
     let first = fixture.rounds.first().ok_or("it has no round")?;
     let adapter = library.find(&first.request.model, None).adapter;
     let mut events = String::new();
@@ -202,7 +216,7 @@ pub fn run(fixture: &Fixture, library: &Library) -> Result<Outcome, String> {
 }
 
 /// What is not as the fixture expects it.
-pub fn compare(fixture: &Fixture, outcome: &Outcome) -> Result<(), String> {
+fn compare(fixture: &Fixture, outcome: &Outcome) -> Result<(), String> {
     let expected = fixture.events.as_ref().map_or("", |expected| expected.text.trim_end());
     if expected != outcome.events {
         return Err(format!("expected events\n{expected}\ngot\n{}\n", outcome.events));

@@ -12,7 +12,6 @@ use rmcp::{
         streamable_http_client::{StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse},
     },
 };
-
 use serde::de::IgnoredAny;
 
 use super::{

@@ -82,11 +82,12 @@ impl<O: Sink> Rounds<O> {
     /// Shows which tool runs, as the user wants it.
     fn show(&mut self, line: Option<String>) {
         let (Some(line), Some(agent)) = (line.filter(|line| !line.is_empty()), &self.agent) else { return };
-        match agent.progress() {
-            Progress::Comment => self.shape.event(Event::Note(&Note::Progress(line)), &mut self.out),
-            Progress::Reasoning => self.shape.event(Event::Reasoning(&format!("{line}\n")), &mut self.out),
-            Progress::Off => {}
-        }
+        let shown = match agent.progress() {
+            Progress::Comment => false,
+            Progress::Reasoning => true,
+            Progress::Off => return,
+        };
+        self.shape.event(Event::Note(&Note::Progress { text: line, shown }), &mut self.out);
     }
 
     /// Another answer follows this one.
