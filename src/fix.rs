@@ -92,12 +92,13 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    if let Ok(parsed) = strict::parse(text)
-        && !parsed.repeated_key
-        && (parsed.value.is_object() || parsed.value.is_array())
-        && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
-        && !keys::any_markup(&parsed.value)
-    {
+    let clean = strict::parse(text).is_ok_and(|parsed| {
+        !parsed.repeated_key
+            && (parsed.value.is_object() || parsed.value.is_array())
+            && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
+            && !(parsed.angled_key && keys::any_markup(&parsed.value))
+    });
+    if clean {
         return Report {
             verdict: Verdict::Clean,
             arguments: Some(text.to_owned()),
