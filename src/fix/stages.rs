@@ -252,7 +252,11 @@ fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> 
         return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
     }
     let Some(schema) = call.schema else {
-        return coerced(source, root, fixes, &Schema::default(), call);
+        // Nothing is known of it but that no key may stand twice.
+        if keys::repeat(&root) {
+            return coerced(source, root, fixes, &Schema::default(), call);
+        }
+        return Ok(Settled { root, fixes, dropped: Vec::new(), fault: None });
     };
     let ways = envelope::unwrapped(&root, schema);
     let knows_nothing = schema.rule(schema.top()).properties.is_empty();

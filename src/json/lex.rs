@@ -9,7 +9,7 @@ mod number;
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    last_newline: usize,
+    last_newline: Cell<Option<usize>>,
     last_comment_end: Cell<Option<usize>>,
     last_quote: Cell<Option<usize>>,
     last_closer: Cell<Option<usize>>,
@@ -54,12 +54,24 @@ pub(crate) struct KeyAhead<'s> {
     pub(crate) quoted: bool,
 }
 
-/// The bytes that surely begin a token.
-const TOKEN: [bool; 256] = {
-    let mut table = [false; 256];
+/// A byte that surely begins a token.
+const TOKEN: u8 = 1;
+/// One that begins an identifier.
+const LETTER: u8 = 2;
+/// One that an identifier goes on with.
+const INSIDE: u8 = 4;
+
+/// What each byte can be.
+const CLASS: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte: u8 = 0x21;
     while byte < 0x7f {
-        table[byte as usize] = !matches!(byte, b'/' | b'#' | b'\\');
+        table[byte as usize] = match byte {
+            b'/' | b'#' | b'\\' => 0,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => TOKEN | LETTER | INSIDE,
+            b'.' | b'-' => TOKEN | INSIDE,
+            _ => TOKEN,
+        };
         byte += 1;
     }
     table
@@ -75,7 +87,7 @@ impl<'s> Text<'s> {
         Text {
             source,
             bytes: source.as_bytes(),
-            last_newline: memchr::memrchr(b'\n', source.as_bytes()).unwrap_or(0),
+            last_newline: Cell::new(None),
             last_comment_end: Cell::new(None),
             last_quote: Cell::new(None),
             last_closer: Cell::new(None),
@@ -97,19 +109,27 @@ impl<'s> Text<'s> {
     }
 
     /// The end of the whitespace and comments from `i` on.
+    #[inline]
     pub(crate) fn skip(&self, i: usize) -> usize {
         self.gap(i).0
     }
 
     /// The end of the whitespace and comments from `i` on, and what it consisted of.
+    #[inline]
     pub(crate) fn gap(&self, i: usize) -> (usize, Gap) {
-        let token = |i| self.at(i).is_some_and(|byte| TOKEN[byte as usize]);
-        match self.at(i) {
-            // The usual ones are short.
-            _ if token(i) => (i, Gap::default()),
-            Some(b' ') if token(i + 1) => (i + 1, Gap::default()),
-            _ => self.any_gap(i),
+        // The usual ones are short.
+        if self.token(i) {
+            return (i, Gap::default());
         }
+        if self.at(i) == Some(b' ') && self.token(i + 1) {
+            return (i + 1, Gap::default());
+        }
+        self.any_gap(i)
+    }
+
+    /// Whether a token surely begins here.
+    fn token(&self, i: usize) -> bool {
+        self.at(i).is_some_and(|byte| CLASS[usize::from(byte)] & TOKEN != 0)
     }
 
     fn any_gap(&self, mut i: usize) -> (usize, Gap) {
@@ -162,7 +182,7 @@ impl<'s> Text<'s> {
 
     /// The end of the line that `i` is in (behind its newline).
     pub(crate) fn line_end(&self, i: usize) -> usize {
-        if i > self.last_newline {
+        if i > once(&self.last_newline, || memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
             return self.bytes.len();
         }
         memchr::memchr(b'\n', &self.bytes[i..]).map_or(self.bytes.len(), |found| i + found + 1)
@@ -321,6 +341,7 @@ impl<'s> Text<'s> {
     }
 
     /// Whether a comma stands at `i`, also a full-width one; its length.
+    #[inline]
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
         match self.at(i)? {
             b',' => Some(1),
@@ -333,12 +354,11 @@ impl<'s> Text<'s> {
     pub(crate) fn word(&self, i: usize) -> usize {
         let rest = &self.bytes[i.min(self.bytes.len())..];
         match rest.first() {
-            Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') => {}
+            Some(byte) if CLASS[usize::from(*byte)] & LETTER != 0 => {}
             Some(0x80..) if self.quote(i).is_none() => {}
             _ => return i,
         }
-        let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-');
-        let mut end = i + rest.iter().take_while(|byte| inside(byte)).count();
+        let mut end = i + rest.iter().take_while(|byte| CLASS[usize::from(**byte)] & INSIDE != 0).count();
         if self.at(end).is_some_and(|byte| byte >= 0x80) {
             let more = self.source[end..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
             end += more.map(char::len_utf8).sum::<usize>();

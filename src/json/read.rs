@@ -15,6 +15,7 @@ mod strings;
 mod tests;
 mod values;
 
+use super::pointer::Pointer;
 use super::tree::Node;
 
 /// Deepest nesting that is read.
@@ -63,7 +64,7 @@ pub struct Repair {
     /// Whether there was another way to read it.
     pub guess: bool,
     /// JSON pointer to the value that it concerns.
-    pub path: String,
+    pub path: Pointer,
     /// Bytes of the source.
     pub start: usize,
     /// The byte behind them.

@@ -87,5 +87,7 @@ impl Search<'_, '_> {
 }
 
 fn hash_text(text: &str) -> u64 {
-    text.bytes().fold(0x1234_5678, |hash, byte| mix(hash, u64::from(byte)))
+    let (words, rest) = text.as_bytes().as_chunks();
+    let hash = words.iter().fold(text.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    mix(hash, rest.iter().fold(0, |last, byte| last << 8 | u64::from(*byte)))
 }

@@ -6,7 +6,7 @@ use super::rules::{
     ODD_KEY, ODD_SPACE, OTHER_COLON, SEMICOLON, STRAY_QUOTE, STRAY_WORD,
 };
 use super::search::Search;
-use super::state::{Bracket, Frame, State, Step, StepKind, Want, cost};
+use super::state::{Bracket, State, Step, StepKind, Want, cost};
 use super::{Ending, Key};
 
 impl Search<'_, '_> {
@@ -214,7 +214,7 @@ impl Search<'_, '_> {
     pub(super) fn next(&mut self, mut state: State) -> Option<State> {
         let ended = state.at as usize;
         let at = self.token(&mut state);
-        let frame = *self.frames.get(state.frame as usize)?;
+        let bracket = self.frames.get(state.frame as usize)?.bracket;
         let Some(byte) = self.text.at(at) else {
             let ending = match self.steps.get(state.step as usize).map(|step| (step.kind, step.end as usize)) {
                 Some((
@@ -230,14 +230,14 @@ impl Search<'_, '_> {
             if length > 1 {
                 self.repair(&mut state, ODD_SPACE, at, at + length);
             }
-            return Some(self.after_comma(state, &frame, length));
+            return Some(after_comma(state, bracket, length));
         }
         match byte {
             b'}' | b']' | b')' => return self.closer(state, at, byte),
             b';' => {
                 self.repair(&mut state, SEMICOLON, at, at + 1);
                 state.cost += cost::ODDITY;
-                return Some(self.after_comma(state, &frame, 1));
+                return Some(after_comma(state, bracket, 1));
             }
             b'<' if self.closing_tag(at) => return self.tag(state),
             b'.' if self.text.starts(at, "...") => return self.ellipsis(state, at),
@@ -260,7 +260,7 @@ impl Search<'_, '_> {
         if byte == b'{' && self.unclosed_before_item(&state) {
             return self.close_before_item(state, at);
         }
-        if frame.bracket == Bracket::Object {
+        if bracket == Bracket::Object {
             if let Some(key) = self.text.key(at) {
                 self.repair(&mut state, NO_COMMA, at, at);
                 if !key.quoted {
@@ -287,13 +287,6 @@ impl Search<'_, '_> {
         self.dead(at, "a comma or a closing bracket is missing")
     }
 
-    fn after_comma(&mut self, mut state: State, frame: &Frame, length: usize) -> State {
-        state.at += length as u32;
-        state.comma = true;
-        state.want = if frame.bracket == Bracket::Object { Want::Member } else { Want::Item };
-        state
-    }
-
     fn after_string(&self, state: &State) -> bool {
         let mut step = self.steps.get(state.step as usize);
         while let Some(Step { kind: StepKind::Repair(..), previous, .. }) = step {
@@ -301,4 +294,11 @@ impl Search<'_, '_> {
         }
         matches!(step.map(|step| step.kind), Some(StepKind::Text(_) | StepKind::MoreText(_)))
     }
+}
+
+fn after_comma(mut state: State, bracket: Bracket, length: usize) -> State {
+    state.at += length as u32;
+    state.comma = true;
+    state.want = if bracket == Bracket::Object { Want::Member } else { Want::Item };
+    state
 }

@@ -9,7 +9,12 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::super::lex::Text;
 use super::rules::{HASTY, Rule};
 use super::state::{Best, Frame, Scan, State, Step, StepKind, Want, cost};
+use super::straight::BATCH;
 use super::{Ending, Guide, Unreadable};
+
+/// Room for so many steps and frames at first: more are needed only where more than one reading is followed.
+const STEPS: usize = BATCH + 8;
+const FRAMES: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 struct Item {
@@ -87,8 +92,8 @@ impl<'s, 'g> Search<'s, 'g> {
         Search {
             text: Text::new(source),
             guide,
-            steps: Vec::with_capacity(source.len() / 16 + 16),
-            frames: Vec::with_capacity(source.len() / 32 + 16),
+            steps: Vec::with_capacity(STEPS.min(source.len() / 4)),
+            frames: Vec::with_capacity(FRAMES),
             keys: Vec::new(),
             queue: Vec::new(),
             lowest: 0,

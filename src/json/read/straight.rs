@@ -4,10 +4,10 @@
 use super::Reading;
 use super::build::Builder;
 use super::search::Search;
-use super::state::{State, Step, StepKind, Want};
+use super::state::{NONE, State, Step, StepKind, Want};
 
 /// So many steps go to the builder at once.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 impl<'s> Search<'s, '_> {
     /// Reads the container at `start` along the first reading; `None` if another one may be cheaper, or there is none.
@@ -44,21 +44,25 @@ impl<'s> Search<'s, '_> {
 
     /// Gives the steps to the builder. The last one, and the last that is no repair, stay: what follows may look back at them.
     fn hand_over(&mut self, state: &mut State, taken: usize, builder: &mut Builder<'s>) -> usize {
-        let mut chain = Vec::with_capacity(2 * BATCH);
-        let mut at = state.step as usize;
-        while let Some(step) = self.steps.get(at).filter(|_| at >= taken) {
-            chain.push(*step);
-            at = step.previous as usize;
+        let is_repair = |step: &Step| matches!(step.kind, StepKind::Repair(_));
+        let last = self.steps.get(state.step as usize).copied().filter(is_repair).filter(|_| state.step as usize >= taken);
+        let mut value = None;
+        // Each step knows the one before it. On the way back it learns the one behind it instead.
+        let (mut at, mut behind) = (state.step, NONE);
+        while let Some(step) = self.steps.get_mut(at as usize).filter(|_| at as usize >= taken) {
+            if value.is_none() && !is_repair(step) {
+                value = Some(*step);
+            }
+            (at, behind, step.previous) = (step.previous, at, behind);
         }
-        for step in chain.iter().rev() {
+        let value = value.or_else(|| self.steps.first().copied().filter(|_| taken > 0));
+        while let Some(step) = self.steps.get(behind as usize) {
             builder.take(step);
+            behind = step.previous;
         }
-        let is_repair = |step: &&Step| matches!(step.kind, StepKind::Repair(_));
-        let before = self.steps.first().copied().filter(|_| taken > 0);
-        let value = chain.iter().find(|step| !is_repair(step)).copied().or(before);
-        let last = chain.first().filter(is_repair).map(|step| Step { previous: 0, ..*step });
         self.steps.clear();
-        self.steps.extend(value.into_iter().chain(last));
+        self.steps.extend(value);
+        self.steps.extend(last.map(|step| Step { previous: 0, ..step }));
         // Without any step it stays `NONE`.
         state.step = (self.steps.len() as u32).wrapping_sub(1);
         self.steps.len()

@@ -45,9 +45,9 @@ pub(super) fn quote_rule(quote: Quote) -> Rule {
 impl Search<'_, '_> {
     /// Looks for the end of a string from `scan.at` on. Further ends wait in the queue.
     pub(super) fn scan(&mut self, state: State, mut scan: Scan) -> Option<State> {
-        let Some(frame) = self.frames.get(state.frame as usize).copied() else {
+        if self.frames.get(state.frame as usize).is_none() {
             return self.dead(state.at as usize, "not an object");
-        };
+        }
         loop {
             let Some((end, after)) = self.text.delimiter(scan.at as usize, scan.quote) else {
                 return self.unended(state, &scan);
@@ -57,7 +57,7 @@ impl Search<'_, '_> {
             if self.is_straight() {
                 self.leave(state.cost + cost::FORGOTTEN);
             } else {
-                self.forgotten(state, &frame, &scan, end);
+                self.forgotten(state, &scan, end);
             }
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
@@ -158,7 +158,8 @@ impl Search<'_, '_> {
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
     /// item), and a comma or a newline stands before it.
-    fn forgotten(&mut self, state: State, frame: &Frame, scan: &Scan, quote: usize) {
+    fn forgotten(&mut self, state: State, scan: &Scan, quote: usize) {
+        let Some(frame) = self.frames.get(state.frame as usize) else { return };
         let start = scan.start as usize;
         let before = self.text.source[start..quote].trim_end().len() + start;
         let newline = memchr::memchr(b'\n', &self.text.bytes[before..quote]).is_some();
@@ -301,14 +302,14 @@ impl Search<'_, '_> {
         }
         let mut open = frame;
         loop {
-            let Some(frame) = self.frames.get(open as usize).copied() else {
+            let Some(frame) = self.frames.get(open as usize) else {
                 return follow(0, if self.tail(at) == 0 { Pass::Known } else { Pass::Free });
             };
             let Some(byte) = self.text.at(at) else {
                 return follow(0, Pass::Known);
             };
             if let Some(length) = self.text.comma(at) {
-                return self.follow_comma(at + length, &frame, clean);
+                return self.follow_comma(at + length, frame, clean);
             }
             let right = match frame.bracket {
                 Bracket::Object => b'}',
@@ -316,7 +317,7 @@ impl Search<'_, '_> {
                 Bracket::Paren => b')',
             };
             if byte == right {
-                if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(&frame, at + 1) {
+                if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(frame, at + 1) {
                     return follow(0, Pass::Open);
                 }
                 open = frame.parent;
@@ -324,12 +325,12 @@ impl Search<'_, '_> {
                 continue;
             }
             return match byte {
-                b'}' | b']' | b')' => self.follow_wrong_closer(&frame, byte, clean),
+                b'}' | b']' | b')' => self.follow_wrong_closer(frame, byte, clean),
                 b'<' if self.closing_tag(at) => follow(0, Pass::Free),
                 b'+' if clean => self.text.quote(self.text.skip(at + 1)).and_then(|_| follow(0, Pass::Free)),
                 b';' | b'.' | b'`' if clean => follow(0, Pass::Free),
                 b':' => None,
-                _ => self.follow_no_comma(at, at > after, &frame, clean),
+                _ => self.follow_no_comma(at, at > after, frame, clean),
             };
         }
     }

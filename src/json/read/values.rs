@@ -11,6 +11,7 @@ use super::state::{Bracket, Scan, State, StepKind, Want, cost};
 
 impl Search<'_, '_> {
     /// Skips to the next token and notes what was in between.
+    #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
         let start = state.at as usize;
         let (at, gap) = self.text.gap(start);
