@@ -222,11 +222,22 @@ fn fix_of(repair: Repair) -> Fix {
     }
 }
 
+/// The bytes that tell whether code is whole.
+const TELLING: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 8 {
+        table[b"\\\"()[]{}"[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 /// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
 fn is_torn(text: &str) -> bool {
     let (mut quotes, mut open) = (0, [0_i32; 3]);
     let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
+    while let Some(byte) = bytes.find(|byte| TELLING[usize::from(*byte)]) {
         match byte {
             b'\\' => _ = bytes.next(),
             b'"' => quotes += 1,

@@ -14,7 +14,7 @@ pub(crate) struct Text<'s> {
     last_quote: Cell<Option<usize>>,
     last_closer: Cell<Option<usize>>,
     /// Keys stand in doubled quotes; only then can values.
-    doubled: Cell<bool>,
+    pub(crate) doubled: Cell<bool>,
 }
 
 /// What delimits a string.
@@ -60,6 +60,8 @@ const TOKEN: u8 = 1;
 const LETTER: u8 = 2;
 /// One that an identifier goes on with.
 const INSIDE: u8 = 4;
+/// A bracket, or the backslash that takes the meaning from the byte behind it.
+const BRACKET: u8 = 8;
 
 /// What each byte can be.
 const CLASS: [u8; 256] = {
@@ -67,7 +69,9 @@ const CLASS: [u8; 256] = {
     let mut byte: u8 = 0x21;
     while byte < 0x7f {
         table[byte as usize] = match byte {
-            b'/' | b'#' | b'\\' => 0,
+            b'/' | b'#' => 0,
+            b'\\' => BRACKET,
+            b'(' | b')' | b'[' | b']' | b'{' | b'}' => TOKEN | BRACKET,
             b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => TOKEN | LETTER | INSIDE,
             b'.' | b'-' => TOKEN | INSIDE,
             _ => TOKEN,
@@ -93,11 +97,6 @@ impl<'s> Text<'s> {
             last_closer: Cell::new(None),
             doubled: Cell::new(false),
         }
-    }
-
-    /// Forgets what was found out about its quotes: it is read again.
-    pub(crate) fn forget(&self) {
-        self.doubled.set(false);
     }
 
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
@@ -128,7 +127,8 @@ impl<'s> Text<'s> {
     }
 
     /// Whether a token surely begins here.
-    fn token(&self, i: usize) -> bool {
+    #[inline]
+    pub(crate) fn token(&self, i: usize) -> bool {
         self.at(i).is_some_and(|byte| CLASS[usize::from(byte)] & TOKEN != 0)
     }
 
@@ -315,6 +315,12 @@ impl<'s> Text<'s> {
         }
     }
 
+    /// The first bracket or backslash from `i` on and before `end`.
+    pub(crate) fn bracket(&self, i: usize, end: usize) -> Option<usize> {
+        let rest = self.bytes.get(i..end)?;
+        rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
+    }
+
     /// The key that stands at `i` with its colon, if one does.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
@@ -369,7 +375,7 @@ impl<'s> Text<'s> {
 
 /// The first such byte or backslash: most strings are shorter than what a search over large steps costs.
 fn find(byte: u8, rest: &[u8]) -> Option<usize> {
-    let (near, far) = rest.split_at(rest.len().min(16));
+    let (near, far) = rest.split_at(rest.len().min(8));
     match near.iter().position(|next| *next == byte || *next == b'\\') {
         None => memchr::memchr2(byte, b'\\', far).map(|found| found + near.len()),
         found => found,

@@ -19,6 +19,9 @@ enum Kept {
 /// Goes into the member of this key.
 pub(crate) fn push_key(path: &mut String, key: &str) {
     path.push('/');
+    if !key.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
+        return path.push_str(key);
+    }
     let mut from = 0;
     for (at, byte) in key.bytes().enumerate() {
         let escape = match byte {

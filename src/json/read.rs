@@ -17,6 +17,7 @@ mod values;
 
 use super::pointer::Pointer;
 use super::tree::Node;
+use straight::Straight;
 
 /// Deepest nesting that is read.
 pub const MAX_DEPTH: u16 = 128;
@@ -123,11 +124,10 @@ pub struct Unreadable {
 /// Reads the container that starts at byte `start` of the source (a bracket).
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
-    if let Some(reading) = search.straight(start) {
-        return Ok(reading);
+    match search.straight(start) {
+        Straight::Over(reading) => Ok(reading),
+        Straight::Left(state) => search.run(state).map(|best| build::build(&search, best)),
     }
-    let best = search.run(start)?;
-    Ok(build::build(&search, best))
 }
 
 // === impl Unguided ===

@@ -39,7 +39,7 @@ impl Search<'_, '_> {
         }
         self.note(&mut state, StepKind::Close, start, end);
         state.frame = frame.parent;
-        if self.is_straight() {
+        if self.handed_over {
             // Nobody else looks at what is closed.
             self.frames.truncate(frame.parent.wrapping_add(1) as usize);
         }

@@ -9,26 +9,29 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::super::lex::Text;
 use super::rules::{HASTY, Rule};
 use super::state::{Best, Frame, Scan, State, Step, StepKind, Want, cost};
-use super::straight::BATCH;
+use super::straight::{Aside, BATCH};
 use super::{Ending, Guide, Unreadable};
 
 /// Room for so many steps and frames at first: more are needed only where more than one reading is followed.
 const STEPS: usize = BATCH + 8;
 const FRAMES: usize = 16;
 
+/// A reading that waits.
 #[derive(Debug, Clone, Copy)]
-struct Item {
-    state: State,
-    scan: Option<Scan>,
+pub(super) struct Item {
+    pub(super) state: State,
+    pub(super) scan: Option<Scan>,
 }
 
 /// A string that ended at its first quote and might not have: the scan is made when it comes to that.
 #[derive(Debug, Clone, Copy)]
-struct Again {
+pub(super) struct Again {
     /// The string's step.
-    step: u32,
-    cost: u32,
-    passed: u32,
+    pub(super) step: u32,
+    /// What the state before it costs.
+    pub(super) cost: u32,
+    /// What it costs to go on over the quote.
+    pub(super) passed: u32,
 }
 
 /// What waits with one cost.
@@ -76,13 +79,17 @@ pub(super) struct Search<'s, 'g> {
     lowest: usize,
     entered: HashMap<u64, Entered, BuildHasherDefault<Identity>>,
     /// States that the first reading entered, while it is the only one.
-    trail: Vec<(u64, u32)>,
+    pub(super) trail: Vec<(u64, u32)>,
     /// How many readings were begun.
     begun: usize,
     pub(super) work: usize,
     pub(super) stuck: Unreadable,
     /// While the first reading is followed alone: what the cheapest one that was left aside costs.
     pub(super) left: Option<u32>,
+    /// What it left aside so far.
+    pub(super) aside: Vec<Aside>,
+    /// Its steps were handed over: what it leaves aside is forgotten.
+    pub(super) handed_over: bool,
 }
 
 // === impl Search ===
@@ -103,13 +110,15 @@ impl<'s, 'g> Search<'s, 'g> {
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
             left: None,
+            aside: Vec::new(),
+            handed_over: false,
         }
     }
 
-    /// Follows the readings from the bracket at `start` in the order of their cost, to the cheapest one; the error says where
-    /// the one that got furthest was stuck.
-    pub(super) fn run(&mut self, start: usize) -> Result<Best, Unreadable> {
-        self.push(State::first(start), None);
+    /// Follows the readings from this state on, and those that wait, in the order of their cost, to the cheapest one; the
+    /// error says where the one that got furthest was stuck.
+    pub(super) fn run(&mut self, first: State) -> Result<Best, Unreadable> {
+        self.push(first, None);
         let limit = 10_000 + 4 * self.text.bytes.len();
         let mut best: Option<Best> = None;
         while let Some((cost, item)) = self.pop() {
@@ -195,7 +204,7 @@ impl<'s, 'g> Search<'s, 'g> {
     /// Lets a reading wait whose cost will be at least `cost`.
     pub(super) fn push_at(&mut self, cost: u32, state: State, scan: Option<Scan>) {
         if self.is_straight() {
-            return self.leave(cost);
+            return self.leave(cost, Aside::Item(cost, Item { state, scan }));
         }
         let cost = cost as usize;
         if cost > cost::MOST {
@@ -208,12 +217,11 @@ impl<'s, 'g> Search<'s, 'g> {
         self.lowest = self.lowest.min(cost);
     }
 
-    /// Lets the other readings of a string wait that ended at its first quote: `step` is the string, `cost` that of the
-    /// state before it, `passed` what it costs to go on over the quote.
-    pub(super) fn push_again(&mut self, step: u32, cost: u32, passed: u32) {
-        let price = cost + cost::INNER_QUOTES + passed;
+    /// Lets the other readings of a string wait that ended at its first quote.
+    pub(super) fn push_again(&mut self, again: Again) {
+        let price = again.cost + cost::INNER_QUOTES + again.passed;
         if self.is_straight() {
-            return self.leave(price);
+            return self.leave(price, Aside::Again(again));
         }
         let price = price as usize;
         if price > cost::MOST {
@@ -222,7 +230,7 @@ impl<'s, 'g> Search<'s, 'g> {
         if self.queue.len() <= price {
             self.queue.resize_with(price + 1, Bucket::default);
         }
-        self.queue[price].again.push(Again { step, cost, passed });
+        self.queue[price].again.push(again);
         self.lowest = self.lowest.min(price);
     }
 
@@ -280,7 +288,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// Whether this state is worth following: nobody was here cheaper. Another of the same cost makes it a rival.
-    fn enter(&mut self, state: &State) -> bool {
+    pub(super) fn enter(&mut self, state: &State) -> bool {
         let name = self.state_name(state.at, state.frame);
         if self.begun <= 1 {
             self.trail.push((name, state.cost));

@@ -3,8 +3,9 @@
 
 use super::super::lex::Quote;
 use super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
-use super::search::Search;
+use super::search::{Again, Search};
 use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
+use super::straight::Aside;
 use super::{Ending, Key};
 
 /// What the text behind a delimiter says about it.
@@ -55,7 +56,7 @@ impl Search<'_, '_> {
             self.worked(end - scan.at as usize);
             let clean = scan.inner == 0;
             if self.is_straight() {
-                self.leave(state.cost + cost::FORGOTTEN);
+                self.leave(state.cost + cost::FORGOTTEN, Aside::Forgotten(state, scan, end));
             } else {
                 self.forgotten(state, &scan, end);
             }
@@ -88,7 +89,9 @@ impl Search<'_, '_> {
                 Some(found) => {
                     match scan.quote {
                         Quote::Thrice(_) => {}
-                        _ if clean && !scan.is_half_quoted() => self.push_again(text, state.cost, scan.passed),
+                        _ if clean && !scan.is_half_quoted() => {
+                            self.push_again(Again { step: text, cost: state.cost, passed: scan.passed });
+                        }
                         _ => self.push_at(price, state, Some(scan)),
                     }
                     if found.cost as usize <= self.cheapest() {
@@ -109,18 +112,15 @@ impl Search<'_, '_> {
     /// What unescaped quotes inside cost this string, if it ends here.
     fn inner_cost(&mut self, scan: &mut Scan, end: usize) -> u32 {
         let mut at = scan.balanced as usize;
-        while at < end {
-            let (kind, change) = match self.text.bytes[at] {
+        while let Some(found) = self.text.bracket(at, end) {
+            at = found + 1;
+            let (kind, change) = match self.text.bytes[found] {
                 b'(' => (0, 1),
                 b')' => (0, -1),
                 b'[' => (1, 1),
                 b']' => (1, -1),
                 b'{' => (2, 1),
                 b'}' => (2, -1),
-                b'\\' => {
-                    at += 2;
-                    continue;
-                }
                 _ => {
                     at += 1;
                     continue;
@@ -128,9 +128,8 @@ impl Search<'_, '_> {
             };
             scan.brackets[kind] += change;
             scan.crossed |= scan.brackets[kind] < 0;
-            at += 1;
         }
-        scan.balanced = at as u32;
+        scan.balanced = at.max(end) as u32;
         let unbalanced = scan.crossed || scan.brackets != [0; 3];
         // Apostrophes are odd by nature.
         let odd = scan.inner % 2 == 1 && scan.quote == Quote::Double;
@@ -158,7 +157,7 @@ impl Search<'_, '_> {
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
     /// item), and a comma or a newline stands before it.
-    fn forgotten(&mut self, state: State, scan: &Scan, quote: usize) {
+    pub(super) fn forgotten(&mut self, state: State, scan: &Scan, quote: usize) {
         let Some(frame) = self.frames.get(state.frame as usize) else { return };
         let start = scan.start as usize;
         let before = self.text.source[start..quote].trim_end().len() + start;

@@ -14,6 +14,13 @@ impl Search<'_, '_> {
     #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
         let start = state.at as usize;
+        if self.text.token(start) {
+            return start;
+        }
+        self.token_behind_gap(state, start)
+    }
+
+    fn token_behind_gap(&mut self, state: &mut State, start: usize) -> usize {
         let (at, gap) = self.text.gap(start);
         if at != start {
             self.worked(at - start);
