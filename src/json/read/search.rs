@@ -12,9 +12,8 @@ use super::state::{Best, Frame, Scan, State, Step, StepKind, Want, cost};
 use super::straight::{Aside, BATCH};
 use super::{Ending, Guide, Unreadable};
 
-/// Room for so many steps and frames at first: more are needed only where more than one reading is followed.
+/// Room for so many steps at first, and for half of everything else: only more than one reading needs more.
 const STEPS: usize = BATCH + 8;
-const FRAMES: usize = 16;
 
 /// A reading that waits.
 #[derive(Debug, Clone, Copy)]
@@ -96,12 +95,13 @@ pub(super) struct Search<'s, 'g> {
 
 impl<'s, 'g> Search<'s, 'g> {
     pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Search<'s, 'g> {
+        let room = STEPS.min(source.len() / 4);
         Search {
             text: Text::new(source),
             guide,
-            steps: Vec::with_capacity(STEPS.min(source.len() / 4)),
-            frames: Vec::with_capacity(FRAMES),
-            keys: Vec::new(),
+            steps: Vec::with_capacity(room),
+            frames: Vec::with_capacity(room / 2),
+            keys: Vec::with_capacity(room / 2),
             queue: Vec::new(),
             lowest: 0,
             entered: HashMap::default(),
@@ -110,7 +110,7 @@ impl<'s, 'g> Search<'s, 'g> {
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
             left: None,
-            aside: Vec::new(),
+            aside: Vec::with_capacity(room / 2),
             handed_over: false,
         }
     }

@@ -20,6 +20,7 @@ impl Search<'_, '_> {
         self.token_behind_gap(state, start)
     }
 
+    #[inline(never)]
     fn token_behind_gap(&mut self, state: &mut State, start: usize) -> usize {
         let (at, gap) = self.text.gap(start);
         if at != start {
