@@ -132,11 +132,10 @@ impl<'s, 'g> Search<'s, 'g> {
                 break;
             }
             self.begun += 1;
-            let over = match item.scan {
-                Some(scan) => self.scan(item.state, scan).and_then(|state| self.advance(state)),
-                None => self.advance(item.state),
-            };
-            let Some(state) = over else { continue };
+            let mut state = item.state;
+            if item.scan.is_some_and(|scan| self.scan(&mut state, scan).is_none()) || self.advance(&mut state).is_none() {
+                continue;
+            }
             match &mut best {
                 None => best = Some(Best { state, other: None }),
                 Some(best) if best.other.is_none() && state.cost == best.state.cost => best.other = Some(state.step),
@@ -159,40 +158,36 @@ impl<'s, 'g> Search<'s, 'g> {
         Some(Best { state, other: None })
     }
 
-    /// Follows one reading until it is over, stuck, or no longer the cheapest.
-    fn advance(&mut self, mut state: State) -> Option<State> {
+    /// Follows one reading until it is over; `None` if it is stuck, or no longer the cheapest.
+    fn advance(&mut self, state: &mut State) -> Option<()> {
         loop {
             self.work += 1;
             if state.entered {
                 state.entered = false;
-                if !self.enter(&state) {
+                if !self.enter(state) {
                     return None;
                 }
             }
             if let Want::Over(_) = state.want {
-                return Some(state);
+                return Some(());
             }
-            let next = self.step(state);
-            match next {
-                Some(next) if next.cost as usize <= self.cheapest() => state = next,
-                Some(next) => {
-                    self.push(next, None);
-                    return None;
-                }
-                None => return None,
+            self.step(state)?;
+            if state.cost as usize > self.cheapest() {
+                self.push(*state, None);
+                return None;
             }
         }
     }
 
     /// One token further. `None`: this reading ends here, or its continuations are in the queue.
-    pub(super) fn step(&mut self, state: State) -> Option<State> {
+    pub(super) fn step(&mut self, state: &mut State) -> Option<()> {
         match state.want {
             Want::Value => self.value(state),
             Want::Item => self.item(state),
             Want::Member => self.member(state),
             Want::Next => self.next(state),
             Want::End => self.end(state),
-            Want::Over(_) => Some(state),
+            Want::Over(_) => Some(()),
         }
     }
 
@@ -334,7 +329,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// This reading goes no further.
-    pub(super) fn dead(&mut self, at: usize, what: &'static str) -> Option<State> {
+    pub(super) fn dead(&mut self, at: usize, what: &'static str) -> Option<()> {
         if at >= self.stuck.at {
             self.stuck = Unreadable { at, what };
         }
@@ -342,7 +337,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// The text is over in the middle of something.
-    pub(super) fn over(&mut self, mut state: State, ending: Ending, extra: u32) -> Option<State> {
+    pub(super) fn over(&mut self, state: &mut State, ending: Ending, extra: u32) -> Option<()> {
         state.cost += extra;
         state.want = Want::Over(ending);
         let mut frame = state.frame;
@@ -350,7 +345,7 @@ impl<'s, 'g> Search<'s, 'g> {
             state.cost += cost::MISSING_KEY * self.guide.missing(open.shape, open.seen);
             frame = open.parent;
         }
-        Some(state)
+        Some(())
     }
 }
 

@@ -46,19 +46,16 @@ impl<'s> Search<'s, '_> {
         let mut state = State::first(start);
         let mut taken = 0;
         while !matches!(state.want, Want::Over(_)) {
-            let before = self.mark();
+            let (mark, before) = (self.mark(), state);
             self.work += 1;
-            match self.step(state) {
-                Some(next) if self.left.is_some_and(|left| next.cost < left) => state = next,
-                _ if self.handed_over => {
+            if self.step(&mut state).is_none() || self.left.is_some_and(|left| state.cost >= left) {
+                if self.handed_over {
                     self.start_over();
                     return Straight::Left(State::first(start));
                 }
-                _ => {
-                    self.go_back(before);
-                    self.take_up();
-                    return Straight::Left(state);
-                }
+                self.go_back(mark);
+                self.take_up();
+                return Straight::Left(before);
             }
             if state.entered && !self.handed_over {
                 state.entered = false;

@@ -45,7 +45,7 @@ pub(super) fn quote_rule(quote: Quote) -> Rule {
 
 impl Search<'_, '_> {
     /// Looks for the end of a string from `scan.at` on. Further ends wait in the queue.
-    pub(super) fn scan(&mut self, state: State, mut scan: Scan) -> Option<State> {
+    pub(super) fn scan(&mut self, state: &mut State, mut scan: Scan) -> Option<()> {
         if self.frames.get(state.frame as usize).is_none() {
             return self.dead(state.at as usize, "not an object");
         }
@@ -56,9 +56,9 @@ impl Search<'_, '_> {
             self.worked(end - scan.at as usize);
             let clean = scan.inner == 0;
             if self.is_straight() {
-                self.leave(state.cost + cost::FORGOTTEN, Aside::Forgotten(state, scan, end));
+                self.leave(state.cost + cost::FORGOTTEN, Aside::Forgotten(*state, scan, end));
             } else {
-                self.forgotten(state, &scan, end);
+                self.forgotten(*state, &scan, end);
             }
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
@@ -67,14 +67,15 @@ impl Search<'_, '_> {
             let mut found = None;
             let text = self.steps.len() as u32;
             if let Some(candidate) = candidate {
-                let mut state = self.ended(state, &scan, (scan.start as usize, end), after);
-                state.cost += candidate.cost;
+                let mut ended = *state;
+                self.ended(&mut ended, &scan, (scan.start as usize, end), after);
+                ended.cost += candidate.cost;
                 if !clean {
-                    state.cost += self.inner_cost(&mut scan, end);
-                    self.repair(&mut state, INNER_QUOTES, scan.start as usize, end);
+                    ended.cost += self.inner_cost(&mut scan, end);
+                    self.repair(&mut ended, INNER_QUOTES, scan.start as usize, end);
                 }
-                state.entered = true;
-                found = Some(state);
+                ended.entered = true;
+                found = Some(ended);
                 match candidate.pass {
                     Pass::Free => {}
                     Pass::Open => scan.passed = scan.passed.max(cost::PASSED_MOST.min(scan.passed + cost::PASSED)),
@@ -92,16 +93,17 @@ impl Search<'_, '_> {
                         _ if clean && !scan.is_half_quoted() => {
                             self.push_again(Again { step: text, cost: state.cost, passed: scan.passed });
                         }
-                        _ => self.push_at(price, state, Some(scan)),
+                        _ => self.push_at(price, *state, Some(scan)),
                     }
                     if found.cost as usize <= self.cheapest() {
-                        return Some(found);
+                        *state = found;
+                        return Some(());
                     }
                     self.push(found, None);
                     return None;
                 }
                 None if price as usize > self.cheapest() => {
-                    self.push_at(price, state, Some(scan));
+                    self.push_at(price, *state, Some(scan));
                     return None;
                 }
                 None => {}
@@ -137,22 +139,21 @@ impl Search<'_, '_> {
     }
 
     /// The string is these bytes; the reading goes on behind it.
-    fn ended(&mut self, mut state: State, scan: &Scan, (start, end): (usize, usize), after: usize) -> State {
+    fn ended(&mut self, state: &mut State, scan: &Scan, (start, end): (usize, usize), after: usize) {
         let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
-        self.note(&mut state, kind, start, end);
+        self.note(state, kind, start, end);
         if let Some(step) = self.steps.last_mut() {
             step.after = after as u32;
         }
         if scan.is_half_quoted() {
-            self.repair(&mut state, HALF_QUOTED, start, end);
+            self.repair(state, HALF_QUOTED, start, end);
         }
         if scan.quote != Quote::Double {
-            self.repair(&mut state, quote_rule(scan.quote), scan.open as usize, after);
+            self.repair(state, quote_rule(scan.quote), scan.open as usize, after);
         }
         state.at = after as u32;
         state.comma = false;
         state.want = Want::Next;
-        state
     }
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
@@ -183,7 +184,8 @@ impl Search<'_, '_> {
         if closed && escape.is_none_or(|escape| escape == end) {
             return;
         }
-        let mut found = self.ended(state, scan, (start, end), if comma { before - 1 } else { before });
+        let mut found = state;
+        self.ended(&mut found, scan, (start, end), if comma { before - 1 } else { before });
         self.repair(&mut found, NO_QUOTE, start, end);
         found.cost += price + cost::FORGOTTEN + u32::from(!comma);
         if scan.inner > 0 {
@@ -196,7 +198,7 @@ impl Search<'_, '_> {
 
     /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
     /// brackets that end it.
-    fn unended(&mut self, mut state: State, scan: &Scan) -> Option<State> {
+    fn unended(&mut self, state: &mut State, scan: &Scan) -> Option<()> {
         if scan.is_half_quoted() {
             return self.dead(scan.start as usize, "no value can start here");
         }
@@ -204,22 +206,23 @@ impl Search<'_, '_> {
         if scan.inner > 0 {
             state.cost += cost::INNER_QUOTES + scan.passed;
         }
-        self.escaped_end(state, scan);
+        self.escaped_end(*state, scan);
         match self.closers_at_end(start, state.frame).filter(|closers| self.is_outside(start, *closers)) {
             Some(closers) => {
                 let end = self.last_character(start, closers);
-                let mut found = self.ended(state, scan, (start, end), closers);
+                let mut found = *state;
+                self.ended(&mut found, scan, (start, end), closers);
                 self.repair(&mut found, NO_QUOTE_AT_END, start, end);
                 found.cost += cost::FORGOTTEN_AT_END;
                 self.push(found, None);
             }
             None => {
                 let end = self.text.bytes.len();
-                let mut found = self.ended(state, scan, (start, end), end);
+                let mut found = *state;
+                self.ended(&mut found, scan, (start, end), end);
                 self.repair(&mut found, OPEN_STRING, start, end);
-                if let Some(over) = self.over(found, Ending::InString, cost::OPEN_STRING) {
-                    self.push(over, None);
-                }
+                self.over(&mut found, Ending::InString, cost::OPEN_STRING);
+                self.push(found, None);
             }
         }
         None
@@ -253,7 +256,8 @@ impl Search<'_, '_> {
         // Only the first one: behind an escaped quote the next one is escaped on purpose.
         for at in escapes.take(1).collect::<Vec<_>>() {
             if self.follow(at + 2, state.frame, true).is_some() {
-                let mut found = self.ended(state, scan, (start, at + 1), at + 2);
+                let mut found = state;
+                self.ended(&mut found, scan, (start, at + 1), at + 2);
                 self.repair(&mut found, ESCAPED_END, start, at + 1);
                 found.cost += cost::INNER_QUOTES;
                 found.entered = true;
