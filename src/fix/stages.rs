@@ -97,6 +97,11 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         let mut fixes = fixes.clone();
         fixes.extend(around(text, start, reading.end));
         let result = ended(text, &reading, call).and_then(|closed| {
+            if reading.angled_key
+                && let Some(key) = marked_up(&reading.root)
+            {
+                return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
+            }
             fixes.extend(reading.repairs.into_iter().map(fix_of));
             fixes.extend(closed);
             let mut result = settle(text, reading.root, fixes, call)?;
@@ -259,9 +264,6 @@ fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
 
 /// Stages 6 to 9 for one container, with its wrappers taken off where that is what fits.
 fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
-    if let Some(key) = marked_up(&root) {
-        return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
-    }
     let Some(schema) = call.schema else {
         // Nothing is known of it but that no key may stand twice.
         if keys::repeat(&root) {

@@ -69,6 +69,7 @@ impl Pointer {
 }
 
 impl From<&str> for Pointer {
+    #[inline]
     fn from(text: &str) -> Pointer {
         let mut bytes = [0; SHORT];
         match bytes.get_mut(..text.len()) {

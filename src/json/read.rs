@@ -110,6 +110,8 @@ pub struct Reading<'s> {
     pub dangling: Option<String>,
     /// Whether the text held out a closing tag directly after an open container.
     pub tagged: bool,
+    /// Whether some key contains `<`.
+    pub angled_key: bool,
 }
 
 /// Why a text cannot be read.

@@ -13,7 +13,9 @@ use super::{Ending, Reading, Repair};
 /// No more repairs than these are listed one by one.
 const MOST_REPAIRS: usize = 1000;
 /// The list has room for so many at first.
-const REPAIRS: usize = 16;
+const REPAIRS: usize = 32;
+/// An object gets room for as many members as the one before it had, but at first for no more than these.
+const ROOM: usize = 16;
 
 /// A container that is being filled.
 struct Open<'s> {
@@ -40,6 +42,9 @@ pub(super) struct Builder<'s> {
     /// Repairs beyond those that are listed: how many, and whether one of them was a guess.
     more: Option<(usize, bool)>,
     void: Option<String>,
+    angled_key: bool,
+    /// How many members the last object had: the rows of a list are alike.
+    members: usize,
     end: usize,
 }
 
@@ -89,7 +94,18 @@ fn values(search: &Search<'_, '_>, steps: &[u32]) -> Vec<(StepKind, u32, u32)> {
 
 impl<'s> Builder<'s> {
     pub(super) fn new(source: &'s str) -> Builder<'s> {
-        Builder { source, open: Vec::new(), path: String::new(), root: None, repairs: Vec::new(), more: None, void: None, end: 0 }
+        Builder {
+            source,
+            open: Vec::new(),
+            path: String::new(),
+            root: None,
+            repairs: Vec::new(),
+            more: None,
+            void: None,
+            angled_key: false,
+            members: 0,
+            end: 0,
+        }
     }
 
     /// The reading is over in this state.
@@ -109,13 +125,23 @@ impl<'s> Builder<'s> {
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };
-        Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
+        Reading {
+            root,
+            repairs: self.repairs,
+            ending,
+            end,
+            void: self.void,
+            rival,
+            dangling,
+            tagged: state.tagged,
+            angled_key: self.angled_key,
+        }
     }
 
     pub(super) fn take(&mut self, step: &Step) {
         let (start, end) = (step.start as usize, step.end as usize);
         match step.kind {
-            StepKind::Object => self.begin(Value::Object(Vec::new()), start, false),
+            StepKind::Object => self.begin(Value::Object(Vec::with_capacity(self.members.min(ROOM))), start, false),
             StepKind::Array => self.begin(Value::Array(Vec::new()), start, false),
             StepKind::Paren => self.begin(Value::Array(Vec::new()), start, true),
             StepKind::Close => {
@@ -129,6 +155,7 @@ impl<'s> Builder<'s> {
             }
             StepKind::Key(quote) => {
                 let (text, _) = self.text(start, end, quote);
+                self.angled_key |= text.bytes().any(|byte| byte == b'<');
                 if let Some(open) = self.open.last_mut() {
                     self.path.truncate(open.base);
                     push_key(&mut self.path, &text);
@@ -208,6 +235,9 @@ impl<'s> Builder<'s> {
     fn close(&mut self, end: usize, closed: bool) {
         let Some(open) = self.open.pop() else { return };
         let exact = closed && open.exact && open.repairs == self.repaired();
+        if let Value::Object(members) = &open.value {
+            self.members = members.len();
+        }
         let mut node = Node { value: open.value, start: open.start, end, exact };
         self.end = end;
         self.path.truncate(open.base);
@@ -283,6 +313,7 @@ impl<'s> Builder<'s> {
     }
 
     /// JSON pointer to the value that was read last, or is being read.
+    #[inline]
     fn path(&mut self) -> Pointer {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last()
             && self.path.len() == *base

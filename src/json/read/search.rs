@@ -105,7 +105,7 @@ impl<'s, 'g> Search<'s, 'g> {
             queue: Vec::new(),
             lowest: 0,
             entered: HashMap::default(),
-            trail: Vec::new(),
+            trail: Vec::with_capacity(room / 4),
             begun: 0,
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
