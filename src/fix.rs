@@ -93,12 +93,15 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    let clean = strict::parse(text).is_ok_and(|parsed| {
-        !parsed.repeated_key
-            && (parsed.value.is_object() || parsed.value.is_array())
-            && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
-            && !(parsed.angled_key && keys::any_markup(&parsed.value))
-    });
+    let clean = match &strict::parse(text) {
+        Ok(parsed) => {
+            !parsed.repeated_key
+                && (parsed.value.is_object() || parsed.value.is_array())
+                && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
+                && !(parsed.angled_key && keys::any_markup(&parsed.value))
+        }
+        Err(_) => false,
+    };
     if clean {
         return Report {
             verdict: Verdict::Clean,

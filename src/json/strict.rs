@@ -25,7 +25,8 @@ const ROOM: usize = 16;
 
 /// Parses the whole text (whitespace around it is allowed); at most 128 levels deep.
 pub fn parse(text: &str) -> Result<Strict, serde_json::Error> {
-    let mut seen = Seen::default();
+    // A map takes room for three at its first member anyway.
+    let mut seen = Seen { repeated_key: false, angled_key: false, members: 3 };
     let mut source = serde_json::Deserializer::from_str(text);
     let value = Build { seen: &mut seen }.deserialize(&mut source)?;
     source.end()?;
@@ -33,7 +34,6 @@ pub fn parse(text: &str) -> Result<Strict, serde_json::Error> {
 }
 
 /// What was seen of the objects so far.
-#[derive(Default)]
 struct Seen {
     repeated_key: bool,
     angled_key: bool,

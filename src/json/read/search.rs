@@ -12,7 +12,7 @@ use super::state::{Best, Frame, Scan, State, Step, StepKind, Want, cost};
 use super::straight::{Aside, BATCH};
 use super::{Ending, Guide, Unreadable};
 
-/// Room for so many steps at first, and for half of everything else: only more than one reading needs more.
+/// Room for so many steps at first, and for a part of it of everything else.
 const STEPS: usize = BATCH + 8;
 
 /// A reading that waits.
@@ -100,7 +100,7 @@ impl<'s, 'g> Search<'s, 'g> {
             text: Text::new(source),
             guide,
             steps: Vec::with_capacity(room),
-            frames: Vec::with_capacity(room / 2),
+            frames: Vec::with_capacity(room / 4),
             keys: Vec::with_capacity(room / 2),
             queue: Vec::new(),
             lowest: 0,
@@ -110,7 +110,7 @@ impl<'s, 'g> Search<'s, 'g> {
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
             left: None,
-            aside: Vec::with_capacity(room / 2),
+            aside: Vec::with_capacity(room / 8),
             handed_over: false,
         }
     }
