@@ -124,11 +124,7 @@ impl<'de> Visitor<'de> for Build<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let Some(first) = members.next_key_seed(Name { seen: self.seen })? else {
-            return Ok(Value::Object(Map::new()));
-        };
         let mut map = Map::with_capacity(self.seen.members.min(ROOM));
-        map.insert(first, members.next_value_seed(Build { seen: self.seen })?);
         while let Some(key) = members.next_key_seed(Name { seen: self.seen })? {
             let value = members.next_value_seed(Build { seen: self.seen })?;
             self.seen.repeated_key |= map.insert(key, value).is_some();
