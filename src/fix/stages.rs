@@ -90,7 +90,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
     let adjacent = found.iter().any(|found| found.adjacent);
-    let mut settled: Vec<Settled<'_>> = Vec::new();
+    let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
     for Found { reading, start, .. } in found {
         let complete = reading.ending == Ending::Complete;

@@ -100,7 +100,7 @@ impl<'s, 'g> Search<'s, 'g> {
             text: Text::new(source),
             guide,
             steps: Vec::with_capacity(room),
-            frames: Vec::with_capacity(room / 4),
+            frames: Vec::with_capacity(room / 2),
             keys: Vec::with_capacity(room / 2),
             queue: Vec::new(),
             lowest: 0,

@@ -8,7 +8,7 @@ use super::search::{Again, Item, Search};
 use super::state::{NONE, Scan, State, Step, StepKind, Want};
 
 /// So many steps go to the builder at once.
-pub(super) const BATCH: usize = 64;
+pub(super) const BATCH: usize = 32;
 
 /// How far the first reading could be followed alone.
 pub(super) enum Straight<'s> {
@@ -46,16 +46,16 @@ impl<'s> Search<'s, '_> {
         let mut state = State::first(start);
         let mut taken = 0;
         while !matches!(state.want, Want::Over(_)) {
-            let (mark, before) = (self.mark(), state);
+            let before = (!self.handed_over).then(|| (self.mark(), state));
             self.work += 1;
             if self.step(&mut state).is_none() || self.left.is_some_and(|left| state.cost >= left) {
-                if self.handed_over {
+                let Some((mark, state)) = before else {
                     self.start_over();
                     return Straight::Left(State::first(start));
-                }
+                };
                 self.go_back(mark);
                 self.take_up();
-                return Straight::Left(before);
+                return Straight::Left(state);
             }
             if state.entered && !self.handed_over {
                 state.entered = false;
