@@ -39,7 +39,7 @@ impl Search<'_, '_> {
                 state.at = end as u32;
                 return Some(());
             }
-            b'{' if self.unclosed_before_item(&state) => return self.close_before_item(state, at),
+            b'{' if self.unclosed_before_item(state) => return self.close_before_item(state, at),
             b'{' if !state.comma => {
                 self.repair(state, DOUBLE_OPENER, at, at + 1);
                 state.cost += cost::REOPENED;
@@ -72,7 +72,8 @@ impl Search<'_, '_> {
             if self.text.colon(next) || self.text.at(next) == Some(b'=') {
                 if !inner {
                     self.key(state, (start, end), after, quote);
-                    return Some(self.colon(state));
+                    self.colon(state);
+                    return Some(());
                 }
                 let mut found = *state;
                 self.key(&mut found, (start, end), after, quote);
@@ -149,13 +150,15 @@ impl Search<'_, '_> {
         if end > at && self.text.colon(next) {
             self.key(state, (at, end), end, Quote::Bare);
             self.repair(state, BARE_KEY, at, end);
-            return Some(self.colon(state));
+            self.colon(state);
+            return Some(());
         }
         if end > at && matches!(self.text.at(end), Some(b'"' | b'\'')) && self.text.colon(self.text.skip(end + 1)) {
             self.key(state, (at, end), end + 1, Quote::Bare);
             self.repair(state, HALF_QUOTED, at, end + 1);
             state.cost += cost::ODDITY;
-            return Some(self.colon(state));
+            self.colon(state);
+            return Some(());
         }
         let line = &self.text.bytes[at..self.text.bytes.len().min(at + 256)];
         let stop = line.iter().position(|byte| matches!(byte, b':' | b'\n' | b'"' | b',' | b'{' | b'}' | b'[' | b']' | b'='));
@@ -165,7 +168,8 @@ impl Search<'_, '_> {
             self.key(state, (at, at + name.trim_end().len()), at + stop, Quote::Bare);
             self.repair(state, ODD_KEY, at, at + stop);
             state.cost += cost::UNQUOTED;
-            return Some(self.colon(state));
+            self.colon(state);
+            return Some(());
         }
         if end > at && self.value_ahead(next) && next > end {
             self.key(state, (at, end), end, Quote::Bare);
@@ -231,18 +235,20 @@ impl Search<'_, '_> {
             if length > 1 {
                 self.repair(state, ODD_SPACE, at, at + length);
             }
-            return Some(after_comma(state, bracket, length));
+            after_comma(state, bracket, length);
+            return Some(());
         }
         match byte {
             b'}' | b']' | b')' => return self.closer(state, at, byte),
             b';' => {
                 self.repair(state, SEMICOLON, at, at + 1);
                 state.cost += cost::ODDITY;
-                return Some(after_comma(state, bracket, 1));
+                after_comma(state, bracket, 1);
+                return Some(());
             }
             b'<' if self.closing_tag(at) => return self.tag(state),
             b'.' if self.text.starts(at, "...") => return self.ellipsis(state, at),
-            b'+' if self.after_string(&state) => {
+            b'+' if self.after_string(state) => {
                 let next = self.text.skip(at + 1);
                 if let Some((quote, length)) = self.text.quote(next) {
                     self.repair(state, JOINED, at, next);
@@ -258,7 +264,7 @@ impl Search<'_, '_> {
             }
             _ => {}
         }
-        if byte == b'{' && self.unclosed_before_item(&state) {
+        if byte == b'{' && self.unclosed_before_item(state) {
             return self.close_before_item(state, at);
         }
         if bracket == Bracket::Object {

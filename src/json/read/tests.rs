@@ -38,6 +38,15 @@ fn repairs_know_their_paths() {
 }
 
 #[test]
+fn long_paths_are_whole() {
+    let source = r#"{"a rather long name of a parameter":{"ü":[{"another long name":'s'}]}}"#;
+    let repairs = reading(source).repairs;
+    assert_eq!(repairs[0].path.as_str(), "/a rather long name of a parameter/ü/0/another long name");
+    let source = format!("{{\"{}ü\":+1}}", "x".repeat(20));
+    assert_eq!(reading(&source).repairs[0].path.as_str(), format!("/{}ü", "x".repeat(20)));
+}
+
+#[test]
 fn endings() {
     for (source, ending) in [
         ("{}", Ending::Complete),

@@ -92,7 +92,7 @@ impl Search<'_, '_> {
             b'.' if self.text.starts(at, "...") => self.ellipsis(state, at),
             b'<' if self.closing_tag(at) => self.tag(state),
             b':' => self.dead(at, "a colon in an array"),
-            b'"' | b'\'' if self.unclosed_before_key(&state, at) => {
+            b'"' | b'\'' if self.unclosed_before_key(state, at) => {
                 let comma = state.comma;
                 self.repair(state, UNCLOSED, at, at);
                 state.cost += cost::ODDITY;
@@ -134,7 +134,7 @@ impl Search<'_, '_> {
         }
         if matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.')
             && let Some(number) = self.text.number(at)
-            && !self.goes_on(&state, number.end, true)
+            && !self.goes_on(state, number.end, true)
         {
             self.note(state, StepKind::Number, at, number.end);
             if !number.strict {
@@ -154,7 +154,7 @@ impl Search<'_, '_> {
             return self.begin_string(state, end, length, quote, false);
         }
         if let Some((kind, repaired)) = literal(&self.text.source[at..end])
-            && !self.goes_on(&state, end, false)
+            && !self.goes_on(state, end, false)
         {
             if let StepKind::Void(_) = kind {
                 state.cost += cost::NO_VALUE;
