@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::event::{FinishReason, Why};
+use crate::json::pointer::Pointer;
 use crate::json::strict;
 
 pub use schema::{Schema, Schemas};
@@ -60,7 +61,7 @@ pub struct Fix {
     /// The rule that made it: `S1`, `T3`, `K7` ...
     pub rule: &'static str,
     /// JSON pointer to the place in the arguments, `""` for the whole.
-    pub path: String,
+    pub path: Pointer,
     /// Bytes of the source text that it concerns.
     pub at: Range<usize>,
     /// How far it goes: never [`Verdict::Clean`] or [`Verdict::Refused`].
@@ -92,12 +93,16 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    if let Ok(parsed) = strict::parse(text)
-        && !parsed.repeated_key
-        && (parsed.value.is_object() || parsed.value.is_array())
-        && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
-        && !keys::any_markup(&parsed.value)
-    {
+    let clean = match &strict::parse(text) {
+        Ok(parsed) => {
+            !parsed.repeated_key
+                && (parsed.value.is_object() || parsed.value.is_array())
+                && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
+                && !(parsed.angled_key && keys::any_markup(&parsed.value))
+        }
+        Err(_) => false,
+    };
+    if clean {
         return Report {
             verdict: Verdict::Clean,
             arguments: Some(text.to_owned()),
@@ -124,7 +129,7 @@ fn cost(fixes: &[Fix]) -> u32 {
 
 impl Fix {
     fn whole(rule: &'static str, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
-        Fix { rule, path: String::new(), at, level, note: note.into() }
+        Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
     }
 
     /// How bold it is; compares readings, and 100 minus the sum is the confidence that logs show.

@@ -3,6 +3,7 @@
 mod decode;
 pub mod extent;
 mod lex;
+pub mod pointer;
 pub mod read;
 pub mod strict;
 pub mod tree;

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::schema::{Rule, Schema, Types};
 use super::{Fix, Verdict, keys};
+use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{self, Ending, Guide, Shape};
 use crate::json::tree::{Member, Node, Value};
 
@@ -49,7 +50,13 @@ impl<'c> Coercion<'c> {
     }
 
     pub(super) fn note(&mut self, rule: &'static str, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
-        self.fixes.push(Fix { rule, path: self.path.clone(), at: node.start..node.end, level, note: note.into() });
+        self.fixes.push(Fix {
+            rule,
+            path: Pointer::from(self.path.as_str()),
+            at: node.start..node.end,
+            level,
+            note: note.into(),
+        });
     }
 
     pub(super) fn doubt(&mut self, why: String) {
@@ -60,14 +67,10 @@ impl<'c> Coercion<'c> {
         self.path.is_empty() && self.keeps_null.iter().any(|name| name == key)
     }
 
-    /// Goes into a member or an item.
+    /// Goes into a member.
     pub(super) fn enter<T>(&mut self, key: &str, work: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
-        self.path.push('/');
-        match memchr::memchr2(b'~', b'/', key.as_bytes()) {
-            None => self.path.push_str(key),
-            Some(_) => self.path.push_str(&key.replace('~', "~0").replace('/', "~1")),
-        }
+        push_key(&mut self.path, key);
         let result = work(self);
         self.path.truncate(length);
         result
@@ -112,7 +115,11 @@ impl<'c> Coercion<'c> {
         let before = self.fixes.len();
         let items = items.into_iter().enumerate().map(|(at, item)| {
             let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
-            self.enter(&at.to_string(), |coercion| coercion.value(item, shape))
+            let length = self.path.len();
+            push_index(&mut self.path, at);
+            let item = self.value(item, shape);
+            self.path.truncate(length);
+            item
         });
         let items: Vec<Node<'s>> = items.collect();
         let exact = node.exact && before == self.fixes.len();

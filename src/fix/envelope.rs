@@ -34,7 +34,7 @@ pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<V
         Some(schema) => schema,
         None => &Unguided,
     };
-    let mut found: Vec<Found<'s>> = Vec::new();
+    let mut found: Vec<Found<'s>> = Vec::with_capacity(1);
     let mut first_error = None;
     let mut from = 0;
     for _ in 0..ATTEMPTS {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::{End, Fix, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name};
+use super::{End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name};
 use crate::event::{Event, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
@@ -158,7 +158,7 @@ impl Fixer {
             info!(rule = "M1", tool, written = open.name, "tool name resolved");
         }
         for fix in &report.fixes {
-            let Fix { rule, path, note, .. } = fix;
+            let (rule, path, note) = (fix.rule, fix.path.as_str(), &fix.note);
             let (start, end) = (fix.at.start, fix.at.end);
             let excerpt = if self.excerpts { excerpt(&open.arguments, start, end) } else { String::new() };
             match fix.level {

@@ -90,13 +90,18 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
     let adjacent = found.iter().any(|found| found.adjacent);
-    let mut settled: Vec<Settled<'_>> = Vec::new();
+    let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
     for Found { reading, start, .. } in found {
         let complete = reading.ending == Ending::Complete;
         let mut fixes = fixes.clone();
         fixes.extend(around(text, start, reading.end));
         let result = ended(text, &reading, call).and_then(|closed| {
+            if reading.angled_key
+                && let Some(key) = marked_up(&reading.root)
+            {
+                return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
+            }
             fixes.extend(reading.repairs.into_iter().map(fix_of));
             fixes.extend(closed);
             let mut result = settle(text, reading.root, fixes, call)?;
@@ -222,11 +227,22 @@ fn fix_of(repair: Repair) -> Fix {
     }
 }
 
+/// The bytes that tell whether code is whole.
+const TELLING: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 8 {
+        table[b"\\\"()[]{}"[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 /// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
 fn is_torn(text: &str) -> bool {
     let (mut quotes, mut open) = (0, [0_i32; 3]);
     let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
+    while let Some(byte) = bytes.find(|byte| TELLING[usize::from(*byte)]) {
         match byte {
             b'\\' => _ = bytes.next(),
             b'"' => quotes += 1,
@@ -248,11 +264,12 @@ fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
 
 /// Stages 6 to 9 for one container, with its wrappers taken off where that is what fits.
 fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
-    if let Some(key) = marked_up(&root) {
-        return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
-    }
     let Some(schema) = call.schema else {
-        return coerced(source, root, fixes, &Schema::default(), call);
+        // Nothing is known of it but that no key may stand twice.
+        if keys::repeat(&root) {
+            return coerced(source, root, fixes, &Schema::default(), call);
+        }
+        return Ok(Settled { root, fixes, dropped: Vec::new(), fault: None });
     };
     let ways = envelope::unwrapped(&root, schema);
     let knows_nothing = schema.rule(schema.top()).properties.is_empty();

@@ -16,83 +16,88 @@ pub(crate) struct Decoded<'s> {
     pub(crate) lone_surrogate: bool,
 }
 
+/// The bytes that are not simply content.
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        table[control] = true;
+        control += 1;
+    }
+    table[b'\\' as usize] = true;
+    table
+};
+
 /// Decodes the inside of a string.
 pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
     let mut decoded = Decoded { text: Cow::Borrowed(raw), control: false, odd_escape: false, lone_surrogate: false };
-    if quote == Quote::Bare {
-        decoded.control = raw.bytes().any(|byte| byte < 0x20);
-        return decoded;
-    }
-    let Some(first) = memchr::memchr(b'\\', raw.as_bytes()) else {
-        decoded.control = raw.bytes().any(|byte| byte < 0x20);
-        return decoded;
-    };
-    let mut text = String::with_capacity(raw.len());
-    text.push_str(&raw[..first]);
-    let mut rest = &raw[first..];
-    while let Some(escape) = rest.strip_prefix('\\') {
-        let mut used = 1;
-        match escape.bytes().next() {
-            Some(b'"') => text.push('"'),
-            Some(b'\\') => text.push('\\'),
-            Some(b'/') => text.push('/'),
-            Some(b'b') => text.push('\u{8}'),
-            Some(b'f') => text.push('\u{c}'),
-            Some(b'n') => text.push('\n'),
-            Some(b'r') => text.push('\r'),
-            Some(b't') => text.push('\t'),
+    let bytes = raw.as_bytes();
+    let mut text = String::new();
+    // What is in `text` already, and what has been looked at.
+    let (mut from, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        if !SPECIAL[usize::from(*byte)] {
+            at += 1;
+            continue;
+        }
+        if *byte != b'\\' || quote == Quote::Bare {
+            decoded.control |= *byte < 0x20;
+            at += 1;
+            continue;
+        }
+        let (character, length) = match bytes.get(at + 1) {
+            Some(plain @ (b'"' | b'\\' | b'/')) => (Some(char::from(*plain)), 2),
+            Some(b'b') => (Some('\u{8}'), 2),
+            Some(b'f') => (Some('\u{c}'), 2),
+            Some(b'n') => (Some('\n'), 2),
+            Some(b'r') => (Some('\r'), 2),
+            Some(b't') => (Some('\t'), 2),
             Some(b'\'') => {
                 decoded.odd_escape = true;
-                text.push('\'');
+                (Some('\''), 2)
             }
             Some(b'`') if quote == Quote::Backtick => {
                 decoded.odd_escape = true;
-                text.push('`');
+                (Some('`'), 2)
             }
-            Some(b'u') => match unit(escape) {
-                Some(high @ 0xd800..0xdc00) => match escape.get(5..).and_then(|low| low.strip_prefix('\\')).and_then(unit) {
-                    Some(low @ 0xdc00..0xe000) => {
-                        let code = 0x10000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
-                        text.extend(char::from_u32(code));
-                        used = 11;
+            Some(b'u') => match unit(raw, at) {
+                Some(surrogate @ 0xd800..0xe000) => match unit(raw, at + 6) {
+                    Some(low @ 0xdc00..0xe000) if surrogate < 0xdc00 => {
+                        let code = 0x10000 + ((u32::from(surrogate) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+                        (char::from_u32(code), 12)
                     }
                     _ => {
                         decoded.lone_surrogate = true;
-                        used = 5;
+                        (None, 6)
                     }
                 },
-                Some(0xdc00..0xe000) => {
-                    decoded.lone_surrogate = true;
-                    used = 5;
-                }
-                Some(unit) => {
-                    text.extend(char::from_u32(u32::from(unit)));
-                    used = 5;
-                }
-                None => {
-                    decoded.odd_escape = true;
-                    text.push('\\');
-                    used = 0;
-                }
+                Some(unit) => (char::from_u32(u32::from(unit)), 6),
+                None => (None, 0),
             },
-            _ => {
-                decoded.odd_escape = true;
-                text.push('\\');
-                used = 0;
-            }
+            _ => (None, 0),
+        };
+        if length == 0 {
+            decoded.odd_escape = true;
+            at += 1;
+            continue;
         }
-        rest = &escape[used..];
-        let next = memchr::memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
-        text.push_str(&rest[..next]);
-        rest = &rest[next..];
+        if from == 0 {
+            text.reserve(raw.len());
+        }
+        text.push_str(&raw[from..at]);
+        text.extend(character);
+        at += length;
+        from = at;
     }
-    decoded.control = raw.bytes().any(|byte| byte < 0x20);
-    decoded.text = Cow::Owned(text);
+    if from > 0 {
+        text.push_str(&raw[from..]);
+        decoded.text = Cow::Owned(text);
+    }
     decoded
 }
 
-/// The code unit of `uXXXX`.
-fn unit(escape: &str) -> Option<u16> {
-    let digits = escape.strip_prefix('u')?.get(..4)?;
+/// The code unit of the `\uXXXX` at `at`.
+fn unit(text: &str, at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }

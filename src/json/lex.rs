@@ -9,12 +9,12 @@ mod number;
 pub(crate) struct Text<'s> {
     pub(crate) source: &'s str,
     pub(crate) bytes: &'s [u8],
-    last_newline: usize,
+    last_newline: Cell<Option<usize>>,
     last_comment_end: Cell<Option<usize>>,
     last_quote: Cell<Option<usize>>,
     last_closer: Cell<Option<usize>>,
     /// Keys stand in doubled quotes; only then can values.
-    doubled: Cell<bool>,
+    pub(crate) doubled: Cell<bool>,
 }
 
 /// What delimits a string.
@@ -54,12 +54,28 @@ pub(crate) struct KeyAhead<'s> {
     pub(crate) quoted: bool,
 }
 
-/// The bytes that surely begin a token.
-const TOKEN: [bool; 256] = {
-    let mut table = [false; 256];
+/// A byte that surely begins a token.
+const TOKEN: u8 = 1;
+/// One that begins an identifier.
+const LETTER: u8 = 2;
+/// One that an identifier goes on with.
+const INSIDE: u8 = 4;
+/// A bracket, or the backslash that takes the meaning from the byte behind it.
+const BRACKET: u8 = 8;
+
+/// What each byte can be.
+const CLASS: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte: u8 = 0x21;
     while byte < 0x7f {
-        table[byte as usize] = !matches!(byte, b'/' | b'#' | b'\\');
+        table[byte as usize] = match byte {
+            b'/' | b'#' => 0,
+            b'\\' => BRACKET,
+            b'(' | b')' | b'[' | b']' | b'{' | b'}' => TOKEN | BRACKET,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => TOKEN | LETTER | INSIDE,
+            b'.' | b'-' => TOKEN | INSIDE,
+            _ => TOKEN,
+        };
         byte += 1;
     }
     table
@@ -75,17 +91,12 @@ impl<'s> Text<'s> {
         Text {
             source,
             bytes: source.as_bytes(),
-            last_newline: memchr::memrchr(b'\n', source.as_bytes()).unwrap_or(0),
+            last_newline: Cell::new(None),
             last_comment_end: Cell::new(None),
             last_quote: Cell::new(None),
             last_closer: Cell::new(None),
             doubled: Cell::new(false),
         }
-    }
-
-    /// Forgets what was found out about its quotes: it is read again.
-    pub(crate) fn forget(&self) {
-        self.doubled.set(false);
     }
 
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
@@ -97,19 +108,28 @@ impl<'s> Text<'s> {
     }
 
     /// The end of the whitespace and comments from `i` on.
+    #[inline]
     pub(crate) fn skip(&self, i: usize) -> usize {
         self.gap(i).0
     }
 
     /// The end of the whitespace and comments from `i` on, and what it consisted of.
+    #[inline]
     pub(crate) fn gap(&self, i: usize) -> (usize, Gap) {
-        let token = |i| self.at(i).is_some_and(|byte| TOKEN[byte as usize]);
-        match self.at(i) {
-            // The usual ones are short.
-            _ if token(i) => (i, Gap::default()),
-            Some(b' ') if token(i + 1) => (i + 1, Gap::default()),
-            _ => self.any_gap(i),
+        // The usual ones are short.
+        if self.token(i) {
+            return (i, Gap::default());
         }
+        if self.at(i) == Some(b' ') && self.token(i + 1) {
+            return (i + 1, Gap::default());
+        }
+        self.any_gap(i)
+    }
+
+    /// Whether a token surely begins here.
+    #[inline]
+    pub(crate) fn token(&self, i: usize) -> bool {
+        self.at(i).is_some_and(|byte| CLASS[usize::from(byte)] & TOKEN != 0)
     }
 
     fn any_gap(&self, mut i: usize) -> (usize, Gap) {
@@ -162,7 +182,7 @@ impl<'s> Text<'s> {
 
     /// The end of the line that `i` is in (behind its newline).
     pub(crate) fn line_end(&self, i: usize) -> usize {
-        if i > self.last_newline {
+        if i > once(&self.last_newline, || memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
             return self.bytes.len();
         }
         memchr::memchr(b'\n', &self.bytes[i..]).map_or(self.bytes.len(), |found| i + found + 1)
@@ -295,6 +315,12 @@ impl<'s> Text<'s> {
         }
     }
 
+    /// The first bracket or backslash from `i` on and before `end`.
+    pub(crate) fn bracket(&self, i: usize, end: usize) -> Option<usize> {
+        let rest = self.bytes.get(i..end)?;
+        rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
+    }
+
     /// The key that stands at `i` with its colon, if one does.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
@@ -321,6 +347,7 @@ impl<'s> Text<'s> {
     }
 
     /// Whether a comma stands at `i`, also a full-width one; its length.
+    #[inline]
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
         match self.at(i)? {
             b',' => Some(1),
@@ -333,12 +360,11 @@ impl<'s> Text<'s> {
     pub(crate) fn word(&self, i: usize) -> usize {
         let rest = &self.bytes[i.min(self.bytes.len())..];
         match rest.first() {
-            Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') => {}
+            Some(byte) if CLASS[usize::from(*byte)] & LETTER != 0 => {}
             Some(0x80..) if self.quote(i).is_none() => {}
             _ => return i,
         }
-        let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'-');
-        let mut end = i + rest.iter().take_while(|byte| inside(byte)).count();
+        let mut end = i + rest.iter().take_while(|byte| CLASS[usize::from(**byte)] & INSIDE != 0).count();
         if self.at(end).is_some_and(|byte| byte >= 0x80) {
             let more = self.source[end..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
             end += more.map(char::len_utf8).sum::<usize>();
@@ -349,7 +375,7 @@ impl<'s> Text<'s> {
 
 /// The first such byte or backslash: most strings are shorter than what a search over large steps costs.
 fn find(byte: u8, rest: &[u8]) -> Option<usize> {
-    let (near, far) = rest.split_at(rest.len().min(16));
+    let (near, far) = rest.split_at(rest.len().min(8));
     match near.iter().position(|next| *next == byte || *next == b'\\') {
         None => memchr::memchr2(byte, b'\\', far).map(|found| found + near.len()),
         found => found,

@@ -15,7 +15,9 @@ mod strings;
 mod tests;
 mod values;
 
+use super::pointer::Pointer;
 use super::tree::Node;
+use straight::Straight;
 
 /// Deepest nesting that is read.
 pub const MAX_DEPTH: u16 = 128;
@@ -63,7 +65,7 @@ pub struct Repair {
     /// Whether there was another way to read it.
     pub guess: bool,
     /// JSON pointer to the value that it concerns.
-    pub path: String,
+    pub path: Pointer,
     /// Bytes of the source.
     pub start: usize,
     /// The byte behind them.
@@ -108,6 +110,8 @@ pub struct Reading<'s> {
     pub dangling: Option<String>,
     /// Whether the text held out a closing tag directly after an open container.
     pub tagged: bool,
+    /// Whether some key contains `<`.
+    pub angled_key: bool,
 }
 
 /// Why a text cannot be read.
@@ -122,11 +126,10 @@ pub struct Unreadable {
 /// Reads the container that starts at byte `start` of the source (a bracket).
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
-    if let Some(reading) = search.straight(start) {
-        return Ok(reading);
+    match search.straight(start) {
+        Straight::Over(reading) => Ok(reading),
+        Straight::Left(state) => search.run(state).map(|best| build::build(&search, best)),
     }
-    let best = search.run(start)?;
-    Ok(build::build(&search, best))
 }
 
 // === impl Unguided ===

@@ -1,5 +1,5 @@
-//! JSON as the standard has it: text -> [`serde_json::Value`] at serde_json's own speed, and the one thing that `Value`
-//! hides: whether an object had the same key twice.
+//! JSON as the standard has it: text -> [`serde_json::Value`] at serde_json's own speed, and what `Value` hides or would
+//! have to be searched for: whether an object had the same key twice, and whether a key may hold markup.
 
 #[cfg(test)]
 mod tests;
@@ -16,20 +16,60 @@ pub struct Strict {
     pub value: Value,
     /// Whether some object had a key twice.
     pub repeated_key: bool,
+    /// Whether some key contains `<`.
+    pub angled_key: bool,
 }
+
+/// An object gets room for as many members as the one before it had, but at first for no more than these.
+const ROOM: usize = 16;
 
 /// Parses the whole text (whitespace around it is allowed); at most 128 levels deep.
 pub fn parse(text: &str) -> Result<Strict, serde_json::Error> {
-    let mut repeated_key = false;
+    // A map takes room for three at its first member anyway.
+    let mut seen = Seen { repeated_key: false, angled_key: false, members: 3 };
     let mut source = serde_json::Deserializer::from_str(text);
-    let value = Build { repeated_key: &mut repeated_key }.deserialize(&mut source)?;
+    let value = Build { seen: &mut seen }.deserialize(&mut source)?;
     source.end()?;
-    Ok(Strict { value, repeated_key })
+    Ok(Strict { value, repeated_key: seen.repeated_key, angled_key: seen.angled_key })
+}
+
+/// What was seen of the objects so far.
+struct Seen {
+    repeated_key: bool,
+    angled_key: bool,
+    /// How many members the last one had: the rows of a list are alike.
+    members: usize,
 }
 
 /// Builds a `Value` like serde_json's own visitor does.
 struct Build<'r> {
-    repeated_key: &'r mut bool,
+    seen: &'r mut Seen,
+}
+
+/// Reads a key.
+struct Name<'r> {
+    seen: &'r mut Seen,
+}
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<String, D::Error> {
+        source.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<String, E> {
+        self.seen.angled_key |= name.bytes().any(|byte| byte == b'<');
+        Ok(name.to_owned())
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Build<'_> {
@@ -77,18 +117,19 @@ impl<'de> Visitor<'de> for Build<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Build { repeated_key: self.repeated_key })? {
+        while let Some(item) = items.next_element_seed(Build { seen: self.seen })? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            let value = members.next_value_seed(Build { repeated_key: self.repeated_key })?;
-            *self.repeated_key |= map.insert(key, value).is_some();
+        let mut map = Map::with_capacity(self.seen.members.min(ROOM));
+        while let Some(key) = members.next_key_seed(Name { seen: self.seen })? {
+            let value = members.next_value_seed(Build { seen: self.seen })?;
+            self.seen.repeated_key |= map.insert(key, value).is_some();
         }
+        self.seen.members = map.len();
         Ok(Value::Object(map))
     }
 }

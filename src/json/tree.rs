@@ -4,6 +4,19 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+/// The bytes that a JSON string cannot hold as they are.
+const ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        table[control] = true;
+        control += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
+
 /// A value with its place in the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<'s> {
@@ -150,10 +163,13 @@ impl<'s> Node<'s> {
 /// Writes a JSON string.
 fn write_text(text: &str, out: &mut String) {
     out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
-        out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if !ESCAPED[usize::from(byte)] {
+            continue;
+        }
+        out.push_str(&text[from..at]);
+        match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
             b'\n' => out.push_str("\\n"),
@@ -161,8 +177,8 @@ fn write_text(text: &str, out: &mut String) {
             b'\t' => out.push_str("\\t"),
             control => _ = write!(out, "\\u{control:04x}"),
         }
-        rest = &rest[at + 1..];
+        from = at + 1;
     }
-    out.push_str(rest);
+    out.push_str(&text[from..]);
     out.push('"');
 }

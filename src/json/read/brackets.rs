@@ -7,7 +7,7 @@ use super::{Ending, Key};
 
 impl Search<'_, '_> {
     /// A closing bracket, the right one or not.
-    pub(super) fn closer(&mut self, mut state: State, at: usize, byte: u8) -> Option<State> {
+    pub(super) fn closer(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         let frame = *self.frames.get(state.frame as usize)?;
         let bracket = match byte {
             b'}' => Bracket::Object,
@@ -17,7 +17,7 @@ impl Search<'_, '_> {
         if frame.bracket == bracket {
             if frame.parent == NONE && bracket == Bracket::Object && self.reopens(&frame, at + 1) {
                 // The rest of the members stands behind the bracket: one reading leaves it out.
-                let mut open = state;
+                let mut open = *state;
                 self.repair(&mut open, REOPENED, at, at + 1);
                 open.cost += cost::REOPENED;
                 open.at = (at + 1) as u32;
@@ -33,16 +33,16 @@ impl Search<'_, '_> {
                     if inner.bracket == bracket {
                         break;
                     }
-                    self.repair(&mut state, NO_CLOSER, at, at);
+                    self.repair(state, NO_CLOSER, at, at);
                     state.cost += 1;
-                    state = self.close(state, at, at)?;
+                    self.close(state, at, at)?;
                 }
                 return self.close(state, at, at + 1);
             }
             around = outer.parent;
         }
         // Nothing of this kind is open: it is too much where the right one follows, otherwise it is the wrong kind.
-        self.repair(&mut state, EXTRA_CLOSER, at, at + 1);
+        self.repair(state, EXTRA_CLOSER, at, at + 1);
         state.cost += cost::ODDITY;
         let next = self.text.skip(at + 1);
         let right = match frame.bracket {
@@ -55,7 +55,7 @@ impl Search<'_, '_> {
         if too_much {
             state.at = (at + 1) as u32;
             state.want = Want::Next;
-            return Some(state);
+            return Some(());
         }
         self.close(state, at, at + 1)
     }
@@ -69,12 +69,12 @@ impl Search<'_, '_> {
         })
     }
 
-    pub(super) fn close_before_item(&mut self, mut state: State, at: usize) -> Option<State> {
-        self.repair(&mut state, UNCLOSED, at, at);
+    pub(super) fn close_before_item(&mut self, state: &mut State, at: usize) -> Option<()> {
+        self.repair(state, UNCLOSED, at, at);
         state.cost += cost::ODDITY;
-        let mut state = self.close(state, at, at)?;
+        self.close(state, at, at)?;
         state.want = Want::Item;
-        Some(state)
+        Some(())
     }
 
     /// Whether the members of a root object go on behind its closing bracket.
@@ -86,9 +86,9 @@ impl Search<'_, '_> {
             && self.text.key(key).is_some_and(|key| matches!(self.fresh(frame, key.name), Some(Key::Known(_) | Key::Open)))
     }
 
-    pub(super) fn ellipsis(&mut self, mut state: State, at: usize) -> Option<State> {
+    pub(super) fn ellipsis(&mut self, state: &mut State, at: usize) -> Option<()> {
         let end = at + self.text.bytes[at..].iter().take_while(|byte| **byte == b'.').count();
-        self.repair(&mut state, ELLIPSIS, at, end);
+        self.repair(state, ELLIPSIS, at, end);
         state.cost += cost::ODDITY;
         state.at = end as u32;
         let comma = self.text.skip(end);
@@ -100,11 +100,11 @@ impl Search<'_, '_> {
             }
         }
         state.comma = false;
-        Some(state)
+        Some(())
     }
 
     /// A closing tag of the call stands where the container should go on.
-    pub(super) fn tag(&mut self, mut state: State) -> Option<State> {
+    pub(super) fn tag(&mut self, state: &mut State) -> Option<()> {
         state.tagged = true;
         let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
         self.over(state, ending, cost::OPEN)
@@ -116,10 +116,10 @@ impl Search<'_, '_> {
     }
 
     /// Behind the root.
-    pub(super) fn end(&mut self, mut state: State) -> Option<State> {
+    pub(super) fn end(&mut self, state: &mut State) -> Option<()> {
         state.cost += self.tail(state.at as usize);
         state.want = Want::Over(Ending::Complete);
-        Some(state)
+        Some(())
     }
 
     /// Whether prose from here on leads to another object: a key stands behind its bracket.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::decode::decode;
 use super::super::lex::Quote;
+use super::super::pointer::{Pointer, push_index, push_key};
 use super::super::tree::{Member, Node, Value};
 use super::search::Search;
 use super::state::{Best, State, Step, StepKind, Want};
@@ -11,6 +12,10 @@ use super::{Ending, Reading, Repair};
 
 /// No more repairs than these are listed one by one.
 const MOST_REPAIRS: usize = 1000;
+/// The list has room for so many at first.
+const REPAIRS: usize = 32;
+/// An object gets room for as many members as the one before it had, but at first for no more than these.
+const ROOM: usize = 16;
 
 /// A container that is being filled.
 struct Open<'s> {
@@ -37,6 +42,9 @@ pub(super) struct Builder<'s> {
     /// Repairs beyond those that are listed: how many, and whether one of them was a guess.
     more: Option<(usize, bool)>,
     void: Option<String>,
+    angled_key: bool,
+    /// How many members the last object had: the rows of a list are alike.
+    members: usize,
     end: usize,
 }
 
@@ -48,7 +56,7 @@ pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
     for step in steps.iter().filter_map(|at| search.steps.get(*at as usize)) {
         builder.take(step);
         if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.rivalled(step) {
-            rival = Some(builder.path());
+            rival = Some(builder.path().to_string());
         }
     }
     if rival.is_none() && best.other.is_some_and(|other| values(search, &steps) != values(search, &chain(search, other))) {
@@ -86,13 +94,24 @@ fn values(search: &Search<'_, '_>, steps: &[u32]) -> Vec<(StepKind, u32, u32)> {
 
 impl<'s> Builder<'s> {
     pub(super) fn new(source: &'s str) -> Builder<'s> {
-        Builder { source, open: Vec::new(), path: String::new(), root: None, repairs: Vec::new(), more: None, void: None, end: 0 }
+        Builder {
+            source,
+            open: Vec::new(),
+            path: String::new(),
+            root: None,
+            repairs: Vec::new(),
+            more: None,
+            void: None,
+            angled_key: false,
+            members: 0,
+            end: 0,
+        }
     }
 
     /// The reading is over in this state.
     pub(super) fn finish(mut self, state: &State, rival: Option<String>) -> Reading<'s> {
         let end = state.at as usize;
-        let dangling = self.open.last().is_some_and(|open| open.key.is_some()).then(|| self.path());
+        let dangling = self.open.last().is_some_and(|open| open.key.is_some()).then(|| self.path().to_string());
         while !self.open.is_empty() {
             self.close(end, false);
         }
@@ -102,17 +121,27 @@ impl<'s> Builder<'s> {
         };
         if let Some((_, guess)) = self.more {
             let note = "more repairs than are listed";
-            self.repairs.push(Repair { rule: "S0", note, guess, path: String::new(), start: 0, end });
+            self.repairs.push(Repair { rule: "S0", note, guess, path: Pointer::ROOT, start: 0, end });
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };
-        Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
+        Reading {
+            root,
+            repairs: self.repairs,
+            ending,
+            end,
+            void: self.void,
+            rival,
+            dangling,
+            tagged: state.tagged,
+            angled_key: self.angled_key,
+        }
     }
 
     pub(super) fn take(&mut self, step: &Step) {
         let (start, end) = (step.start as usize, step.end as usize);
         match step.kind {
-            StepKind::Object => self.begin(Value::Object(Vec::new()), start, false),
+            StepKind::Object => self.begin(Value::Object(Vec::with_capacity(self.members.min(ROOM))), start, false),
             StepKind::Array => self.begin(Value::Array(Vec::new()), start, false),
             StepKind::Paren => self.begin(Value::Array(Vec::new()), start, true),
             StepKind::Close => {
@@ -126,9 +155,10 @@ impl<'s> Builder<'s> {
             }
             StepKind::Key(quote) => {
                 let (text, _) = self.text(start, end, quote);
+                self.angled_key |= text.bytes().any(|byte| byte == b'<');
                 if let Some(open) = self.open.last_mut() {
                     self.path.truncate(open.base);
-                    push_component(&mut self.path, &text);
+                    push_key(&mut self.path, &text);
                     open.key = Some((text, start));
                     open.exact &= quote == Quote::Double;
                 }
@@ -162,8 +192,7 @@ impl<'s> Builder<'s> {
                 self.add(Node { value: Value::Null, start, end, exact });
             }
             StepKind::Void((_, what, _)) => {
-                let path = self.path();
-                self.void.get_or_insert_with(|| format!("{what} at {}", if path.is_empty() { "/" } else { &path }));
+                self.refuse(what, "at");
                 self.add(Node { value: Value::Null, start, end, exact: false });
             }
             StepKind::Repair((rule, note, guess)) => self.repair(rule, note, *guess, start, end),
@@ -175,8 +204,7 @@ impl<'s> Builder<'s> {
         let source = self.source;
         let decoded = decode(&source[start..end], quote);
         if decoded.lone_surrogate {
-            let path = self.path();
-            self.void.get_or_insert_with(|| format!("half of a surrogate pair in {}", if path.is_empty() { "/" } else { &path }));
+            self.refuse("half of a surrogate pair", "in");
         }
         if decoded.control {
             self.repair("T1", "raw control characters escaped", false, start, end);
@@ -187,6 +215,12 @@ impl<'s> Builder<'s> {
         let plain = !decoded.control && !decoded.odd_escape && !decoded.lone_surrogate;
         let inner = self.repairs.last().is_some_and(|repair| repair.rule == "T3" && repair.start == start);
         (decoded.text, plain && !inner)
+    }
+
+    /// Something in it has no form in JSON.
+    fn refuse(&mut self, what: &str, preposition: &str) {
+        let path = self.path();
+        self.void.get_or_insert_with(|| format!("{what} {preposition} {}", if path.is_empty() { "/" } else { &path }));
     }
 
     fn begin(&mut self, value: Value<'s>, start: usize, paren: bool) {
@@ -201,6 +235,9 @@ impl<'s> Builder<'s> {
     fn close(&mut self, end: usize, closed: bool) {
         let Some(open) = self.open.pop() else { return };
         let exact = closed && open.exact && open.repairs == self.repaired();
+        if let Value::Object(members) = &open.value {
+            self.members = members.len();
+        }
         let mut node = Node { value: open.value, start: open.start, end, exact };
         self.end = end;
         self.path.truncate(open.base);
@@ -263,6 +300,9 @@ impl<'s> Builder<'s> {
             self.more = Some((count + 1, guessed | guess));
             return;
         }
+        if self.repairs.is_empty() {
+            self.repairs.reserve(REPAIRS);
+        }
         let path = self.path();
         self.repairs.push(Repair { rule, note, guess, path, start, end });
     }
@@ -273,48 +313,19 @@ impl<'s> Builder<'s> {
     }
 
     /// JSON pointer to the value that was read last, or is being read.
-    fn path(&self) -> String {
-        let mut path = self.path.clone();
+    #[inline]
+    fn path(&mut self) -> Pointer {
         if let Some(Open { value: Value::Array(items), base, .. }) = self.open.last()
-            && path.len() == *base
+            && self.path.len() == *base
             && !items.is_empty()
         {
-            push_index(&mut path, items.len() - 1);
+            push_index(&mut self.path, items.len() - 1);
+            let path = Pointer::from(self.path.as_str());
+            self.path.truncate(*base);
+            return path;
         }
-        path
+        Pointer::from(self.path.as_str())
     }
-}
-
-/// Appends a key to a JSON pointer.
-fn push_component(path: &mut String, key: &str) {
-    path.push('/');
-    if memchr::memchr2(b'~', b'/', key.as_bytes()).is_none() {
-        return path.push_str(key);
-    }
-    for c in key.chars() {
-        match c {
-            '~' => path.push_str("~0"),
-            '/' => path.push_str("~1"),
-            c => path.push(c),
-        }
-    }
-}
-
-/// Appends an item's number to a JSON pointer.
-fn push_index(path: &mut String, at: usize) {
-    let mut digits = [0; 20];
-    let mut from = digits.len();
-    let mut rest = at;
-    while from > 0 {
-        from -= 1;
-        digits[from] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    path.push('/');
-    path.extend(digits[from..].iter().map(|digit| char::from(*digit)));
 }
 
 /// Whether JSON would write the number so.

@@ -7,7 +7,7 @@ use super::{Key, MAX_DEPTH};
 
 impl Search<'_, '_> {
     /// Opens a bracket.
-    pub(super) fn open(&mut self, mut state: State, bracket: Bracket, at: usize) -> Option<State> {
+    pub(super) fn open(&mut self, state: &mut State, bracket: Bracket, at: usize) -> Option<()> {
         let (depth, shape, hash) = match self.frames.get(state.frame as usize) {
             Some(parent) => (parent.depth + 1, parent.value, parent.hash),
             None => (1, self.guide.root(), 0),
@@ -20,7 +20,7 @@ impl Search<'_, '_> {
             Bracket::Array => StepKind::Array,
             Bracket::Paren => StepKind::Paren,
         };
-        self.note(&mut state, kind, at, at + 1);
+        self.note(state, kind, at, at + 1);
         let value = if bracket == Bracket::Object { shape } else { self.guide.item(shape) };
         let hash = mix(hash, ((at as u64) << 2) | bracket as u64);
         self.frames.push(Frame { parent: state.frame, bracket, depth, shape, value, seen: 0, keys: NONE, hash });
@@ -28,25 +28,25 @@ impl Search<'_, '_> {
         state.at = (at + 1) as u32;
         state.comma = false;
         state.want = if bracket == Bracket::Object { Want::Member } else { Want::Item };
-        Some(state)
+        Some(())
     }
 
     /// Closes the innermost bracket, which ends before `end`.
-    pub(super) fn close(&mut self, mut state: State, start: usize, end: usize) -> Option<State> {
+    pub(super) fn close(&mut self, state: &mut State, start: usize, end: usize) -> Option<()> {
         let frame = *self.frames.get(state.frame as usize)?;
         if frame.bracket == Bracket::Object {
             state.cost += cost::MISSING_KEY * self.guide.missing(frame.shape, frame.seen);
         }
-        self.note(&mut state, StepKind::Close, start, end);
+        self.note(state, StepKind::Close, start, end);
         state.frame = frame.parent;
-        if self.is_straight() {
+        if self.handed_over {
             // Nobody else looks at what is closed.
             self.frames.truncate(frame.parent.wrapping_add(1) as usize);
         }
         state.at = end as u32;
         state.comma = false;
         state.want = if frame.parent == NONE { Want::End } else { Want::Next };
-        Some(state)
+        Some(())
     }
 
     /// A key was read: the frame learns it.
@@ -87,5 +87,7 @@ impl Search<'_, '_> {
 }
 
 fn hash_text(text: &str) -> u64 {
-    text.bytes().fold(0x1234_5678, |hash, byte| mix(hash, u64::from(byte)))
+    let (words, rest) = text.as_bytes().as_chunks();
+    let hash = words.iter().fold(text.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    mix(hash, rest.iter().fold(0, |last, byte| last << 8 | u64::from(*byte)))
 }

@@ -6,27 +6,27 @@ use super::rules::{
     ODD_KEY, ODD_SPACE, OTHER_COLON, SEMICOLON, STRAY_QUOTE, STRAY_WORD,
 };
 use super::search::Search;
-use super::state::{Bracket, Frame, State, Step, StepKind, Want, cost};
+use super::state::{Bracket, State, Step, StepKind, Want, cost};
 use super::{Ending, Key};
 
 impl Search<'_, '_> {
     /// A key, or the end of the object.
-    pub(super) fn member(&mut self, mut state: State) -> Option<State> {
-        let at = self.token(&mut state);
+    pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
+        let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
             let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
             return self.over(state, ending, cost::OPEN);
         };
         if let Some(length) = self.text.comma(at) {
-            self.repair(&mut state, EXTRA_COMMA, at, at + length);
+            self.repair(state, EXTRA_COMMA, at, at + length);
             state.at += length as u32;
             state.comma = true;
-            return Some(state);
+            return Some(());
         }
         match byte {
             b'}' | b']' | b')' => {
                 if state.comma {
-                    self.repair(&mut state, EXTRA_COMMA, at, at);
+                    self.repair(state, EXTRA_COMMA, at, at);
                 }
                 return self.closer(state, at, byte);
             }
@@ -34,25 +34,25 @@ impl Search<'_, '_> {
             b'<' if self.closing_tag(at) => return self.tag(state),
             b'`' if self.text.starts(at, "```") => {
                 let end = self.text.word(at + 3).max(at + 3);
-                self.repair(&mut state, FENCE_INSIDE, at, end);
+                self.repair(state, FENCE_INSIDE, at, end);
                 state.cost += cost::ODDITY;
                 state.at = end as u32;
-                return Some(state);
+                return Some(());
             }
-            b'{' if self.unclosed_before_item(&state) => return self.close_before_item(state, at),
+            b'{' if self.unclosed_before_item(state) => return self.close_before_item(state, at),
             b'{' if !state.comma => {
-                self.repair(&mut state, DOUBLE_OPENER, at, at + 1);
+                self.repair(state, DOUBLE_OPENER, at, at + 1);
                 state.cost += cost::REOPENED;
                 state.at += 1;
-                return Some(state);
+                return Some(());
             }
             _ => {}
         }
         if let Some(next) = self.stray_word(at) {
-            self.repair(&mut state, STRAY_WORD, at, next);
+            self.repair(state, STRAY_WORD, at, next);
             state.cost += cost::ODDITY;
             state.at = next as u32;
-            return Some(state);
+            return Some(());
         }
         match self.text.quote(at) {
             Some((quote, length)) => self.quoted_key(state, at, length, quote),
@@ -61,7 +61,7 @@ impl Search<'_, '_> {
     }
 
     /// A key in quotes; unescaped quotes inside of it are possible, a missing colon too.
-    fn quoted_key(&mut self, state: State, at: usize, length: usize, quote: Quote) -> Option<State> {
+    fn quoted_key(&mut self, state: &mut State, at: usize, length: usize, quote: Quote) -> Option<()> {
         let start = at + length;
         let mut from = start;
         let mut inner = false;
@@ -70,22 +70,24 @@ impl Search<'_, '_> {
             let Some((end, after)) = self.text.delimiter(from, quote).filter(|(end, _)| end - start <= 4096) else { break };
             let next = self.text.skip(after);
             if self.text.colon(next) || self.text.at(next) == Some(b'=') {
-                let mut found = self.key(state, (start, end), after, quote);
-                if inner {
-                    self.repair(&mut found, KEY_QUOTES, at, after);
-                    // A colon or a comma inside says that this is more than a key.
-                    let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
-                    found.cost += cost::INNER_QUOTES + cost::ODDITY + u32::from(several) * cost::UNBALANCED;
-                }
-                let found = self.colon(found);
                 if !inner {
-                    return Some(found);
+                    self.key(state, (start, end), after, quote);
+                    self.colon(state);
+                    return Some(());
                 }
+                let mut found = *state;
+                self.key(&mut found, (start, end), after, quote);
+                self.repair(&mut found, KEY_QUOTES, at, after);
+                // A colon or a comma inside says that this is more than a key.
+                let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
+                found.cost += cost::INNER_QUOTES + cost::ODDITY + u32::from(several) * cost::UNBALANCED;
+                self.colon(&mut found);
                 self.push(found, None);
                 break;
             }
             if !inner && self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
-                let mut found = self.key(state, (start, end), after, quote);
+                let mut found = *state;
+                self.key(&mut found, (start, end), after, quote);
                 let expected = self
                     .frames
                     .get(state.frame as usize)
@@ -100,26 +102,29 @@ impl Search<'_, '_> {
         // `"key: value`: the closing quote of the key is missing.
         let word = self.text.word(start);
         if word > start && self.text.at(word) == Some(b':') {
-            let mut found = self.key(state, (start, word), word, quote);
+            let mut found = *state;
+            self.key(&mut found, (start, word), word, quote);
             self.repair(&mut found, STRAY_QUOTE, at, word);
             found.cost += cost::FORGOTTEN;
-            let found = self.colon(found);
+            self.colon(&mut found);
             match best {
                 None => best = Some(found),
                 Some(_) => self.push(found, None),
             }
         }
         if !inner && self.text.delimiter(start, quote).is_none() {
-            let mut state = state;
-            state.at = self.text.bytes.len() as u32;
+            let mut over = *state;
+            over.at = self.text.bytes.len() as u32;
             let empty = self.text.skip(start) == self.text.bytes.len();
             let ending = if empty { Ending::AfterComma } else { Ending::InKey };
-            if let Some(over) = self.over(state, ending, if empty { cost::OPEN } else { cost::SPILT }) {
-                self.push(over, None);
-            }
+            self.over(&mut over, ending, if empty { cost::OPEN } else { cost::SPILT });
+            self.push(over, None);
         }
         match best {
-            Some(best) if best.cost as usize <= self.cheapest() => Some(best),
+            Some(best) if best.cost as usize <= self.cheapest() => {
+                *state = best;
+                Some(())
+            }
             Some(best) => {
                 self.push(best, None);
                 None
@@ -139,39 +144,41 @@ impl Search<'_, '_> {
     }
 
     /// A key without quotes.
-    fn bare_key(&mut self, state: State, at: usize) -> Option<State> {
+    fn bare_key(&mut self, state: &mut State, at: usize) -> Option<()> {
         let end = self.text.word(at);
         let next = self.text.skip(end);
         if end > at && self.text.colon(next) {
-            let mut found = self.key(state, (at, end), end, Quote::Bare);
-            self.repair(&mut found, BARE_KEY, at, end);
-            return Some(self.colon(found));
+            self.key(state, (at, end), end, Quote::Bare);
+            self.repair(state, BARE_KEY, at, end);
+            self.colon(state);
+            return Some(());
         }
         if end > at && matches!(self.text.at(end), Some(b'"' | b'\'')) && self.text.colon(self.text.skip(end + 1)) {
-            let mut found = self.key(state, (at, end), end + 1, Quote::Bare);
-            self.repair(&mut found, HALF_QUOTED, at, end + 1);
-            found.cost += cost::ODDITY;
-            return Some(self.colon(found));
+            self.key(state, (at, end), end + 1, Quote::Bare);
+            self.repair(state, HALF_QUOTED, at, end + 1);
+            state.cost += cost::ODDITY;
+            self.colon(state);
+            return Some(());
         }
         let line = &self.text.bytes[at..self.text.bytes.len().min(at + 256)];
         let stop = line.iter().position(|byte| matches!(byte, b':' | b'\n' | b'"' | b',' | b'{' | b'}' | b'[' | b']' | b'='));
         if let Some(stop) = stop.filter(|stop| *stop > 0 && matches!(line[*stop], b':' | b'='))
             && let Some(name) = self.text.source.get(at..at + stop)
         {
-            let mut found = self.key(state, (at, at + name.trim_end().len()), at + stop, Quote::Bare);
-            self.repair(&mut found, ODD_KEY, at, at + stop);
-            found.cost += cost::UNQUOTED;
-            return Some(self.colon(found));
+            self.key(state, (at, at + name.trim_end().len()), at + stop, Quote::Bare);
+            self.repair(state, ODD_KEY, at, at + stop);
+            state.cost += cost::UNQUOTED;
+            self.colon(state);
+            return Some(());
         }
         if end > at && self.value_ahead(next) && next > end {
-            let mut found = self.key(state, (at, end), end, Quote::Bare);
-            self.repair(&mut found, BARE_KEY, at, end);
-            self.repair(&mut found, NO_COLON, end, next);
-            found.cost += cost::UNQUOTED;
-            return Some(found);
+            self.key(state, (at, end), end, Quote::Bare);
+            self.repair(state, BARE_KEY, at, end);
+            self.repair(state, NO_COLON, end, next);
+            state.cost += cost::UNQUOTED;
+            return Some(());
         }
         if self.text.at(next).is_none() && end > at {
-            let mut state = state;
             state.at = next as u32;
             return self.over(state, Ending::InKey, cost::OPEN);
         }
@@ -179,42 +186,40 @@ impl Search<'_, '_> {
     }
 
     /// Notes the key; the value is wanted next.
-    fn key(&mut self, mut state: State, (start, end): (usize, usize), after: usize, quote: Quote) -> State {
-        self.note(&mut state, StepKind::Key(quote), start, end);
-        self.learn(&mut state, &self.text.source[start..end]);
+    fn key(&mut self, state: &mut State, (start, end): (usize, usize), after: usize, quote: Quote) {
+        self.note(state, StepKind::Key(quote), start, end);
+        self.learn(state, &self.text.source[start..end]);
         if !matches!(quote, Quote::Double | Quote::Bare) {
-            self.repair(&mut state, super::strings::quote_rule(quote), start, end);
+            self.repair(state, super::strings::quote_rule(quote), start, end);
         }
         state.at = after as u32;
         state.comma = false;
         state.want = Want::Value;
-        state
     }
 
     /// Takes the colon that is ahead.
-    fn colon(&mut self, mut state: State) -> State {
-        let at = self.token(&mut state);
+    fn colon(&mut self, state: &mut State) {
+        let at = self.token(state);
         let length = match self.text.at(at) {
             Some(b':') => 1,
             Some(b'=') => {
-                self.repair(&mut state, OTHER_COLON, at, at + 1);
+                self.repair(state, OTHER_COLON, at, at + 1);
                 state.cost += cost::ODDITY;
                 1 + usize::from(self.text.at(at + 1) == Some(b'>'))
             }
             _ => {
-                self.repair(&mut state, ODD_SPACE, at, at + 3);
+                self.repair(state, ODD_SPACE, at, at + 3);
                 3
             }
         };
         state.at += length as u32;
-        state
     }
 
     /// What follows a value inside of a container.
-    pub(super) fn next(&mut self, mut state: State) -> Option<State> {
+    pub(super) fn next(&mut self, state: &mut State) -> Option<()> {
         let ended = state.at as usize;
-        let at = self.token(&mut state);
-        let frame = *self.frames.get(state.frame as usize)?;
+        let at = self.token(state);
+        let bracket = self.frames.get(state.frame as usize)?.bracket;
         let Some(byte) = self.text.at(at) else {
             let ending = match self.steps.get(state.step as usize).map(|step| (step.kind, step.end as usize)) {
                 Some((
@@ -228,70 +233,65 @@ impl Search<'_, '_> {
         };
         if let Some(length) = self.text.comma(at) {
             if length > 1 {
-                self.repair(&mut state, ODD_SPACE, at, at + length);
+                self.repair(state, ODD_SPACE, at, at + length);
             }
-            return Some(self.after_comma(state, &frame, length));
+            after_comma(state, bracket, length);
+            return Some(());
         }
         match byte {
             b'}' | b']' | b')' => return self.closer(state, at, byte),
             b';' => {
-                self.repair(&mut state, SEMICOLON, at, at + 1);
+                self.repair(state, SEMICOLON, at, at + 1);
                 state.cost += cost::ODDITY;
-                return Some(self.after_comma(state, &frame, 1));
+                after_comma(state, bracket, 1);
+                return Some(());
             }
             b'<' if self.closing_tag(at) => return self.tag(state),
             b'.' if self.text.starts(at, "...") => return self.ellipsis(state, at),
-            b'+' if self.after_string(&state) => {
+            b'+' if self.after_string(state) => {
                 let next = self.text.skip(at + 1);
                 if let Some((quote, length)) = self.text.quote(next) {
-                    self.repair(&mut state, JOINED, at, next);
+                    self.repair(state, JOINED, at, next);
                     state.cost += cost::ODDITY;
                     return self.begin_string(state, next, length, quote, true);
                 }
             }
             b'`' if self.text.starts(at, "```") => {
-                self.repair(&mut state, FENCE_INSIDE, at, at + 3);
+                self.repair(state, FENCE_INSIDE, at, at + 3);
                 state.cost += cost::ODDITY;
                 state.at += 3;
-                return Some(state);
+                return Some(());
             }
             _ => {}
         }
-        if byte == b'{' && self.unclosed_before_item(&state) {
+        if byte == b'{' && self.unclosed_before_item(state) {
             return self.close_before_item(state, at);
         }
-        if frame.bracket == Bracket::Object {
+        if bracket == Bracket::Object {
             if let Some(key) = self.text.key(at) {
-                self.repair(&mut state, NO_COMMA, at, at);
+                self.repair(state, NO_COMMA, at, at);
                 if !key.quoted {
                     state.cost += cost::ODDITY;
                 }
                 state.want = Want::Member;
-                return Some(state);
+                return Some(());
             }
         } else if self.value_ahead(at) || (at > ended && self.text.word(at) > at) {
-            self.repair(&mut state, NO_COMMA, at, at);
+            self.repair(state, NO_COMMA, at, at);
             state.cost += 1;
             state.want = Want::Item;
-            return Some(state);
+            return Some(());
         }
         if let Some((_, length)) = self.text.quote(at) {
             let behind = self.text.skip(at + length);
             if matches!(self.text.at(behind), None | Some(b',' | b'}' | b']')) {
-                self.repair(&mut state, STRAY_QUOTE, at, at + length);
+                self.repair(state, STRAY_QUOTE, at, at + length);
                 state.cost += cost::ODDITY;
                 state.at += length as u32;
-                return Some(state);
+                return Some(());
             }
         }
         self.dead(at, "a comma or a closing bracket is missing")
-    }
-
-    fn after_comma(&mut self, mut state: State, frame: &Frame, length: usize) -> State {
-        state.at += length as u32;
-        state.comma = true;
-        state.want = if frame.bracket == Bracket::Object { Want::Member } else { Want::Item };
-        state
     }
 
     fn after_string(&self, state: &State) -> bool {
@@ -301,4 +301,10 @@ impl Search<'_, '_> {
         }
         matches!(step.map(|step| step.kind), Some(StepKind::Text(_) | StepKind::MoreText(_)))
     }
+}
+
+fn after_comma(state: &mut State, bracket: Bracket, length: usize) {
+    state.at += length as u32;
+    state.comma = true;
+    state.want = if bracket == Bracket::Object { Want::Member } else { Want::Item };
 }

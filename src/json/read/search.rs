@@ -9,21 +9,28 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::super::lex::Text;
 use super::rules::{HASTY, Rule};
 use super::state::{Best, Frame, Scan, State, Step, StepKind, Want, cost};
+use super::straight::{Aside, BATCH};
 use super::{Ending, Guide, Unreadable};
 
+/// Room for so many steps at first, and for a part of it of everything else.
+const STEPS: usize = BATCH + 8;
+
+/// A reading that waits.
 #[derive(Debug, Clone, Copy)]
-struct Item {
-    state: State,
-    scan: Option<Scan>,
+pub(super) struct Item {
+    pub(super) state: State,
+    pub(super) scan: Option<Scan>,
 }
 
 /// A string that ended at its first quote and might not have: the scan is made when it comes to that.
 #[derive(Debug, Clone, Copy)]
-struct Again {
+pub(super) struct Again {
     /// The string's step.
-    step: u32,
-    cost: u32,
-    passed: u32,
+    pub(super) step: u32,
+    /// What the state before it costs.
+    pub(super) cost: u32,
+    /// What it costs to go on over the quote.
+    pub(super) passed: u32,
 }
 
 /// What waits with one cost.
@@ -71,40 +78,47 @@ pub(super) struct Search<'s, 'g> {
     lowest: usize,
     entered: HashMap<u64, Entered, BuildHasherDefault<Identity>>,
     /// States that the first reading entered, while it is the only one.
-    trail: Vec<(u64, u32)>,
+    pub(super) trail: Vec<(u64, u32)>,
     /// How many readings were begun.
     begun: usize,
     pub(super) work: usize,
     pub(super) stuck: Unreadable,
     /// While the first reading is followed alone: what the cheapest one that was left aside costs.
     pub(super) left: Option<u32>,
+    /// What it left aside so far.
+    pub(super) aside: Vec<Aside>,
+    /// Its steps were handed over: what it leaves aside is forgotten.
+    pub(super) handed_over: bool,
 }
 
 // === impl Search ===
 
 impl<'s, 'g> Search<'s, 'g> {
     pub(super) fn new(source: &'s str, guide: &'g dyn Guide) -> Search<'s, 'g> {
+        let room = STEPS.min(source.len() / 4);
         Search {
             text: Text::new(source),
             guide,
-            steps: Vec::with_capacity(source.len() / 16 + 16),
-            frames: Vec::with_capacity(source.len() / 32 + 16),
-            keys: Vec::new(),
+            steps: Vec::with_capacity(room),
+            frames: Vec::with_capacity(room / 2),
+            keys: Vec::with_capacity(room / 2),
             queue: Vec::new(),
             lowest: 0,
             entered: HashMap::default(),
-            trail: Vec::new(),
+            trail: Vec::with_capacity(room / 4),
             begun: 0,
             work: 0,
             stuck: Unreadable { at: 0, what: "no JSON object or array" },
             left: None,
+            aside: Vec::with_capacity(room / 8),
+            handed_over: false,
         }
     }
 
-    /// Follows the readings from the bracket at `start` in the order of their cost, to the cheapest one; the error says where
-    /// the one that got furthest was stuck.
-    pub(super) fn run(&mut self, start: usize) -> Result<Best, Unreadable> {
-        self.push(State::first(start), None);
+    /// Follows the readings from this state on, and those that wait, in the order of their cost, to the cheapest one; the
+    /// error says where the one that got furthest was stuck.
+    pub(super) fn run(&mut self, first: State) -> Result<Best, Unreadable> {
+        self.push(first, None);
         let limit = 10_000 + 4 * self.text.bytes.len();
         let mut best: Option<Best> = None;
         while let Some((cost, item)) = self.pop() {
@@ -118,11 +132,10 @@ impl<'s, 'g> Search<'s, 'g> {
                 break;
             }
             self.begun += 1;
-            let over = match item.scan {
-                Some(scan) => self.scan(item.state, scan).and_then(|state| self.advance(state)),
-                None => self.advance(item.state),
-            };
-            let Some(state) = over else { continue };
+            let mut state = item.state;
+            if item.scan.is_some_and(|scan| self.scan(&mut state, scan).is_none()) || self.advance(&mut state).is_none() {
+                continue;
+            }
             match &mut best {
                 None => best = Some(Best { state, other: None }),
                 Some(best) if best.other.is_none() && state.cost == best.state.cost => best.other = Some(state.step),
@@ -145,40 +158,36 @@ impl<'s, 'g> Search<'s, 'g> {
         Some(Best { state, other: None })
     }
 
-    /// Follows one reading until it is over, stuck, or no longer the cheapest.
-    fn advance(&mut self, mut state: State) -> Option<State> {
+    /// Follows one reading until it is over; `None` if it is stuck, or no longer the cheapest.
+    fn advance(&mut self, state: &mut State) -> Option<()> {
         loop {
             self.work += 1;
             if state.entered {
                 state.entered = false;
-                if !self.enter(&state) {
+                if !self.enter(state) {
                     return None;
                 }
             }
             if let Want::Over(_) = state.want {
-                return Some(state);
+                return Some(());
             }
-            let next = self.step(state);
-            match next {
-                Some(next) if next.cost as usize <= self.cheapest() => state = next,
-                Some(next) => {
-                    self.push(next, None);
-                    return None;
-                }
-                None => return None,
+            self.step(state)?;
+            if state.cost as usize > self.cheapest() {
+                self.push(*state, None);
+                return None;
             }
         }
     }
 
     /// One token further. `None`: this reading ends here, or its continuations are in the queue.
-    pub(super) fn step(&mut self, state: State) -> Option<State> {
+    pub(super) fn step(&mut self, state: &mut State) -> Option<()> {
         match state.want {
             Want::Value => self.value(state),
             Want::Item => self.item(state),
             Want::Member => self.member(state),
             Want::Next => self.next(state),
             Want::End => self.end(state),
-            Want::Over(_) => Some(state),
+            Want::Over(_) => Some(()),
         }
     }
 
@@ -190,7 +199,7 @@ impl<'s, 'g> Search<'s, 'g> {
     /// Lets a reading wait whose cost will be at least `cost`.
     pub(super) fn push_at(&mut self, cost: u32, state: State, scan: Option<Scan>) {
         if self.is_straight() {
-            return self.leave(cost);
+            return self.leave(cost, Aside::Item(cost, Item { state, scan }));
         }
         let cost = cost as usize;
         if cost > cost::MOST {
@@ -203,12 +212,11 @@ impl<'s, 'g> Search<'s, 'g> {
         self.lowest = self.lowest.min(cost);
     }
 
-    /// Lets the other readings of a string wait that ended at its first quote: `step` is the string, `cost` that of the
-    /// state before it, `passed` what it costs to go on over the quote.
-    pub(super) fn push_again(&mut self, step: u32, cost: u32, passed: u32) {
-        let price = cost + cost::INNER_QUOTES + passed;
+    /// Lets the other readings of a string wait that ended at its first quote.
+    pub(super) fn push_again(&mut self, again: Again) {
+        let price = again.cost + cost::INNER_QUOTES + again.passed;
         if self.is_straight() {
-            return self.leave(price);
+            return self.leave(price, Aside::Again(again));
         }
         let price = price as usize;
         if price > cost::MOST {
@@ -217,7 +225,7 @@ impl<'s, 'g> Search<'s, 'g> {
         if self.queue.len() <= price {
             self.queue.resize_with(price + 1, Bucket::default);
         }
-        self.queue[price].again.push(Again { step, cost, passed });
+        self.queue[price].again.push(again);
         self.lowest = self.lowest.min(price);
     }
 
@@ -275,7 +283,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// Whether this state is worth following: nobody was here cheaper. Another of the same cost makes it a rival.
-    fn enter(&mut self, state: &State) -> bool {
+    pub(super) fn enter(&mut self, state: &State) -> bool {
         let name = self.state_name(state.at, state.frame);
         if self.begun <= 1 {
             self.trail.push((name, state.cost));
@@ -321,7 +329,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// This reading goes no further.
-    pub(super) fn dead(&mut self, at: usize, what: &'static str) -> Option<State> {
+    pub(super) fn dead(&mut self, at: usize, what: &'static str) -> Option<()> {
         if at >= self.stuck.at {
             self.stuck = Unreadable { at, what };
         }
@@ -329,7 +337,7 @@ impl<'s, 'g> Search<'s, 'g> {
     }
 
     /// The text is over in the middle of something.
-    pub(super) fn over(&mut self, mut state: State, ending: Ending, extra: u32) -> Option<State> {
+    pub(super) fn over(&mut self, state: &mut State, ending: Ending, extra: u32) -> Option<()> {
         state.cost += extra;
         state.want = Want::Over(ending);
         let mut frame = state.frame;
@@ -337,7 +345,7 @@ impl<'s, 'g> Search<'s, 'g> {
             state.cost += cost::MISSING_KEY * self.guide.missing(open.shape, open.seen);
             frame = open.parent;
         }
-        Some(state)
+        Some(())
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::super::lex::Quote;
 use super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
-use super::search::Search;
+use super::search::{Again, Search};
 use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
+use super::straight::Aside;
 use super::{Ending, Key};
 
 /// What the text behind a delimiter says about it.
@@ -44,10 +45,10 @@ pub(super) fn quote_rule(quote: Quote) -> Rule {
 
 impl Search<'_, '_> {
     /// Looks for the end of a string from `scan.at` on. Further ends wait in the queue.
-    pub(super) fn scan(&mut self, state: State, mut scan: Scan) -> Option<State> {
-        let Some(frame) = self.frames.get(state.frame as usize).copied() else {
+    pub(super) fn scan(&mut self, state: &mut State, mut scan: Scan) -> Option<()> {
+        if self.frames.get(state.frame as usize).is_none() {
             return self.dead(state.at as usize, "not an object");
-        };
+        }
         loop {
             let Some((end, after)) = self.text.delimiter(scan.at as usize, scan.quote) else {
                 return self.unended(state, &scan);
@@ -55,9 +56,9 @@ impl Search<'_, '_> {
             self.worked(end - scan.at as usize);
             let clean = scan.inner == 0;
             if self.is_straight() {
-                self.leave(state.cost + cost::FORGOTTEN);
+                self.leave(state.cost + cost::FORGOTTEN, Aside::Forgotten(*state, scan, end));
             } else {
-                self.forgotten(state, &frame, &scan, end);
+                self.forgotten(*state, &scan, end);
             }
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
@@ -66,14 +67,15 @@ impl Search<'_, '_> {
             let mut found = None;
             let text = self.steps.len() as u32;
             if let Some(candidate) = candidate {
-                let mut state = self.ended(state, &scan, (scan.start as usize, end), after);
-                state.cost += candidate.cost;
+                let mut ended = *state;
+                self.ended(&mut ended, &scan, (scan.start as usize, end), after);
+                ended.cost += candidate.cost;
                 if !clean {
-                    state.cost += self.inner_cost(&mut scan, end);
-                    self.repair(&mut state, INNER_QUOTES, scan.start as usize, end);
+                    ended.cost += self.inner_cost(&mut scan, end);
+                    self.repair(&mut ended, INNER_QUOTES, scan.start as usize, end);
                 }
-                state.entered = true;
-                found = Some(state);
+                ended.entered = true;
+                found = Some(ended);
                 match candidate.pass {
                     Pass::Free => {}
                     Pass::Open => scan.passed = scan.passed.max(cost::PASSED_MOST.min(scan.passed + cost::PASSED)),
@@ -88,17 +90,20 @@ impl Search<'_, '_> {
                 Some(found) => {
                     match scan.quote {
                         Quote::Thrice(_) => {}
-                        _ if clean && !scan.is_half_quoted() => self.push_again(text, state.cost, scan.passed),
-                        _ => self.push_at(price, state, Some(scan)),
+                        _ if clean && !scan.is_half_quoted() => {
+                            self.push_again(Again { step: text, cost: state.cost, passed: scan.passed });
+                        }
+                        _ => self.push_at(price, *state, Some(scan)),
                     }
                     if found.cost as usize <= self.cheapest() {
-                        return Some(found);
+                        *state = found;
+                        return Some(());
                     }
                     self.push(found, None);
                     return None;
                 }
                 None if price as usize > self.cheapest() => {
-                    self.push_at(price, state, Some(scan));
+                    self.push_at(price, *state, Some(scan));
                     return None;
                 }
                 None => {}
@@ -109,18 +114,15 @@ impl Search<'_, '_> {
     /// What unescaped quotes inside cost this string, if it ends here.
     fn inner_cost(&mut self, scan: &mut Scan, end: usize) -> u32 {
         let mut at = scan.balanced as usize;
-        while at < end {
-            let (kind, change) = match self.text.bytes[at] {
+        while let Some(found) = self.text.bracket(at, end) {
+            at = found + 1;
+            let (kind, change) = match self.text.bytes[found] {
                 b'(' => (0, 1),
                 b')' => (0, -1),
                 b'[' => (1, 1),
                 b']' => (1, -1),
                 b'{' => (2, 1),
                 b'}' => (2, -1),
-                b'\\' => {
-                    at += 2;
-                    continue;
-                }
                 _ => {
                     at += 1;
                     continue;
@@ -128,9 +130,8 @@ impl Search<'_, '_> {
             };
             scan.brackets[kind] += change;
             scan.crossed |= scan.brackets[kind] < 0;
-            at += 1;
         }
-        scan.balanced = at as u32;
+        scan.balanced = at.max(end) as u32;
         let unbalanced = scan.crossed || scan.brackets != [0; 3];
         // Apostrophes are odd by nature.
         let odd = scan.inner % 2 == 1 && scan.quote == Quote::Double;
@@ -138,27 +139,27 @@ impl Search<'_, '_> {
     }
 
     /// The string is these bytes; the reading goes on behind it.
-    fn ended(&mut self, mut state: State, scan: &Scan, (start, end): (usize, usize), after: usize) -> State {
+    fn ended(&mut self, state: &mut State, scan: &Scan, (start, end): (usize, usize), after: usize) {
         let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
-        self.note(&mut state, kind, start, end);
+        self.note(state, kind, start, end);
         if let Some(step) = self.steps.last_mut() {
             step.after = after as u32;
         }
         if scan.is_half_quoted() {
-            self.repair(&mut state, HALF_QUOTED, start, end);
+            self.repair(state, HALF_QUOTED, start, end);
         }
         if scan.quote != Quote::Double {
-            self.repair(&mut state, quote_rule(scan.quote), scan.open as usize, after);
+            self.repair(state, quote_rule(scan.quote), scan.open as usize, after);
         }
         state.at = after as u32;
         state.comma = false;
         state.want = Want::Next;
-        state
     }
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
     /// item), and a comma or a newline stands before it.
-    fn forgotten(&mut self, state: State, frame: &Frame, scan: &Scan, quote: usize) {
+    pub(super) fn forgotten(&mut self, state: State, scan: &Scan, quote: usize) {
+        let Some(frame) = self.frames.get(state.frame as usize) else { return };
         let start = scan.start as usize;
         let before = self.text.source[start..quote].trim_end().len() + start;
         let newline = memchr::memchr(b'\n', &self.text.bytes[before..quote]).is_some();
@@ -183,7 +184,8 @@ impl Search<'_, '_> {
         if closed && escape.is_none_or(|escape| escape == end) {
             return;
         }
-        let mut found = self.ended(state, scan, (start, end), if comma { before - 1 } else { before });
+        let mut found = state;
+        self.ended(&mut found, scan, (start, end), if comma { before - 1 } else { before });
         self.repair(&mut found, NO_QUOTE, start, end);
         found.cost += price + cost::FORGOTTEN + u32::from(!comma);
         if scan.inner > 0 {
@@ -196,7 +198,7 @@ impl Search<'_, '_> {
 
     /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
     /// brackets that end it.
-    fn unended(&mut self, mut state: State, scan: &Scan) -> Option<State> {
+    fn unended(&mut self, state: &mut State, scan: &Scan) -> Option<()> {
         if scan.is_half_quoted() {
             return self.dead(scan.start as usize, "no value can start here");
         }
@@ -204,22 +206,23 @@ impl Search<'_, '_> {
         if scan.inner > 0 {
             state.cost += cost::INNER_QUOTES + scan.passed;
         }
-        self.escaped_end(state, scan);
+        self.escaped_end(*state, scan);
         match self.closers_at_end(start, state.frame).filter(|closers| self.is_outside(start, *closers)) {
             Some(closers) => {
                 let end = self.last_character(start, closers);
-                let mut found = self.ended(state, scan, (start, end), closers);
+                let mut found = *state;
+                self.ended(&mut found, scan, (start, end), closers);
                 self.repair(&mut found, NO_QUOTE_AT_END, start, end);
                 found.cost += cost::FORGOTTEN_AT_END;
                 self.push(found, None);
             }
             None => {
                 let end = self.text.bytes.len();
-                let mut found = self.ended(state, scan, (start, end), end);
+                let mut found = *state;
+                self.ended(&mut found, scan, (start, end), end);
                 self.repair(&mut found, OPEN_STRING, start, end);
-                if let Some(over) = self.over(found, Ending::InString, cost::OPEN_STRING) {
-                    self.push(over, None);
-                }
+                self.over(&mut found, Ending::InString, cost::OPEN_STRING);
+                self.push(found, None);
             }
         }
         None
@@ -253,7 +256,8 @@ impl Search<'_, '_> {
         // Only the first one: behind an escaped quote the next one is escaped on purpose.
         for at in escapes.take(1).collect::<Vec<_>>() {
             if self.follow(at + 2, state.frame, true).is_some() {
-                let mut found = self.ended(state, scan, (start, at + 1), at + 2);
+                let mut found = state;
+                self.ended(&mut found, scan, (start, at + 1), at + 2);
                 self.repair(&mut found, ESCAPED_END, start, at + 1);
                 found.cost += cost::INNER_QUOTES;
                 found.entered = true;
@@ -301,14 +305,14 @@ impl Search<'_, '_> {
         }
         let mut open = frame;
         loop {
-            let Some(frame) = self.frames.get(open as usize).copied() else {
+            let Some(frame) = self.frames.get(open as usize) else {
                 return follow(0, if self.tail(at) == 0 { Pass::Known } else { Pass::Free });
             };
             let Some(byte) = self.text.at(at) else {
                 return follow(0, Pass::Known);
             };
             if let Some(length) = self.text.comma(at) {
-                return self.follow_comma(at + length, &frame, clean);
+                return self.follow_comma(at + length, frame, clean);
             }
             let right = match frame.bracket {
                 Bracket::Object => b'}',
@@ -316,7 +320,7 @@ impl Search<'_, '_> {
                 Bracket::Paren => b')',
             };
             if byte == right {
-                if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(&frame, at + 1) {
+                if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(frame, at + 1) {
                     return follow(0, Pass::Open);
                 }
                 open = frame.parent;
@@ -324,12 +328,12 @@ impl Search<'_, '_> {
                 continue;
             }
             return match byte {
-                b'}' | b']' | b')' => self.follow_wrong_closer(&frame, byte, clean),
+                b'}' | b']' | b')' => self.follow_wrong_closer(frame, byte, clean),
                 b'<' if self.closing_tag(at) => follow(0, Pass::Free),
                 b'+' if clean => self.text.quote(self.text.skip(at + 1)).and_then(|_| follow(0, Pass::Free)),
                 b';' | b'.' | b'`' if clean => follow(0, Pass::Free),
                 b':' => None,
-                _ => self.follow_no_comma(at, at > after, &frame, clean),
+                _ => self.follow_no_comma(at, at > after, frame, clean),
             };
         }
     }

@@ -32,8 +32,18 @@ fn values_know_their_places() {
 #[test]
 fn repairs_know_their_paths() {
     let source = r#"{"a":[{"x~/y":'s'},[.5]],"b":+1}"#;
-    let paths: Vec<(&str, String)> = reading(source).repairs.into_iter().map(|repair| (repair.rule, repair.path)).collect();
-    assert_eq!(paths, [("S5", "/a/0/x~0~1y".to_owned()), ("S11", "/a/1/0".to_owned()), ("S11", "/b".to_owned())]);
+    let repairs = reading(source).repairs;
+    let paths: Vec<(&str, &str)> = repairs.iter().map(|repair| (repair.rule, repair.path.as_str())).collect();
+    assert_eq!(paths, [("S5", "/a/0/x~0~1y"), ("S11", "/a/1/0"), ("S11", "/b")]);
+}
+
+#[test]
+fn long_paths_are_whole() {
+    let source = r#"{"a rather long name of a parameter":{"ü":[{"another long name":'s'}]}}"#;
+    let repairs = reading(source).repairs;
+    assert_eq!(repairs[0].path.as_str(), "/a rather long name of a parameter/ü/0/another long name");
+    let source = format!("{{\"{}ü\":+1}}", "x".repeat(20));
+    assert_eq!(reading(&source).repairs[0].path.as_str(), format!("/{}ü", "x".repeat(20)));
 }
 
 #[test]

@@ -11,8 +11,17 @@ use super::state::{Bracket, Scan, State, StepKind, Want, cost};
 
 impl Search<'_, '_> {
     /// Skips to the next token and notes what was in between.
+    #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
         let start = state.at as usize;
+        if self.text.token(start) {
+            return start;
+        }
+        self.token_behind_gap(state, start)
+    }
+
+    #[inline(never)]
+    fn token_behind_gap(&mut self, state: &mut State, start: usize) -> usize {
         let (at, gap) = self.text.gap(start);
         if at != start {
             self.worked(at - start);
@@ -29,68 +38,68 @@ impl Search<'_, '_> {
     }
 
     /// A value after a colon, or the root.
-    pub(super) fn value(&mut self, mut state: State) -> Option<State> {
-        let at = self.token(&mut state);
+    pub(super) fn value(&mut self, state: &mut State) -> Option<()> {
+        let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
             return self.over(state, Ending::AfterColon, cost::OPEN);
         };
         match byte {
             b',' | b'}' | b']' => {
-                self.note(&mut state, StepKind::Void(NO_VALUE), at, at);
+                self.note(state, StepKind::Void(NO_VALUE), at, at);
                 state.cost += cost::NO_VALUE;
                 state.want = Want::Next;
-                Some(state)
+                Some(())
             }
             b':' => {
-                self.repair(&mut state, OTHER_COLON, at, at + 1);
+                self.repair(state, OTHER_COLON, at, at + 1);
                 state.at += 1;
                 state.cost += cost::ODDITY;
-                Some(state)
+                Some(())
             }
             b'<' if self.closing_tag(at) => self.over(state, Ending::AfterColon, cost::OPEN),
             b'.' if self.text.starts(at, "...") => {
                 let dots = self.text.bytes[at..].iter().take_while(|byte| **byte == b'.').count();
-                self.note(&mut state, StepKind::Void(LEFT_OUT), at, at + dots);
+                self.note(state, StepKind::Void(LEFT_OUT), at, at + dots);
                 state.cost += cost::NO_VALUE;
                 state.at += dots as u32;
                 state.want = Want::Next;
-                Some(state)
+                Some(())
             }
             _ => self.some_value(state, at, byte),
         }
     }
 
     /// An item of an array, or its end.
-    pub(super) fn item(&mut self, mut state: State) -> Option<State> {
-        let at = self.token(&mut state);
+    pub(super) fn item(&mut self, state: &mut State) -> Option<()> {
+        let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
             let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
             return self.over(state, ending, cost::OPEN);
         };
         if let Some(length) = self.text.comma(at) {
-            self.repair(&mut state, EXTRA_COMMA, at, at + length);
+            self.repair(state, EXTRA_COMMA, at, at + length);
             state.at += length as u32;
             state.comma = true;
-            return Some(state);
+            return Some(());
         }
         match byte {
             b']' | b'}' | b')' => {
                 if state.comma {
-                    self.repair(&mut state, EXTRA_COMMA, at, at);
+                    self.repair(state, EXTRA_COMMA, at, at);
                 }
                 self.closer(state, at, byte)
             }
             b'.' if self.text.starts(at, "...") => self.ellipsis(state, at),
             b'<' if self.closing_tag(at) => self.tag(state),
             b':' => self.dead(at, "a colon in an array"),
-            b'"' | b'\'' if self.unclosed_before_key(&state, at) => {
+            b'"' | b'\'' if self.unclosed_before_key(state, at) => {
                 let comma = state.comma;
-                self.repair(&mut state, UNCLOSED, at, at);
+                self.repair(state, UNCLOSED, at, at);
                 state.cost += cost::ODDITY;
-                state = self.close(state, at, at)?;
+                self.close(state, at, at)?;
                 state.comma = comma;
                 state.want = Want::Member;
-                Some(state)
+                Some(())
             }
             _ => self.some_value(state, at, byte),
         }
@@ -104,16 +113,17 @@ impl Search<'_, '_> {
         })
     }
 
-    fn some_value(&mut self, mut state: State, at: usize, byte: u8) -> Option<State> {
+    fn some_value(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
         match byte {
             b'{' | b'[' if self.text.starts(self.text.skip(at + 1), "\\\"") => return self.half_quoted(state, at, 0),
             b'{' => return self.open(state, Bracket::Object, at),
             b'[' => return self.open(state, Bracket::Array, at),
             b'(' => {
-                if let Some(text) = self.bare(state, at) {
+                let mut text = *state;
+                if self.bare(&mut text, at).is_some() {
                     self.push(text, None);
                 }
-                self.repair(&mut state, PARENS, at, at + 1);
+                self.repair(state, PARENS, at, at + 1);
                 state.cost += cost::ODDITY;
                 return self.open(state, Bracket::Paren, at);
             }
@@ -124,38 +134,38 @@ impl Search<'_, '_> {
         }
         if matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.')
             && let Some(number) = self.text.number(at)
-            && !self.goes_on(&state, number.end, true)
+            && !self.goes_on(state, number.end, true)
         {
-            self.note(&mut state, StepKind::Number, at, number.end);
+            self.note(state, StepKind::Number, at, number.end);
             if !number.strict {
-                self.repair(&mut state, if number.guess { ODD_NUMBER } else { NUMBER }, at, number.end);
+                self.repair(state, if number.guess { ODD_NUMBER } else { NUMBER }, at, number.end);
             }
             state.at = number.end as u32;
             state.want = Want::Next;
-            return Some(state);
+            return Some(());
         }
         let end = self.text.word(at + usize::from(byte == b'-'));
         if matches!(&self.text.source[at..end], "r" | "b" | "u" | "f" | "R" | "B" | "rb" | "br")
             && let Some((quote, length)) = self.text.quote(end)
             && !matches!(self.text.at(self.text.skip(end + length)), None | Some(b',' | b':' | b'}' | b']'))
         {
-            self.repair(&mut state, PREFIXED, at, end);
+            self.repair(state, PREFIXED, at, end);
             state.cost += cost::ODDITY;
             return self.begin_string(state, end, length, quote, false);
         }
         if let Some((kind, repaired)) = literal(&self.text.source[at..end])
-            && !self.goes_on(&state, end, false)
+            && !self.goes_on(state, end, false)
         {
             if let StepKind::Void(_) = kind {
                 state.cost += cost::NO_VALUE;
             }
-            self.note(&mut state, kind, at, end);
+            self.note(state, kind, at, end);
             if repaired {
-                self.repair(&mut state, WORD, at, end);
+                self.repair(state, WORD, at, end);
             }
             state.at = end as u32;
             state.want = Want::Next;
-            return Some(state);
+            return Some(());
         }
         self.bare(state, at)
     }
@@ -192,7 +202,7 @@ impl Search<'_, '_> {
     }
 
     /// A text without quotes: up to what can only be structure.
-    fn bare(&mut self, mut state: State, at: usize) -> Option<State> {
+    fn bare(&mut self, state: &mut State, at: usize) -> Option<()> {
         let object = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Object);
         let mut nested: u32 = 0;
         let mut i = at;
@@ -250,30 +260,35 @@ impl Search<'_, '_> {
         if half_quoted && self.text.number(at).is_none_or(|number| number.end != end) {
             return self.half_quoted(state, at, 0);
         }
-        let unquoted = state;
+        let mut unquoted = *state;
         if half_quoted {
-            self.note(&mut state, StepKind::Number, at, end);
-            self.repair(&mut state, STRAY_QUOTE, end, i + 1);
+            self.note(state, StepKind::Number, at, end);
+            self.repair(state, STRAY_QUOTE, end, i + 1);
             state.at = (i + 1) as u32;
         } else {
-            self.note(&mut state, StepKind::Text(Quote::Bare), at, end);
-            self.repair(&mut state, UNQUOTED, at, end);
+            self.note(state, StepKind::Text(Quote::Bare), at, end);
+            self.repair(state, UNQUOTED, at, end);
             state.at = end as u32;
         }
         state.cost += cost::UNQUOTED;
         state.want = Want::Next;
-        self.push(state, None);
-        if half_quoted { None } else { self.half_quoted(unquoted, at, 1) }
+        self.push(*state, None);
+        if half_quoted {
+            return None;
+        }
+        self.half_quoted(&mut unquoted, at, 1)?;
+        *state = unquoted;
+        Some(())
     }
 
     /// A string whose opening quote is missing.
-    fn half_quoted(&mut self, mut state: State, at: usize, more: u32) -> Option<State> {
+    fn half_quoted(&mut self, state: &mut State, at: usize, more: u32) -> Option<()> {
         state.cost += cost::UNQUOTED + more;
         let scan = Scan::new(at, at, Quote::Double, false);
         if state.cost as usize <= self.cheapest() {
             return self.scan(state, scan);
         }
-        self.push(state, Some(scan));
+        self.push(*state, Some(scan));
         None
     }
 
@@ -287,7 +302,7 @@ impl Search<'_, '_> {
     }
 
     /// Starts to look for the end of the string that opens at `at`.
-    pub(super) fn begin_string(&mut self, state: State, at: usize, length: usize, quote: Quote, more: bool) -> Option<State> {
+    pub(super) fn begin_string(&mut self, state: &mut State, at: usize, length: usize, quote: Quote, more: bool) -> Option<()> {
         let scan = Scan::new(at, at + length, quote, more);
         self.scan(state, scan)
     }

@@ -24,3 +24,19 @@ fn repeated_keys_are_seen_at_any_depth() {
         assert_eq!(parse(text).unwrap().repeated_key, repeated, "{text}");
     }
 }
+
+#[test]
+fn keys_with_angles_are_seen() {
+    for (text, angled) in
+        [(r#"{"a":"<b>"}"#, false), (r#"[{"x":{"k<":1}}]"#, true), (r#"{"\u003cb":2}"#, true), (r#"{"a":{},"b":{"c":1}}"#, false)]
+    {
+        assert_eq!(parse(text).unwrap().angled_key, angled, "{text}");
+    }
+}
+
+#[test]
+fn objects_of_any_size_follow_each_other() {
+    let text =
+        format!("[{{}},{{{}}},{{}},{{\"a\":1}}]", (0..40).map(|at| format!("\"{at}\":{at}")).collect::<Vec<_>>().join(","));
+    assert_eq!(parse(&text).unwrap().value, serde_json::from_str::<Value>(&text).unwrap());
+}
