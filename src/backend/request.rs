@@ -2,7 +2,7 @@
 //! mapped. A pure function of the [`Round`]: the same conversation is always the same bytes, and turn N's messages are a
 //! prefix of turn N+1's.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use http::Method;
 use serde_json::{Value, json};
@@ -93,18 +93,17 @@ fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
 
 /// The tools in OpenAI's form, under their wire names; what the client wrote beyond it (`strict`) stays.
 fn functions<'t>(chat: &ChatRequest, tools: impl Iterator<Item = &'t Tool>) -> Vec<Value> {
-    tools.map(|tool| function(chat, tool)).collect()
+    let name_of = |value: &Value| value.get("function")?.get("name")?.as_str().map(str::to_owned);
+    // Of two with one name the first counts.
+    let written: HashMap<String, &Value> = chat.tools.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
+    tools.map(|tool| function(written.get(&tool.name).copied(), tool)).collect()
 }
 
-fn function(chat: &ChatRequest, tool: &Tool) -> Value {
-    let name_of = |value: &Value| {
-        value.get("function").and_then(|function| function.get("name")).and_then(Value::as_str) == Some(&tool.name)
-    };
-    let mut value = match chat.tools.iter().find(|value| name_of(value)) {
-        Some(value) => Cow::Borrowed(value),
-        None => Cow::Owned(json!({"type": "function", "function": {"name": tool.name, "description": tool.description}})),
-    }
-    .into_owned();
+/// One tool; `written` is what the client wrote of it.
+fn function(written: Option<&Value>, tool: &Tool) -> Value {
+    let mut value = written
+        .cloned()
+        .unwrap_or_else(|| json!({"type": "function", "function": {"name": tool.name, "description": tool.description}}));
     if let Some(function) = value.get_mut("function").and_then(Value::as_object_mut) {
         function.insert("name".into(), json!(tool.wire_name));
         let parameters =

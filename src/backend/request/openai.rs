@@ -65,7 +65,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     if round.plain {
         plain(&mut chat);
     }
-    chat.to_value()
+    chat.into_value()
 }
 
 /// Leaves out what not every server of this API knows.
