@@ -116,7 +116,8 @@ fn credentials(text: &str, lower: &str) -> String {
         let word = &word[..word.find(|c: char| c.is_whitespace() || "\"'`,;<>".contains(c)).unwrap_or(word.len())];
         out.push_str(text.get(at..from).unwrap_or_default());
         // Prose goes on with a word of letters; a credential is hardly ever one.
-        let is_mixed = |word: &str| word.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'=');
+        let is_mixed =
+            |word: &str| word.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'=');
         let is_credential = word.len() >= CREDENTIAL_BYTES && is_mixed(word);
         out.push_str(if is_credential { MASK } else { word });
         at = from + word.len();
@@ -143,7 +144,10 @@ mod tests {
             ("at http://me:pa%2Fss@host:1/v1, refused", "at http://***@host:1/v1, refused"),
             ("https://x@y@host", "https://***@host"),
             ("`https://h/mcp?api_key=abc&page=2` failed", "`https://h/mcp?api_key=***&page=2` failed"),
-            ("https://h/mcp?page=2&X-Token=abc#auth=x (twice: https://h/?KEY=1)", "https://h/mcp?page=2&X-Token=***#auth=*** (twice: https://h/?KEY=***)"),
+            (
+                "https://h/mcp?page=2&X-Token=abc#auth=x (twice: https://h/?KEY=1)",
+                "https://h/mcp?page=2&X-Token=***#auth=*** (twice: https://h/?KEY=***)",
+            ),
             ("https://h/?to=http://u:p@i/", "https://h/?to=http://***@i/"),
             ("mail a@b.c about ://", "mail a@b.c about ://"),
             ("Authorization: Bearer abc123.DEF-456, refused", "Authorization: Bearer ***, refused"),

@@ -15,13 +15,13 @@ use crate::{
     config::Environment,
     error::Error,
     event::Effect,
-    redact,
     mcp::{
         catalogue::{Catalogue, Offered},
         engine::{Engine, Options},
         pool::Status,
         registry::{Imported, Permission, Registry},
     },
+    redact,
 };
 
 /// Manages MCP servers.

@@ -79,7 +79,8 @@ pub(super) fn found(app: &App, found: &[Found], address: &str) {
         let _ = writeln!(text, "  {} at {}: {what}", shown(&backend.name), shown(&backend.url));
     }
     if !app.catalog.has_backend() {
-        let places: Vec<String> = app.catalog.places().map(|backend| format!("{} at {}", backend.name, shown(&backend.url))).collect();
+        let places: Vec<String> =
+            app.catalog.places().map(|backend| format!("{} at {}", backend.name, shown(&backend.url))).collect();
         let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
     }
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {

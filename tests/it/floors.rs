@@ -31,8 +31,14 @@ const FLOORS: &[(&str, u8)] = &[
 ];
 
 /// Imports on the same floor that are allowed, beside anything -> `event`, `error`.
-const SIDEWAYS: &[(&str, &str)] =
-    &[("error", "redact"), ("store", "atomic"), ("fixture", "openai"), ("backend", "upstream"), ("turn", "plan"), ("main", "cli")];
+const SIDEWAYS: &[(&str, &str)] = &[
+    ("error", "redact"),
+    ("store", "atomic"),
+    ("fixture", "openai"),
+    ("backend", "upstream"),
+    ("turn", "plan"),
+    ("main", "cli"),
+];
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[

@@ -99,7 +99,8 @@ fn no_control_token_of_any_family_survives_in_a_result() {
     for adapter in library.iter() {
         let turns = Turns::of(adapter);
         for token in adapter.drop.iter().filter(|token| token.trim().len() > 1) {
-            for text in [token.clone(), format!("a{token}b"), token.repeat(3), format!("{token}\n{token}"), format!("<{token}>")] {
+            for text in [token.clone(), format!("a{token}b"), token.repeat(3), format!("{token}\n{token}"), format!("<{token}>")]
+            {
                 let broken = turns.broken(&text);
                 assert!(!broken.contains(token.as_str()), "{}: {token} in {broken}", adapter.name);
                 assert_eq!(turns.broken(&broken), broken, "{}", adapter.name);

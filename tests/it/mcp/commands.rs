@@ -335,7 +335,9 @@ fn a_name_that_is_taken_stays_and_secrets_are_not_shown() {
 #[test]
 fn what_a_server_writes_steers_no_terminal() {
     let steering = r#"reply '{"tools":[{"name":"a\u001b[2Jct","description":"x\u001b]0;title\u0007\nsecond","inputSchema":{"type":"object"}}]}'"#;
-    let user = User::with_servers(json!({"s": shell_with("text x", steering), "t": {"command": "sh", "args": ["-c", "printf '\u{1b}[31mred\\n' >&2; exit 1"]}}));
+    let user = User::with_servers(
+        json!({"s": shell_with("text x", steering), "t": {"command": "sh", "args": ["-c", "printf '\u{1b}[31mred\\n' >&2; exit 1"]}}),
+    );
     let output = user.run(&["mcp", "tools"]);
     let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
     assert!(said.contains("\\u{1b}[2Jct") && said.contains("\\u{1b}[31mred") && !said.contains('\u{1b}'), "{said}");
