@@ -11,6 +11,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::{Key, Store, Stored};
+use crate::atomic;
 
 const VALUE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -39,44 +40,39 @@ impl Files {
     }
 
     fn write(&self, key: &Key, value: &[u8], ttl: Duration) -> io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.folder)?;
         let ends = SystemTime::now().checked_add(ttl).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let ends = ends.map_or(u64::MAX, |at| at.as_secs().saturating_add(1));
-        let path = self.path(key);
-        let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&beside)?;
-        io::Write::write_all(&mut file, format!("{ends}\n").as_bytes())?;
-        io::Write::write_all(&mut file, value)?;
-        fs::rename(&beside, &path)
+        atomic::write(&self.path(key), &[format!("{ends}\n").as_bytes(), value].concat())
     }
 }
 
 impl Store for Files {
     fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
-        Box::pin(std::future::ready(read(&self.path(key))))
+        let path = self.path(key);
+        aside(move || read(&path))
     }
 
     fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool> {
-        let kept = value.len() <= VALUE_BYTES && self.write(&key, &value, ttl).is_ok();
-        Box::pin(std::future::ready(kept))
+        let files = self.clone();
+        aside(move || value.len() <= VALUE_BYTES && files.write(&key, &value, ttl).is_ok())
     }
 
     fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
         let path = self.path(key);
-        // Whoever succeeds in renaming it has it.
-        let taken = path.with_extension(format!("{}.taken", std::process::id()));
-        let value = fs::rename(&path, &taken).ok().and_then(|()| read(&taken));
-        let _ = fs::remove_file(&taken);
-        Box::pin(std::future::ready(value))
+        aside(move || {
+            // Whoever succeeds in renaming it has it.
+            let taken = path.with_extension(format!("{}.taken", std::process::id()));
+            let value = fs::rename(&path, &taken).ok().and_then(|()| read(&taken));
+            let _ = fs::remove_file(&taken);
+            value
+        })
     }
+}
+
+/// Runs this on a thread that may wait for a disk. If it panics, there is no value.
+fn aside<'a, T: Default + Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Stored<'a, T> {
+    let running = tokio::task::spawn_blocking(work);
+    Box::pin(async { running.await.unwrap_or_default() })
 }
 
 /// The value of a file that has not expired; an expired one is removed.
