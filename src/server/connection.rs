@@ -4,7 +4,10 @@
 use std::{
     io,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -36,14 +39,35 @@ const UNREAD: Duration = Duration::from_secs(10 * 60);
 const NO_ROOM: Duration = Duration::from_millis(200);
 /// How long a client may take to read that there are too many.
 const REFUSAL: Duration = Duration::from_secs(1);
-/// Accepts connections until `stop` ends, then waits for those that run. `room` is shared with all other listeners.
+/// Room for connections, shared by all listeners of all threads.
+pub(super) struct Room {
+    free: Arc<Semaphore>,
+    /// It was said that there is none.
+    is_full: AtomicBool,
+}
+
+// === impl Room ===
+
+impl Room {
+    pub(super) fn new(connections: usize) -> Arc<Room> {
+        Arc::new(Room { free: Arc::new(Semaphore::new(connections)), is_full: AtomicBool::new(false) })
+    }
+
+    /// Logs why there is no room, once until there is room again.
+    fn tell(&self, why: &dyn std::fmt::Display) {
+        if !self.is_full.swap(true, Ordering::Relaxed) {
+            tracing::error!("cannot take further connections now: {why}");
+        }
+    }
+}
+
+/// Accepts connections until `stop` ends, then waits for those that run.
 #[allow(clippy::disallowed_methods, reason = "a connection outlives the moment in which it is accepted")]
-pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Semaphore>, stop: impl Future<Output = ()>) {
+pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>, stop: impl Future<Output = ()>) {
     // Made ready once: a bare router would be built anew for each connection.
     let routes: Router = routes.with_state(());
     let running = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
-    let mut is_full = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -54,21 +78,17 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Semap
             Err(error) if is_of_the_client(&error) => continue,
             Err(error) => {
                 // Out of file descriptors, mostly: running connections go on, and as they end there is room again.
-                if !std::mem::replace(&mut is_full, true) {
-                    tracing::error!(%error, "cannot take further connections now");
-                }
+                room.tell(&error);
                 sleep(NO_ROOM).await;
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
-            if !std::mem::replace(&mut is_full, true) {
-                tracing::error!("`limits.connections` clients are connected: further ones are refused for now");
-            }
+        let Ok(permit) = Arc::clone(&room.free).try_acquire_owned() else {
+            room.tell(&"`limits.connections` clients are connected");
             tokio::spawn(refuse(socket));
             continue;
         };
-        is_full = false;
+        room.is_full.store(false, Ordering::Relaxed);
         if let Err(error) = socket.set_nodelay(true) {
             tracing::debug!(%error, "no TCP_NODELAY");
         }

@@ -10,12 +10,13 @@ use futures_util::future::join_all;
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
-    sync::{Semaphore, mpsc, watch},
+    sync::{mpsc, watch},
     time::{sleep, timeout},
 };
 
 use super::{
-    connection, greeting, listen, router,
+    connection::{self, Room},
+    greeting, listen, router,
     state::{App, Live, Settings, app},
 };
 use crate::error::Error;
@@ -42,7 +43,7 @@ enum Stage {
 #[derive(Clone)]
 struct Shift {
     routes: Router,
-    room: Arc<Semaphore>,
+    room: Arc<Room>,
     stage: watch::Receiver<Stage>,
     /// Closed once every thread is done.
     _done: mpsc::Sender<()>,
@@ -60,7 +61,7 @@ pub fn serve(settings: Settings) -> Result<(), Error> {
 async fn run(settings: Settings) -> Result<(), Error> {
     let config = &settings.config;
     let workers = config.workers.unwrap_or_else(usual_workers).get();
-    let room = Arc::new(Semaphore::new(config.limits.connections));
+    let room = Room::new(config.limits.connections);
     let mut listening = listen::bind(&config.listen).await?;
     let app = app(settings)?;
     let address = greeting::listening(&app, &listening);

@@ -51,7 +51,7 @@ def too_many_clients(binary, backend):
             s.close()
         time.sleep(1)
         assert daemon.get("/healthz")[0] == 200
-        assert daemon.log().count("further ones are refused") == 1, daemon.log()
+        assert daemon.log().count("clients are connected") <= 2, daemon.log()
 
 
 def no_file_descriptors(binary, backend):
@@ -63,7 +63,7 @@ def no_file_descriptors(binary, backend):
                 idle.append(daemon.socket(2))
         time.sleep(1)
         assert stream.read1(1000), "a stream that runs goes on"
-        assert daemon.log().count("cannot take further connections") <= 4, daemon.log()
+        assert daemon.log().count("cannot take further connections") <= 2, daemon.log()
         assert "cannot take further connections" in daemon.log(), daemon.log()
         for s in idle:
             s.close()
@@ -103,7 +103,7 @@ def odd_heads(binary, backend):
 def signals(binary, backend):
     with Daemon(binary, backend.config) as daemon:
         daemon.end()
-        assert daemon.process.wait(5) == 0, "nothing runs: it ends at once"
+        assert daemon.process.wait(8) == 0, "nothing runs: it ends at once"
     with Daemon(binary, backend.config) as daemon:
         stream = begin_stream(daemon)
         daemon.end()
