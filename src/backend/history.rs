@@ -54,7 +54,7 @@ impl Open {
     }
 }
 
-/// The request with a clean history; `turns` are the control tokens of the model's prompt.
+/// The request with a clean history, and without its `tools`, which are written for the backend anew; `turns` are the control tokens of the model's prompt.
 pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> ChatRequest {
     let mut messages = Vec::with_capacity(chat.messages.len());
     let mut open = Open::default();
@@ -87,7 +87,7 @@ pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) ->
         model: chat.model.clone(),
         messages,
         stream: chat.stream,
-        tools: chat.tools.clone(),
+        tools: Vec::new(),
         tool_choice: chat.tool_choice.clone(),
         rest: chat.rest.clone(),
     }
