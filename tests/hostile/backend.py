@@ -17,6 +17,7 @@ TEXTS = {
     "tool_call": "<tool_call>" * (MB // 11),
     "braces": "{" * MB,
     "words": "word " * (MB // 5),
+    "mixed": "<tool_call>{{{ a `b` ```json\n" * 1500,
     "fences": "```json\n{\"name\": \"t0\", " * (MB // 25),
 }
 MODELS = ["tick", "short", "call:t0", *(f"text:{name}" for name in TEXTS)]

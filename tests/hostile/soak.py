@@ -48,7 +48,7 @@ def whole(daemon, counts):
 
 
 def flood(daemon, counts):
-    model = random.choice(["text:words", "text:braces", "text:tool_call"])
+    model = random.choice(["text:words", "text:mixed"])
     tools = [{"type": "function", "function": {"name": "t0", "parameters": {"type": "object"}}}]
     status, _ = daemon.post("/v1/chat/completions", body(model=model, tools=tools))
     counts.add("flood")
