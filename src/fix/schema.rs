@@ -172,11 +172,8 @@ impl Schema {
             }
             _ => root.types.allow(Types::ARRAY) && !root.types.is_all(),
         };
-        let valid = || {
-            self.validator
-                .as_ref()
-                .is_none_or(|validator| validator.is_valid(&without_nulls(&tree.to_serde(), keeps_null)))
-        };
+        let valid =
+            || self.validator.as_ref().is_none_or(|validator| validator.is_valid(&without_nulls(&tree.to_serde(), keeps_null)));
         known && self.is_spelled(tree, self.top()) && valid()
     }
 
