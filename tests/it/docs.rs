@@ -48,7 +48,7 @@ fn blocks() -> Vec<Block> {
         }
         assert!(open.is_none(), "{page}: a fence is not closed");
     }
-    assert!(blocks.len() > 20, "{} blocks found", blocks.len());
+    assert!(blocks.len() > 12, "{} blocks found", blocks.len());
     blocks
 }
 
