@@ -124,7 +124,10 @@ fn explained(recorded: &[&Round], asked: &Place) -> String {
         return "[toolglot] The recording ends here: connect a model to go on.".to_owned();
     }
     let questions: Vec<String> = questions.iter().map(|question| format!("\"{question}\"")).collect();
-    format!("[toolglot] This is a recording, not a model. It answers: {}. For anything else, start Ollama or another server.", questions.join(", "))
+    format!(
+        "[toolglot] This is a recording, not a model. It answers: {}. For anything else, start Ollama or another server.",
+        questions.join(", ")
+    )
 }
 
 fn collect(folder: &Path, fixtures: &mut Vec<Fixture>) {

@@ -140,7 +140,10 @@ impl RawBackend {
             (Some(folder), Some(Kind::Replay)) => {
                 let folder = base.join(folder);
                 if !folder.is_dir() {
-                    return Err(Error::proxy(format!("backend `{name}` of kind replay: {} is not a folder of recordings", folder.display())));
+                    return Err(Error::proxy(format!(
+                        "backend `{name}` of kind replay: {} is not a folder of recordings",
+                        folder.display()
+                    )));
                 }
                 folder.to_string_lossy().into_owned()
             }

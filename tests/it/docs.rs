@@ -28,7 +28,10 @@ fn blocks() -> Vec<Block> {
         let mut open: Option<(String, Block)> = None;
         for (number, line) in text.lines().enumerate() {
             open = match open.take() {
-                None => match line.strip_prefix("```").map(|rest| (rest, "`".repeat(3 + rest.len() - rest.trim_start_matches('`').len()))) {
+                None => match line
+                    .strip_prefix("```")
+                    .map(|rest| (rest, "`".repeat(3 + rest.len() - rest.trim_start_matches('`').len())))
+                {
                     None => None,
                     Some((rest, fence)) => {
                         let language = rest.trim_start_matches('`').to_owned();
@@ -72,7 +75,8 @@ fn every_command_that_is_shown_exists_with_its_options() {
     for block in blocks().iter().filter(|block| block.language == "sh") {
         for line in block.text.lines() {
             let Some(rest) = line.strip_prefix("toolglot ") else { continue };
-            let words: Vec<&str> = rest.split('#').next().unwrap_or(rest).split_whitespace().take_while(|word| *word != "--").collect();
+            let words: Vec<&str> =
+                rest.split('#').next().unwrap_or(rest).split_whitespace().take_while(|word| *word != "--").collect();
             // `mcp` and `adapters` have commands of their own.
             let is_word = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
             let depth = match words.first() {
@@ -90,7 +94,12 @@ fn every_command_that_is_shown_exists_with_its_options() {
             });
             for option in words.iter().filter(|word| word.starts_with("--")) {
                 let name = option.split('=').next().unwrap_or(option);
-                assert!(help.contains(name), "{}: `{line}` uses {name}, which `toolglot {}` does not know", block.place, command.join(" "));
+                assert!(
+                    help.contains(name),
+                    "{}: `{line}` uses {name}, which `toolglot {}` does not know",
+                    block.place,
+                    command.join(" ")
+                );
             }
             seen += 1;
         }
