@@ -8,6 +8,7 @@ mod coerce;
 mod envelope;
 mod keys;
 pub mod name;
+mod patch;
 mod schema;
 mod stage;
 mod stages;

@@ -160,12 +160,13 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         };
         react.offer(&mut incoming, context)?;
     }
-    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
+    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings, echo } = incoming;
     let route = config.route(&chat.model);
     let adapter = reader(config, library, &chat.model, model)?.adapter;
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
-    let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
+    let tools = Arc::new(tools);
+    let id = format!("{}{}", front.id_prefix(), uuid::Uuid::new_v4().simple());
     Ok(Plan {
         shell: (mode == Mode::Shell).then(|| shell(config, &id)),
         react,
@@ -176,6 +177,9 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
+            prompt_tokens: backend::Size::of(&chat, &tools).tokens(),
+            tools: Arc::clone(&tools),
+            echo,
         },
         scanner: scanner::Options {
             held_bytes: config.limits.held_bytes,
@@ -191,7 +195,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
         context_cap: config.limits.context_tokens,
-        tools: Arc::new(tools),
+        tools,
         backend,
         adapter,
         chat,
