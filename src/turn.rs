@@ -26,8 +26,10 @@ use crate::{
 pub mod answer;
 mod aside;
 mod context;
+pub mod count;
 mod extras;
 mod gate;
+mod prefix;
 mod react;
 mod reading;
 mod reask;

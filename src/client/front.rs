@@ -154,6 +154,20 @@ impl Kind {
         }
     }
 
+    /// The HTTP status of such a fault.
+    pub fn status(self, error: &Error) -> u16 {
+        match error.code.as_deref() {
+            // Clients repeat a request after every other one, and this fault stays.
+            Some("context_length_exceeded") => 400,
+            _ => error.status,
+        }
+    }
+
+    /// Whether its clients send a whole request again after a fault, at any time.
+    pub fn repeats(self) -> bool {
+        matches!(self, Kind::Messages | Kind::Responses)
+    }
+
     fn protocol(self, head: Head) -> Box<dyn Protocol> {
         match self {
             Kind::OpenAi => Box::new(openai::Stream::new(head)),

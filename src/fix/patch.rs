@@ -78,7 +78,8 @@ fn check(patch: &str) -> Result<(), String> {
     let mut lines = 0;
     let last = patch.lines().count();
     for (at, line) in patch.lines().enumerate().skip(1) {
-        let wrong = |what: &str| Err(format!("line {} of the patch {what}: `{}`", at + 1, line.chars().take(60).collect::<String>()));
+        let wrong =
+            |what: &str| Err(format!("line {} of the patch {what}: `{}`", at + 1, line.chars().take(60).collect::<String>()));
         let header = line.strip_prefix("*** ");
         if header.is_some() && lines == 0 && place != In::Between && !line.starts_with("*** Move to: ") {
             return wrong("follows a file without any line of its own");

@@ -123,7 +123,11 @@ impl Fixer {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
-                (tool.name.as_str(), patch::fix(tool, &open.arguments, end).unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, end)))
+                (
+                    tool.name.as_str(),
+                    patch::fix(tool, &open.arguments, end)
+                        .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, end)),
+                )
             }
             // Nothing is known of its parameters, but arguments are an object.
             name::Resolved::Unknown { .. } => {

@@ -56,8 +56,18 @@ impl Received {
 
     /// Reads the body and finds the model that its field `model` names. The body carries the backend's own name then.
     pub(super) async fn with_target(app: &App, request: Request) -> Result<(Received, Target), Error> {
+        Received::with_target_named(app, request, |name| name).await
+    }
+
+    /// The same, where `own` takes off what a protocol puts before the names of models.
+    pub(super) async fn with_target_named(
+        app: &App,
+        request: Request,
+        own: fn(&str) -> &str,
+    ) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
-        let target = Target::find(app, model(&received.body)?).await?;
+        let called = model(&received.body)?;
+        let target = Target { called: called.clone(), ..Target::find(app, own(&called).to_owned()).await? };
         if target.model != target.called {
             received.body = renamed(&received.body, &target.model)?;
         }

@@ -14,8 +14,9 @@ use super::{
     Shared,
     answer::{Answer, Policy, Setup},
     aside::Aside,
-    context,
+    context, count,
     extras::{self, Extras},
+    prefix,
     react::Agent,
     reading::{Behind, Reading},
     reask,
@@ -60,6 +61,10 @@ pub(super) struct Rounds<O> {
     aside: Aside,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,
+    /// What the backend has counted for the conversation as it is.
+    counted: Option<Usage>,
+    /// The backend has taken a request of this turn.
+    asked: bool,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -98,11 +103,24 @@ impl<O: Sink> Rounds<O> {
             progress: None,
             extras: Extras::default(),
             aside,
+            counted: None,
+            asked: false,
         }
     }
 
     /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        match self.stepped().await {
+            // The client would send the whole request again, and all of it would run a second time.
+            Err(error) if self.plan.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
+                self.break_off(&error);
+                Ok(false)
+            }
+            stepped => stepped,
+        }
+    }
+
+    async fn stepped(&mut self) -> Result<bool, Error> {
         if self.agent.as_ref().is_some_and(Agent::runs) {
             return Ok(self.run_tools().await);
         }
@@ -115,6 +133,9 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(read);
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
+        if let Some(usage) = self.counted.take() {
+            count::learn(&self.plan, &self.shared, usage).await;
+        }
         match taken {
             Ok(more) => {
                 self.tell_progress();
@@ -155,20 +176,8 @@ impl<O: Sink> Rounds<O> {
             }
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
-            let mut prepared = backend::request(&backend::Round {
-                backend: &plan.backend,
-                adapter: &plan.adapter,
-                chat: &plan.chat,
-                tools: &plan.tools,
-                offer: self.agent.as_ref().is_none_or(Agent::offers),
-                mode: plan.learned.tools,
-                fold_system: plan.learned.fold_system,
-                alternate: plan.learned.alternate,
-                plain: plan.learned.plain,
-                vision: plan.vision,
-                num_ctx: context.num_ctx,
-                authorization: plan.passed.authorization.as_ref(),
-            })?;
+            let offer = self.agent.as_ref().is_none_or(Agent::offers);
+            let mut prepared = backend::request(&plan.round(offer, context.num_ctx))?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
@@ -178,6 +187,10 @@ impl<O: Sink> Rounds<O> {
                 if let Some(tap) = &mut self.tap {
                     tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
                 }
+                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
+                    prefix::compare(&self.plan, &self.shared, &request.body).await;
+                }
+                self.asked = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.behind().event(Event::Note(note));
                 }
@@ -267,6 +280,7 @@ impl<O: Sink> Rounds<O> {
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
+            self.counted = outcome.usage;
             self.end();
             return false;
         };

@@ -14,9 +14,11 @@ mod again;
 mod backends;
 mod chat;
 mod faults;
+mod messages;
 mod ollama;
 mod prefix;
 mod requests;
+mod responses;
 mod slow;
 mod void;
 

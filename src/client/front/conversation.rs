@@ -76,12 +76,7 @@ impl Conversation {
 
     /// The result of a call.
     pub(super) fn result(&mut self, id: &str, content: Content) {
-        self.messages.push(Message {
-            role: "tool".into(),
-            content,
-            tool_call_id: Some(id.to_owned()),
-            ..Message::default()
-        });
+        self.messages.push(Message { role: "tool".into(), content, tool_call_id: Some(id.to_owned()), ..Message::default() });
     }
 
     /// All messages.

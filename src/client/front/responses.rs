@@ -16,9 +16,9 @@ mod stream;
 mod tests;
 mod tools;
 
-pub use read::read;
-pub use stream::finished;
+pub use read::{items, read};
 pub(super) use stream::Stream;
+pub use stream::finished;
 
 /// The object of an answer.
 #[derive(Debug)]

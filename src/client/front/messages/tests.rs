@@ -59,9 +59,7 @@ fn blocks_come_one_after_the_other_and_calls_whole() {
     assert!(sent.iter().all(|(name, data)| data["type"] == name.as_str()));
     let data: Vec<&Value> = sent.iter().map(|(_, data)| data).collect();
     assert_eq!(data[0]["message"]["usage"]["input_tokens"], 800);
-    let piece = |index: u32, kind: &str, field: &str, text: &str| {
-        json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, field: text}})
-    };
+    let piece = |index: u32, kind: &str, field: &str, text: &str| json!({"type": "content_block_delta", "index": index, "delta": {"type": kind, field: text}});
     let start = |index: u32, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let stop = |index: u32| json!({"type": "content_block_stop", "index": index});
     let wanted = [
@@ -106,14 +104,23 @@ fn a_whole_answer_has_the_same_blocks() {
 fn a_fault_in_the_middle_is_an_error_event() {
     let sent = stream(&[Event::Text("Let")], Some(&Error::backend("gone")));
     let (name, data) = sent.last().unwrap();
-    assert_eq!((name.as_str(), &data["error"]["type"], &data["error"]["message"]), ("error", &json!("api_error"), &json!("gone")));
+    assert_eq!(
+        (name.as_str(), &data["error"]["type"], &data["error"]["message"]),
+        ("error", &json!("api_error"), &json!("gone"))
+    );
 }
 
 #[test]
 fn a_conversation_that_is_too_long_is_said_in_words_that_clients_know() {
     for (message, wanted) in [
-        ("This model's maximum context length is 4096 tokens. However, you requested 5000 tokens", "prompt is too long: 5000 tokens > 4096 maximum ("),
-        ("the request exceeds the available context size (8192 tokens), try 12000", "prompt is too long: 12000 tokens > 8192 maximum ("),
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
+            "prompt is too long: 5000 tokens > 4096 maximum (",
+        ),
+        (
+            "the request exceeds the available context size (8192 tokens), try 12000",
+            "prompt is too long: 12000 tokens > 8192 maximum (",
+        ),
         ("too long", "prompt is too long: too long"),
     ] {
         let body = error_body(&Error::backend(message).with_status(400).with_code("context_length_exceeded"));
@@ -178,9 +185,13 @@ fn a_turn_of_claude_code_becomes_a_chat() {
         ]
     );
     let schema = json!({"properties": {"file_path": {"type": "string"}}, "type": "object"});
-    assert_eq!(chat.tools, [json!({"type": "function", "function": {"name": "Read", "parameters": schema, "description": "Reads."}})]);
+    assert_eq!(
+        chat.tools,
+        [json!({"type": "function", "function": {"name": "Read", "parameters": schema, "description": "Reads."}})]
+    );
     assert_eq!(chat.tool_choice, Some(json!("required")));
-    let rest = json!({"max_tokens": 32000, "stop": ["END"], "top_k": 5, "parallel_tool_calls": false, "reasoning_effort": "high"});
+    let rest =
+        json!({"max_tokens": 32000, "stop": ["END"], "top_k": 5, "parallel_tool_calls": false, "reasoning_effort": "high"});
     assert_eq!(Value::Object(chat.rest.clone()), rest);
 }
 

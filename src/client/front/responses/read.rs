@@ -11,8 +11,16 @@ use crate::{
 };
 
 /// Fields that the answer repeats; clients of the SDK need some of them.
-const ECHO: &[&str] =
-    &["max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "store", "temperature", "tool_choice", "top_p"];
+const ECHO: &[&str] = &[
+    "max_output_tokens",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "store",
+    "temperature",
+    "tool_choice",
+    "top_p",
+];
 
 /// Reads the body, in which the items of earlier responses stand before the new ones.
 pub fn read(body: Value) -> Result<Request, Error> {
@@ -49,7 +57,7 @@ pub fn read(body: Value) -> Result<Request, Error> {
 const PATCH: &str = "apply_patch";
 
 /// The items of `input`; a string is one message of the user.
-pub(super) fn items(input: Option<&Value>) -> Result<Vec<Value>, Error> {
+pub fn items(input: Option<&Value>) -> Result<Vec<Value>, Error> {
     match input {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
@@ -87,7 +95,11 @@ fn take(item: &Value, offered: &Offered, conversation: &mut Conversation) {
         }
         kind if kind.ends_with("_call_output") => {
             let output = &item["output"];
-            let content = if output.is_string() || output.is_array() { parts(output) } else { vec![conversation::text(output.to_string())] };
+            let content = if output.is_string() || output.is_array() {
+                parts(output)
+            } else {
+                vec![conversation::text(output.to_string())]
+            };
             conversation.result(field("call_id"), conversation::content(content));
         }
         kind => match offered.call(item) {

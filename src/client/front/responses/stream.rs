@@ -149,8 +149,7 @@ impl Stream {
     }
 
     fn write(&mut self, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
-        let mut whole =
-            Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(self.sequence))]);
+        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(self.sequence))]);
         self.sequence += 1;
         whole.extend(data);
         write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));

@@ -91,12 +91,25 @@ fn an_answer_is_a_sequence_of_whole_items() {
     assert_eq!(
         types,
         [
-            "created", "in_progress",
-            "output_item.added", "reasoning_summary_part.added", "reasoning_summary_text.delta", "reasoning_summary_text.done",
-            "reasoning_summary_part.done", "output_item.done",
-            "output_item.added", "content_part.added", "output_text.delta", "output_text.delta", "output_text.done",
-            "content_part.done", "output_item.done",
-            "output_item.added", "function_call_arguments.delta", "function_call_arguments.done", "output_item.done",
+            "created",
+            "in_progress",
+            "output_item.added",
+            "reasoning_summary_part.added",
+            "reasoning_summary_text.delta",
+            "reasoning_summary_text.done",
+            "reasoning_summary_part.done",
+            "output_item.done",
+            "output_item.added",
+            "content_part.added",
+            "output_text.delta",
+            "output_text.delta",
+            "output_text.done",
+            "content_part.done",
+            "output_item.done",
+            "output_item.added",
+            "function_call_arguments.delta",
+            "function_call_arguments.done",
+            "output_item.done",
             "completed",
         ]
     );
@@ -104,13 +117,17 @@ fn an_answer_is_a_sequence_of_whole_items() {
     let indices: Vec<u64> = sent.iter().filter_map(|event| event["output_index"].as_u64()).collect();
     assert_eq!(indices, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2]);
     let done = &sent[sent.len() - 1]["response"];
-    let items: Vec<&Value> = sent.iter().filter(|event| event["type"] == "response.output_item.done").map(|event| &event["item"]).collect();
+    let items: Vec<&Value> =
+        sent.iter().filter(|event| event["type"] == "response.output_item.done").map(|event| &event["item"]).collect();
     assert_eq!(done["output"].as_array().unwrap().iter().collect::<Vec<_>>(), items);
     assert_eq!(
         items[2],
         &json!({"id": "fc_1_2", "type": "function_call", "name": "exec_command", "arguments": "{\"cmd\":\"ls\"}", "status": "completed", "call_id": "call_1"})
     );
-    assert_eq!((&done["status"], &done["usage"]["total_tokens"], &done["created_at"]), (&json!("completed"), &json!(15), &json!(5)));
+    assert_eq!(
+        (&done["status"], &done["usage"]["total_tokens"], &done["created_at"]),
+        (&json!("completed"), &json!(15), &json!(5))
+    );
 
     let mut collected = Collected::new(head(Tools::default()));
     events.iter().for_each(|event| collected.event(event.clone()));
@@ -119,13 +136,20 @@ fn an_answer_is_a_sequence_of_whole_items() {
 
 #[test]
 fn a_call_leaves_in_the_form_in_which_its_tool_was_offered() {
-    let done = |sent: Vec<Value>| sent.into_iter().find(|event| event["type"] == "response.output_item.done").unwrap()["item"].take();
+    let done =
+        |sent: Vec<Value>| sent.into_iter().find(|event| event["type"] == "response.output_item.done").unwrap()["item"].take();
     let noted = done(call("mcp__notes__read_note", "{\"name\":\"x\"}"));
-    assert_eq!((&noted["namespace"], &noted["name"], &noted["type"]), (&json!("mcp__notes"), &json!("read_note"), &json!("function_call")));
+    assert_eq!(
+        (&noted["namespace"], &noted["name"], &noted["type"]),
+        (&json!("mcp__notes"), &json!("read_note"), &json!("function_call"))
+    );
     let sent = call("apply_patch", &json!({"input": PATCH}).to_string());
     assert!(sent.iter().any(|event| event["type"] == "response.custom_tool_call_input.done" && event["input"] == PATCH));
     let patched = done(sent);
-    assert_eq!(patched, json!({"id": "fc_1_0", "type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "status": "completed", "call_id": "call_1"}));
+    assert_eq!(
+        patched,
+        json!({"id": "fc_1_0", "type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "status": "completed", "call_id": "call_1"})
+    );
     let shell = done(call("local_shell", "{\"command\":[\"ls\"]}"));
     assert_eq!((&shell["type"], &shell["action"]), (&json!("local_shell_call"), &json!({"command": ["ls"], "type": "exec"})));
     let unknown = done(call("nobody_knows", "{}"));
@@ -142,7 +166,9 @@ fn tools_become_functions() {
     assert!(tools.get("sql").unwrap().description.ends_with("start: q"));
     assert!(request.chat.tools[0]["function"].get("strict").is_none());
     for written in ["mcp__notes.read_note", "notes.read_note", "read_note", "functions.mcp__notes__read_note"] {
-        let crate::fix::name::Resolved::Known { tool, .. } = crate::fix::name::resolve(&tools, written) else { panic!("{written}") };
+        let crate::fix::name::Resolved::Known { tool, .. } = crate::fix::name::resolve(&tools, written) else {
+            panic!("{written}")
+        };
         assert_eq!(tool.name, "mcp__notes__read_note");
     }
     let long = "n".repeat(40);
@@ -177,7 +203,8 @@ fn a_patch_goes_through_the_shell_of_a_client_without_a_tool_for_it() {
 
 #[test]
 fn items_become_messages() {
-    let (request, _) = table(json!({"model": "m", "stream": true, "max_output_tokens": 9, "reasoning": {"effort": "low", "summary": "auto"},
+    let (request, _) = table(
+        json!({"model": "m", "stream": true, "max_output_tokens": 9, "reasoning": {"effort": "low", "summary": "auto"},
         "text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}, "strict": true}}, "tools": codex_tools(),
         "tool_choice": {"type": "function", "name": "exec_command"}, "parallel_tool_calls": false, "include": ["x"], "store": false,
         "input": [
@@ -195,7 +222,8 @@ fn items_become_messages() {
             {"type": "web_search_call", "id": "ws", "status": "completed"},
             {"type": "item_reference", "id": "x"},
             {"type": "message", "role": "developer", "content": "Later."},
-        ]}));
+        ]}),
+    );
     let got: Vec<Value> = request.chat.messages.iter().map(crate::openai::Message::to_value).collect();
     let called = |id: &str, name: &str, arguments: String| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     assert_eq!(
@@ -221,11 +249,16 @@ fn items_become_messages() {
 
 #[test]
 fn faults_and_ends_are_told_in_the_object() {
-    let sent = stream(Tools::default(), &[Event::Text("Let")], Some(&Error::backend("gone").with_code("context_length_exceeded")));
+    let sent =
+        stream(Tools::default(), &[Event::Text("Let")], Some(&Error::backend("gone").with_code("context_length_exceeded")));
     let last = &sent[sent.len() - 1];
-    assert_eq!((last["type"].as_str(), &last["response"]["error"]), (Some("response.failed"), &json!({"code": "context_length_exceeded", "message": "gone"})));
+    assert_eq!(
+        (last["type"].as_str(), &last["response"]["error"]),
+        (Some("response.failed"), &json!({"code": "context_length_exceeded", "message": "gone"}))
+    );
     let end = |text: &'static str| {
-        let sent = stream(Tools::default(), &[Event::Text(text), Event::Finish { reason: FinishReason::Length, usage: None }], None);
+        let sent =
+            stream(Tools::default(), &[Event::Text(text), Event::Finish { reason: FinishReason::Length, usage: None }], None);
         sent[sent.len() - 1]["type"].as_str().unwrap().to_owned()
     };
     assert_eq!(end("Once upon"), "response.incomplete");

@@ -18,7 +18,8 @@ const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "co
 /// The longest name that OpenAI's API allows.
 const NAME_BYTES: usize = 64;
 /// Small models need to see one.
-const PATCH_EXAMPLE: &str = "Creates, changes and deletes files by a patch. `input` is the whole patch. Paths are relative. Example:
+const PATCH_EXAMPLE: &str =
+    "Creates, changes and deletes files by a patch. `input` is the whole patch. Paths are relative. Example:
 *** Begin Patch
 *** Add File: hello.txt
 +Hello
