@@ -135,7 +135,7 @@ pub(super) async fn send(
     let mut response = client.send(Outgoing::Http(request)).await?;
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
-        return Err(error_from(response.status.as_u16(), &answer));
+        return Err(error_from(response.status.as_u16(), &answer).without(backend.secrets()));
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

@@ -336,7 +336,7 @@ impl Calls {
 /// The field that says what was done in a turn, beside those of the protocol.
 pub const TRACE: &str = "toolglot";
 
-/// What begins each line of ours in reasoning.
+/// What begins each line of ours in reasoning and in text.
 const OURS: &str = "[toolglot] ";
 
 /// The id of a call that has none of its own: from the answer's id and its position there.

@@ -66,9 +66,9 @@ impl Received {
         own: fn(&str) -> &str,
     ) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
-        let called = model(&received.body)?;
-        let target = Target { called: called.clone(), ..Target::find(app, own(&called).to_owned()).await? };
-        if target.model != target.called {
+        let written = model(&received.body)?;
+        let target = Target::find(app, own(&written).to_owned()).await?;
+        if target.model != written {
             received.body = renamed(&received.body, &target.model)?;
         }
         Ok((received, target))

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Input, ToolCall, Tools};
-
-/// What begins a notice of ours in the text.
-const NOTICE: &str = "[toolglot] ";
+use crate::{
+    client::front::OURS,
+    event::{Input, ToolCall, Tools},
+};
 
 /// Reasoning, as its own summary: clients show that.
 pub(super) fn reasoning(id: &str, text: &str) -> Value {
@@ -30,7 +30,7 @@ pub(super) fn output_text(text: &str) -> Value {
 /// Whether an item says that a call was not run.
 pub(super) fn is_notice(item: &Value) -> bool {
     let text = item.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
-    text.lines().any(|line| line.starts_with(NOTICE))
+    text.lines().any(|line| line.starts_with(OURS))
 }
 
 /// A call in the form in which the client takes it. Arguments are a string: an object is lost there.

@@ -150,7 +150,7 @@ impl Offered {
                 };
                 match patch() {
                     Some(patch) => (APPLY_PATCH.to_owned(), patch),
-                    None => (name, field("arguments").to_owned()),
+                    None => (name, written(item.get("arguments"))),
                 }
             }
             "custom_tool_call" => (name, json!({Input::TEXT: field("input")}).to_string()),
@@ -163,6 +163,15 @@ impl Offered {
             _ => return None,
         };
         Some(ToolCall { id, name, arguments, extra: None })
+    }
+}
+
+/// Arguments as text; some clients send back an object.
+fn written(arguments: Option<&Value>) -> String {
+    match arguments {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) if !other.is_null() => other.to_string(),
+        _ => "{}".to_owned(),
     }
 }
 
