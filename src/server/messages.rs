@@ -53,7 +53,7 @@ async fn counted(app: &App, request: Request) -> Result<Response, Error> {
     }
     let chat = messages::read(&received.body)?;
     let asked = Asked { mode, front: FRONT, last_counts: false };
-    let plan = answer::plan(app, &received, &target, asked, chat.into()).await?;
+    let plan = answer::plan(app, &received, &target, asked, chat).await?;
     let tokens = turn::count::tokens(&plan, &app.turns).await?;
     Ok(reply::json(&json!({"input_tokens": tokens})))
 }
