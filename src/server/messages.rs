@@ -37,7 +37,7 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
         return forward::forward(app, &target.backend, Endpoint::OpenAi("/messages"), received).await;
     }
     let chat = messages::read(&received.body)?;
-    received.body.clear();
+    received.forget_body();
     answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
 }
 

@@ -58,7 +58,7 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
     }
     let mut body: Value =
         serde_json::from_slice(&received.body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
-    received.body.clear();
+    received.forget_body();
     let items = responses::items(body.get("input"))?;
     let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
     let tenant = received.sender.name.clone();
