@@ -55,7 +55,7 @@ for (const one of faults) {
 
 test("anthropic: an unknown model is a 404 that says so", async () => {
   const request = ask({ model: "no-such-model", question: "hello" });
-  await assert.rejects(client.messages.create(request), (error) => error.status === 404 && /no-such-model/.test(error.message) && error.requestID);
+  await assert.rejects(client.messages.create(request), (error) => error.status === 404 && /no-such-model/.test(error.message) && /^req_/.test(error.requestID));
 });
 
 test("anthropic: tokens are counted, models are listed", async () => {

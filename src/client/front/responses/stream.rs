@@ -159,8 +159,8 @@ impl Stream {
 impl Protocol for Stream {
     fn open(&mut self, out: &mut BytesMut) {
         let response = self.answer.to_value("in_progress", None);
-        self.state("response.created", response, out);
-        self.alive("", out);
+        self.state("response.created", response.clone(), out);
+        self.state("response.in_progress", response, out);
     }
 
     fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
@@ -183,8 +183,10 @@ impl Protocol for Stream {
         }
     }
 
-    /// An event, because comments do not stop the clock of a client that counts events.
+    /// An event, because comments do not stop the clock of a client that counts events; under the number of the one before,
+    /// because it says nothing new.
     fn alive(&mut self, _text: &str, out: &mut BytesMut) {
+        self.sequence = self.sequence.saturating_sub(1);
         let response = self.answer.to_value("in_progress", None);
         self.state("response.in_progress", response, out);
     }
