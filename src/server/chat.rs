@@ -96,7 +96,7 @@ async fn answered(app: &App, prefix: Prefix, front: front::Kind, request: Reques
         backend = plan.backend.name,
         adapter = plan.adapter.name,
         tools = plan.tools.len(),
-        offered = ?plan.learned.tools,
+        offered = ?plan.tool_mode(),
         shape = ?plan.shape,
         streamed,
         "chat"
