@@ -24,7 +24,6 @@ mod judge;
 mod keep;
 mod limits;
 mod observe;
-mod quote;
 mod runs;
 #[cfg(test)]
 mod tests;

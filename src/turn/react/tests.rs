@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, json};
 
-use super::{observe, quote::defused};
+use super::observe;
 use crate::{
-    adapter::{Library, Written, scanner},
+    adapter::{Library, Written, quote::defused, scanner},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
     turn::answer::{Answer, Policy, Setup},
 };
