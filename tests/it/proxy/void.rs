@@ -80,9 +80,9 @@ async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
     let edit = "<<<<<<< ORIGINAL\nfn main() {}\n=======\nfn main() { run(); }\n>>>>>>> UPDATED";
     let cases: [(&str, &str, Option<Call<'_>>, &str); 5] = [
         (
-            "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"/work/a.rs\"}}\n```",
+            "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"/work/b.rs\"}}\n```",
             "stop",
-            Some(("read_file", vec![("uri", "/work/a.rs")])),
+            Some(("read_file", vec![("uri", "/work/b.rs")])),
             "",
         ),
         (
