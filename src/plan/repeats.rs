@@ -34,8 +34,7 @@ struct Call {
 /// Results say that something failed in their first or last bytes, if they do.
 const STATUS_BYTES: usize = 300;
 /// Words of such a result, in lower case.
-const FAILURES: [&str; 8] =
-    ["error", "failed", "failure", "exception", "traceback", "not found", "no such", "not run"];
+const FAILURES: [&str; 8] = ["error", "failed", "failure", "exception", "traceback", "not found", "no such", "not run"];
 
 // === impl Repeats ===
 
@@ -44,10 +43,8 @@ impl Repeats {
     pub fn of(messages: &[Message], tools: &Tools) -> Repeats {
         let turn = messages.iter().rposition(|message| message.role == "user").map_or(0, |at| at + 1);
         let turn = messages.get(turn..).unwrap_or_default();
-        let results: HashMap<&str, String> = turn
-            .iter()
-            .filter_map(|message| Some((message.tool_call_id.as_deref()?, message.content.to_text())))
-            .collect();
+        let results: HashMap<&str, String> =
+            turn.iter().filter_map(|message| Some((message.tool_call_id.as_deref()?, message.content.to_text()))).collect();
         let mut repeats = Repeats::default();
         for message in turn.iter().filter(|message| !message.tool_calls.is_empty()) {
             repeats.next_answer();

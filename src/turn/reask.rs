@@ -41,15 +41,7 @@ pub(super) fn wrap_up(messages: &mut [Message]) {
 }
 
 /// The refused call and the answer to it. `form`: how calls are written in a conversation that is the client's own.
-fn messages(
-    name: &str,
-    why: &Why,
-    raw: &str,
-    said: &str,
-    tools: &Tools,
-    form: Option<shape::Kind>,
-    at: usize,
-) -> [Message; 2] {
+fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: Option<shape::Kind>, at: usize) -> [Message; 2] {
     let complaint = complaint(name, why, raw, tools, form);
     let whole = serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_object());
     let gap = if said.is_empty() || said.ends_with('\n') { "" } else { "\n" };

@@ -107,10 +107,9 @@ impl ElementReader {
         self.types = Types::new(Some(tool));
         if closed {
             let arguments = loose::arguments(&text[attributes], "", &self.types);
-            return Some(arguments.map_or(Step::Reject, |arguments| Step::Done {
-                calls: vec![parsed(&tool.name, arguments)],
-                end: body,
-            }));
+            return Some(
+                arguments.map_or(Step::Reject, |arguments| Step::Done { calls: vec![parsed(&tool.name, arguments)], end: body }),
+            );
         }
         if !text[attributes.clone()].trim().is_empty() {
             self.loose = Some(Closing::after(body));

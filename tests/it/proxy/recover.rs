@@ -30,7 +30,12 @@ async fn a_call_that_cannot_be_made_is_answered_once_and_never_shown() {
         (&[INCOMPLETE, RIGHT], "Missing: `uri`", 1, ""),
         (&[UNKNOWN, "There is nothing to open."], there_is, 0, "There is nothing to open."),
         (&[UNKNOWN, UNKNOWN], there_is, 0, "[toolglot] call of open_document was not run"),
-        (&[INCOMPLETE, INCOMPLETE], "Missing: `uri`", 0, "[toolglot] call of read_file was not run: required parameters are missing: `uri`"),
+        (
+            &[INCOMPLETE, INCOMPLETE],
+            "Missing: `uri`",
+            0,
+            "[toolglot] call of read_file was not run: required parameters are missing: `uri`",
+        ),
     ];
     for (answers, told, calls, shown) in cases {
         let answers: &'static [&'static str] = Box::leak(answers.to_vec().into_boxed_slice());

@@ -145,7 +145,11 @@ async fn a_careless_element_arrives_as_void_executes_it() {
     let command = |command: &'static str| Some(("run_command", vec![("command", command)]));
     let cases: [(&str, Option<Call<'_>>, &str); 7] = [
         ("I run it.\n\n<run_command>\ncargo test\n</run_command>", command("cargo test"), "I run it."),
-        ("```xml\n<run_command>\n<command>cargo test</command>\n</run_command>\n```\nIt takes a while.", command("cargo test"), ""),
+        (
+            "```xml\n<run_command>\n<command>cargo test</command>\n</run_command>\n```\nIt takes a while.",
+            command("cargo test"),
+            "",
+        ),
         (
             "<search_for_files>\nquery=\"parse_header\"\nis_regex=false\n</search_for_files>",
             Some(("search_for_files", vec![("query", "parse_header"), ("is_regex", "false")])),
@@ -177,7 +181,8 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
         "POST /api/chat" => {
             let told = seen.body.contains("there is no tool run_tests");
-            let text = if told { "<run_command>\ncargo test\n</run_command>" } else { "{\"name\": \"run_tests\", \"arguments\": {}}" };
+            let text =
+                if told { "<run_command>\ncargo test\n</run_command>" } else { "{\"name\": \"run_tests\", \"arguments\": {}}" };
             let end = json!({"message": {"content": text}, "done": true, "done_reason": "stop"});
             Script::lines(vec![Step::Send(format!("{end}\n"))])
         }

@@ -127,7 +127,10 @@ async fn a_model_that_goes_round_in_circles_is_asked_to_answer() {
             let asked = room.model.asked();
             assert_eq!(asked.len(), answers.len(), "{family:?} {name}");
             let last = room.model.messages().last().unwrap()["content"].to_string();
-            assert!(last.contains("Answer with this result.") && offers_none(&asked[asked.len() - 1]), "{family:?} {name}: {last}");
+            assert!(
+                last.contains("Answer with this result.") && offers_none(&asked[asked.len() - 1]),
+                "{family:?} {name}: {last}"
+            );
         }
     }
 }
