@@ -6,7 +6,7 @@
 
 mod coerce;
 mod envelope;
-mod keys;
+pub(crate) mod keys;
 pub mod name;
 mod patch;
 mod schema;
