@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn the_same_call_repeats_where_nothing_can_have_changed() {
         let look = ("look", r#"{"at": "a", "line": 3}"#, "found");
-        let table: &[(&[(&str, &str, &str)], (&str, &str), bool)] = &[
+        type Call<'c> = (&'c str, &'c str, &'c str);
+        let table: &[(&[Call<'_>], (&str, &str), bool)] = &[
             (&[], ("look", "{}"), false),
             (&[look], ("look", r#"{"line": "3", "at": "a"}"#), true),
             (&[look], ("look", r#"{"line": 3, "at": "a", "more": null}"#), true),
