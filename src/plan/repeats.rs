@@ -130,8 +130,11 @@ mod tests {
         Tools::new([reads("look"), reads("find"), Tool::new("write", "", "{}")], ToolChoice::Auto)
     }
 
-    /// A conversation of calls (name, arguments, result); `user` begins a new turn.
-    fn repeats(calls: &[(&str, &str, &str)]) -> Repeats {
+    /// A call with its name, arguments and result; `user` begins a new turn.
+    type Made<'a> = (&'a str, &'a str, &'a str);
+
+    /// What a conversation of these calls holds.
+    fn repeats(calls: &[Made<'_>]) -> Repeats {
         let mut messages = vec![json!({"role": "user", "content": "Go."})];
         for (at, (name, arguments, result)) in calls.iter().enumerate() {
             if *name == "user" {
@@ -150,8 +153,7 @@ mod tests {
     #[test]
     fn the_same_call_repeats_where_nothing_can_have_changed() {
         let look = ("look", r#"{"at": "a", "line": 3}"#, "found");
-        type Call<'c> = (&'c str, &'c str, &'c str);
-        let table: &[(&[Call<'_>], (&str, &str), bool)] = &[
+        let table: &[(&[Made<'_>], (&str, &str), bool)] = &[
             (&[], ("look", "{}"), false),
             (&[look], ("look", r#"{"line": "3", "at": "a"}"#), true),
             (&[look], ("look", r#"{"line": 3, "at": "a", "more": null}"#), true),

@@ -125,11 +125,13 @@ impl ElementReader {
         let Some(closing) = &mut self.loose else { return Step::Reject };
         let close = [format!("</{name}>")];
         self.closed = self.closed.or_else(|| closing.find(text, &close));
+        let body = &text[self.body..self.closed.map_or(text.len(), |(stop, _)| stop)];
+        // In the middle of a line a tag is more often mentioned than meant.
+        if body.len() > LOOSE_BYTES || (!context.marked && body.contains('\n')) {
+            return Step::Reject;
+        }
         let Some((stop, end)) = self.closed else {
-            let body = &text[self.body..];
-            // In the middle of a line a tag is more often mentioned than meant.
-            let goes_on = !context.end && body.len() <= LOOSE_BYTES && (context.marked || !body.contains('\n'));
-            return if goes_on { Step::More } else { Step::Reject };
+            return if context.end { Step::Reject } else { Step::More };
         };
         match loose::arguments(&text[self.attributes.clone()], &text[self.body..stop], &self.types) {
             Some(arguments) => self.done(vec![parsed(name, arguments)], end, text, context),

@@ -89,7 +89,7 @@ fn with_result(result: &str) -> String {
 #[tokio::test]
 async fn the_same_call_again_becomes_an_answer() {
     const OTHER: &str = r#"{"name": "read_file", "arguments": {"uri": "b"}}"#;
-    // Result, answers, how often the model is asked, calls, text.
+    /// The result that there is, the model's answers, how often it is asked, the calls that arrive, the text.
     type Case<'c> = (&'c str, &'c [&'c str], usize, &'c [&'c str], &'c str);
     let cases: [Case<'_>; 6] = [
         ("fn main() {}", &[RIGHT, "It is empty."], 2, &[], "It is empty."),
