@@ -11,6 +11,7 @@ use crate::error::Error;
 mod alias;
 mod backend;
 mod environment;
+mod expand;
 mod listen;
 mod mcp;
 mod raw;
@@ -22,6 +23,7 @@ mod tests;
 pub use alias::Alias;
 pub use backend::{Backend, Kind, Secret};
 pub use environment::{Environment, data_directory};
+pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
@@ -33,6 +35,8 @@ pub use shell::{Shell, ShellForm, ShellVia};
 pub struct Config {
     /// The file that it was read from, if there was one.
     pub file: Option<PathBuf>,
+    /// What the command line says, for when the file is read again.
+    pub overrides: Overrides,
     /// Where to listen: one port, one address or both loopback addresses.
     pub listen: Listen,
     /// What happens to answers where no route says otherwise.
@@ -51,6 +55,8 @@ pub struct Config {
     pub progress: bool,
     /// Whether warnings (a prompt that was cut) stand in the answer, too.
     pub show_warnings: bool,
+    /// How a line of the log is written.
+    pub log_format: LogFormat,
     /// Whether log lines may show pieces of the arguments that were repaired; otherwise only rules, places and sizes.
     pub log_excerpts: bool,
     /// The backends. None: look for them on this machine.
@@ -82,6 +88,17 @@ pub enum Mode {
     Shell,
     /// The same; calls of our own tools are run here, and the model goes on with their results.
     React,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// A directory of adapter files.
@@ -137,7 +154,7 @@ pub struct Limits {
 }
 
 /// What the command line says over the file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
     /// `--config`: the file; without it `proxy.toml` in the working directory, if it is there.
     pub file: Option<PathBuf>,
@@ -145,6 +162,8 @@ pub struct Overrides {
     pub listen: Option<String>,
     /// `--backend URL` or `--backend KIND=URL`, added to those of the file; one of the same name takes its place.
     pub backends: Vec<String>,
+    /// A secret that cannot be had is no error, but [`Backend::missing`] says so: for commands that do not serve.
+    pub without_secrets: bool,
 }
 
 // === impl Config ===
@@ -182,7 +201,7 @@ impl Config {
             None => data_directory(environment),
         };
         let listen = overrides.listen.as_ref().or(raw.listen.as_ref());
-        let mut backends = raw.backends(&base, environment)?;
+        let mut backends = raw.backends(&base, environment, overrides.without_secrets)?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
             backends.retain(|backend| backend.name != added.name);
@@ -195,7 +214,7 @@ impl Config {
             shell: Shell {
                 via: raw.shell_via.unwrap_or_default(),
                 form: raw.shell_form.unwrap_or_default(),
-                runner_found: environment.finds("toolglot"),
+                runner_found: environment.find("toolglot").is_some(),
             },
             react: raw.react.checked()?,
             adapters: match &raw.adapters {
@@ -205,18 +224,25 @@ impl Config {
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
             show_warnings: raw.show_warnings,
+            log_format: raw.log_format,
             log_excerpts: raw.log_excerpts,
             backends,
             routes: raw.routes,
             aliases: raw.aliases,
             limits: raw.limits,
-            mcp: raw.mcp.check(&base, environment)?,
+            mcp: raw.mcp.check(&base, environment, overrides.without_secrets)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
+            overrides: overrides.clone(),
         };
         config.check()?;
         Ok(config)
+    }
+
+    /// The same read again: from its file, under the same command line.
+    pub fn again(&self, environment: &Environment) -> Result<Config, Error> {
+        Config::load(&Overrides { file: self.file.clone(), ..self.overrides.clone() }, environment)
     }
 
     /// The first route whose glob matches the model.

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
-use super::{guard::Sender, state::App};
+use super::{account::Account, guard::Sender, state::App};
 use crate::{backend::Backend, config::Mode, error::Error, plan};
 
 /// The header that chooses the mode of one request.
@@ -28,6 +28,7 @@ pub(super) struct Received {
     pub(super) headers: HeaderMap,
     pub(super) prefix: Prefix,
     pub(super) sender: Sender,
+    pub(super) account: Account,
     pub(super) body: Bytes,
 }
 
@@ -51,13 +52,15 @@ impl Received {
         let body = read(&head.headers, body, app.config.limits.body_bytes).await?;
         let prefix = head.extensions.get::<Prefix>().copied().unwrap_or_default();
         let sender = head.extensions.get::<Sender>().cloned().unwrap_or_default();
-        Ok(Received { headers: head.headers, prefix, sender, body })
+        let account = head.extensions.get::<Account>().cloned().unwrap_or_default();
+        Ok(Received { headers: head.headers, prefix, sender, account, body })
     }
 
     /// Reads the body and finds the model that its field `model` names. The body carries the backend's own name then.
     pub(super) async fn with_target(app: &App, request: Request) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
         let target = Target::find(app, model(&received.body)?).await?;
+        received.account.is_about(&target);
         if target.model != target.called {
             received.body = renamed(&received.body, &target.model)?;
         }

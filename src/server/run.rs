@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use tokio::{net::TcpListener, sync::watch};
 
 use super::{
-    greeting, listen, router,
+    greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
 use crate::error::Error;
@@ -30,6 +30,7 @@ pub async fn serve(settings: Settings) -> Result<(), Error> {
         () = look_around(&app, &address) => Ok(()),
         () = end(stop, &app) => Ok(()),
         () = follow_registry(&app) => Ok(()),
+        () = reload::follow(&live) => Ok(()),
     };
     app.mcp.pool().shut_down().await;
     served

@@ -18,6 +18,7 @@ mod ollama;
 mod prefix;
 mod requests;
 mod slow;
+mod visible;
 mod void;
 
 /// A proxy on a free port.
