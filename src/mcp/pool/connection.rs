@@ -68,7 +68,7 @@ struct Listed {
 /// Hears what a server says on its own account.
 #[derive(Default)]
 struct Listener {
-    /// How often the server has said that its list of tools is not what it was; also counts those who do not believe it.
+    /// Counts up when the server says that its list of tools has changed, and when the list is to be asked for anew.
     changes: AtomicU64,
     /// Counts up with every sign of progress.
     progress: watch::Sender<u64>,
