@@ -4,7 +4,6 @@
 use axum::{
     Extension, Router,
     middleware::from_fn_with_state,
-    response::Response,
     routing::{get, post},
 };
 use tower_http::catch_panic::CatchPanicLayer;
