@@ -16,7 +16,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use hyper::body::{Body as _, Frame, SizeHint};
+use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
 use super::{account::Account, metrics::Metrics, reply, state::App};
