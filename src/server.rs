@@ -1,19 +1,25 @@
 //! Sockets -> requests -> answers: the routes. A route of a model is one file: it reads the request (`received`), the
 //! chat in its protocol's form, and answers (`answer`). The checks before all routes are in `guard`.
 
+use std::sync::Arc;
+
 use axum::{
     Extension, Router,
-    middleware::from_fn_with_state,
+    middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{client::front::Kind, config::Mode, error::Error};
 
 mod account;
 mod answer;
+mod apart;
 mod catalog;
 mod chat;
+mod connection;
+mod drain;
 mod forward;
 mod generate;
 mod greeting;
@@ -74,8 +80,16 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/metrics", get(metrics::metrics))
         .fallback(unknown::unknown)
         .method_not_allowed_fallback(unknown::wrong_method)
-        .layer(CatchPanicLayer::custom(|_| reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))))
-        .layer(from_fn_with_state(live.clone(), guard::guard))
-        .layer(from_fn_with_state(live.clone(), trace::trace))
+        .layer(
+            // From the outside in.
+            ServiceBuilder::new()
+                .layer(from_fn_with_state(live.clone(), trace::trace))
+                .layer(from_fn(drain::drain))
+                .layer(from_fn_with_state(live.clone(), guard::guard))
+                .layer(from_fn_with_state(Arc::clone(&live.app().apart), apart::apart))
+                .layer(CatchPanicLayer::custom(|_| {
+                    reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))
+                })),
+        )
         .with_state(live)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
@@ -28,6 +29,11 @@ pub(super) struct Raw {
     pub(super) show_warnings: bool,
     pub(super) log_format: super::LogFormat,
     pub(super) log_excerpts: bool,
+    pub(super) api_keys_file: Option<PathBuf>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) insecure: bool,
+    pub(super) modes: Option<Vec<Mode>>,
+    pub(super) workers: Option<NonZeroUsize>,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,

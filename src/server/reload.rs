@@ -38,13 +38,20 @@ pub(super) async fn follow(live: &Live) {
 pub(super) fn reload(live: &Live) -> Result<(), Error> {
     let now = live.app();
     let mut config = now.config.again(&now.environment)?;
-    for (key, differs) in [("listen", config.listen != now.config.listen), ("mcp", config.mcp != now.config.mcp)] {
+    let before = &now.config;
+    for (key, differs) in [
+        ("listen", config.listen != before.listen),
+        ("mcp", config.mcp != before.mcp),
+        ("workers", config.workers != before.workers),
+        ("limits.connections", config.limits.connections != before.limits.connections),
+    ] {
         if differs {
             tracing::warn!("the change of `{key}` counts at the next start");
         }
     }
-    config.listen = now.config.listen.clone();
-    config.mcp = now.config.mcp.clone();
+    config.listen = before.listen.clone();
+    config.mcp = before.mcp.clone();
+    config.check_exposure()?;
     live.replace(Arc::new(State::renewed(&now, config)?));
     tracing::info!("the configuration has been read again");
     Ok(())

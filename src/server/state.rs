@@ -8,7 +8,9 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed};
+use super::{
+    apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed,
+};
 use crate::{
     adapter::Library,
     backend::Backend,
@@ -43,6 +45,7 @@ pub struct Settings {
 pub struct State {
     pub(super) config: Config,
     pub(super) instance: Instance,
+    pub(super) apart: Arc<Apart>,
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) turns: turn::Shared,
@@ -114,6 +117,7 @@ impl State {
         };
         Ok(State {
             instance: self.instance.clone(),
+            apart: Arc::clone(&self.apart),
             catalog: Catalog::new(&settings, self.turns.client.clone()),
             library,
             turns: self.turns.clone(),
@@ -154,6 +158,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     Ok(Arc::new(State {
         mcp: Engine::new(Arc::clone(&pool), Options::from(&mcp)),
         instance: Instance::new(),
+        apart: Apart::new()?,
         catalog: Catalog::new(&settings, client.clone()),
         environment: settings.environment,
         demo: settings.demo,
