@@ -221,7 +221,10 @@ impl Config {
         }
         let config = Config {
             access: Access {
-                keys: access::keys(raw.api_keys_file.as_deref(), raw.api_key_env.as_deref(), &base, environment)?,
+                keys: match access::keys(raw.api_keys_file.as_deref(), raw.api_key_env.as_deref(), &base, environment) {
+                    Err(_) if overrides.without_secrets => Vec::new(),
+                    keys => keys?,
+                },
                 insecure: raw.insecure,
                 modes: raw.modes,
             },
