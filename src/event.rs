@@ -76,7 +76,7 @@ pub enum Event<'a> {
         name: &'a str,
         /// Why it was refused.
         why: &'a Why,
-        /// What the model wrote: the argument text (for [`Why::Schema`] one complete JSON object).
+        /// What the model wrote: the argument text (for [`Why::Schema`] and [`Why::Unsure`] one complete JSON object).
         raw: &'a str,
     },
     /// Progress and warnings, for fronts that can show them.
@@ -117,12 +117,19 @@ pub enum Why {
     Markup(String),
     /// A complete object that does not satisfy the tool's schema; the text is the validator's message with its path.
     Schema(String),
+    /// Arguments that fit and are a guess that must not be wrong: the model is asked again once, and what it says then is
+    /// delivered. The text says what was guessed.
+    Unsure(String),
     /// The name is not one of the offered tools, in a shape that cannot carry it.
     UnknownTool(String),
     /// A value that the client's form cannot express safely.
     Inexpressible(String),
     /// The arguments are larger than the configured limit, in bytes.
     TooLarge(usize),
+    /// A call without a marker lacks required parameters; the text names them.
+    Missing(String),
+    /// The conversation holds the result of the same call, and nothing can have changed since.
+    Repeated,
 }
 
 impl std::fmt::Display for Why {
@@ -134,9 +141,12 @@ impl std::fmt::Display for Why {
             Why::NotAnObject => f.write_str("its arguments are not a JSON object"),
             Why::Markup(what) => write!(f, "its arguments are torn: {what}"),
             Why::Schema(what) => write!(f, "its arguments do not fit the tool's schema: {what}"),
+            Why::Unsure(what) => write!(f, "its arguments can be read in two ways: {what}"),
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
+            Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
+            Why::Repeated => f.write_str("its result is in the conversation already"),
         }
     }
 }

@@ -67,6 +67,8 @@ impl Judge<'_> {
     }
 
     fn known(&self, mut call: Written, tool: &Tool) -> (Written, Fate) {
+        // A guess is asked about once.
+        call.why = call.why.take().filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
         let Origin::Registry { server, tool: own } = &tool.origin else {
             let fate = match call.why.take() {
                 None => Fate::Client,
@@ -166,7 +168,7 @@ impl Judge<'_> {
     }
 
     fn refused(&self, call: &Written, why: Why, of_client: bool) -> Fate {
-        let text = reask::complaint(&call.name, &why, self.tools);
+        let text = reask::complaint(&call.name, &why, &call.arguments, self.tools, None);
         Fate::Answered { text, told: None, of_client, refused: true }
     }
 }
