@@ -62,9 +62,7 @@ pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verb
     let lines = layer().with_writer(|| Redacting(io::stderr())).with_target(false);
     let lines = match form {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
-        LogFormat::Text => {
-            lines.with_ansi(io::stderr().is_terminal()).fmt_fields(format::debug_fn(field).delimited(" ")).boxed()
-        }
+        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).fmt_fields(format::debug_fn(field).delimited(" ")).boxed(),
     };
     registry()
         .with(lines)

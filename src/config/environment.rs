@@ -114,7 +114,9 @@ impl Environment {
         let is_path = command.contains('/') || (windows && command.contains('\\'));
         let folders: Vec<PathBuf> = match self.get("PATH") {
             _ if is_path => vec![PathBuf::new()],
-            Some(path) => path.split(if windows { ';' } else { ':' }).filter(|folder| !folder.is_empty()).map(PathBuf::from).collect(),
+            Some(path) => {
+                path.split(if windows { ';' } else { ':' }).filter(|folder| !folder.is_empty()).map(PathBuf::from).collect()
+            }
             None => Vec::new(),
         };
         let names = self.names(command);

@@ -67,7 +67,13 @@ impl RawMcp {
     /// Checks it; relative paths are relative to `base`. Where other machines reach the server (`exposed`), the registry
     /// is changed by those alone who know the token, unless it says otherwise. `without_secrets`: a token that cannot be had is
     /// no error.
-    pub(super) fn check(&self, base: &Path, environment: &Environment, exposed: bool, without_secrets: bool) -> Result<Mcp, Error> {
+    pub(super) fn check(
+        &self,
+        base: &Path,
+        environment: &Environment,
+        exposed: bool,
+        without_secrets: bool,
+    ) -> Result<Mcp, Error> {
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name) {

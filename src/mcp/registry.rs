@@ -88,8 +88,13 @@ impl Registry {
     /// file is an error, an unusable entry is not.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
-        let registry =
-            Registry { file, environment, current: ArcSwap::default(), writing: Mutex::new(()), changed: tokio::sync::watch::Sender::new(0) };
+        let registry = Registry {
+            file,
+            environment,
+            current: ArcSwap::default(),
+            writing: Mutex::new(()),
+            changed: tokio::sync::watch::Sender::new(0),
+        };
         if !registry.file.exists()
             && registry.folder().is_dir()
             && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())

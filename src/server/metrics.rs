@@ -43,7 +43,10 @@ const BACKEND_ERRORS: &str = "toolglot_backend_errors_total";
 const TOKENS: &str = "toolglot_tokens_total";
 /// What the counters by request are.
 const COUNTERS: &[(&str, &str)] = &[
-    (REQUESTS, "Requests that are over, by mode (empty where no model was asked for) and status (`left`: the client was faster)."),
+    (
+        REQUESTS,
+        "Requests that are over, by mode (empty where no model was asked for) and status (`left`: the client was faster).",
+    ),
     (CALLS, "Calls that were checked, by adapter and verdict of the fixer."),
     (REFUSALS, "Calls that were not delivered, by reason."),
     (BACKEND_ERRORS, "Turns that failed at a backend, by backend and status."),
@@ -200,7 +203,11 @@ mod tests {
         for line in ["h_bucket{le=\"0.0005\"} 0", "h_bucket{le=\"0.001\"} 2", "h_bucket{le=\"1\"} 3", "h_bucket{le=\"300\"} 3"] {
             assert!(out.contains(&format!("{line}\n")), "{line} in {out}");
         }
-        assert!(out.starts_with("# HELP h Help.\n# TYPE h histogram\n") && out.ends_with("h_bucket{le=\"+Inf\"} 4\nh_sum 400.702\nh_count 4\n"), "{out}");
+        assert!(
+            out.starts_with("# HELP h Help.\n# TYPE h histogram\n")
+                && out.ends_with("h_bucket{le=\"+Inf\"} 4\nh_sum 400.702\nh_count 4\n"),
+            "{out}"
+        );
         assert_eq!(written(&[("a", "x\\y\"z\n"), ("b", "")]), r#"{a="x\\y\"z\n",b=""}"#);
     }
 }

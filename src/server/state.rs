@@ -8,9 +8,7 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{
-    apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed,
-};
+use super::{apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed};
 use crate::{
     adapter::Library,
     backend::Backend,

@@ -21,7 +21,10 @@ fn programs(names: &[&str]) -> (tempfile::TempDir, String) {
 fn windows_does_not_tell_cases_apart_and_others_do() {
     let variables = [("Path", r"C:\bin"), ("SystemRoot", r"C:\Windows"), ("EMPTY", "")];
     let windows = on(System::Windows, &variables);
-    assert_eq!((windows.get("PATH"), windows.get("SYSTEMROOT"), windows.get("empty")), (Some(r"C:\bin"), Some(r"C:\Windows"), None));
+    assert_eq!(
+        (windows.get("PATH"), windows.get("SYSTEMROOT"), windows.get("empty")),
+        (Some(r"C:\bin"), Some(r"C:\Windows"), None)
+    );
     assert_eq!(windows.with([("path", "x")]).get("Path"), Some("x"));
     let unix = on(System::Unix, &variables);
     assert_eq!((unix.get("PATH"), unix.get("Path")), (None, Some(r"C:\bin")));

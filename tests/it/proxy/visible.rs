@@ -129,9 +129,8 @@ async fn a_backend_gets_its_own_headers() {
 async fn a_backend_that_starts_later_is_found_by_the_next_chat() {
     // A port that is free: it was given to somebody who has left.
     let address = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
-    let config = format!(
-        "[[backend]]\nname = \"late\"\nurl = \"http://{address}\"\n[[route]]\nmodel = \"*\"\nbackend = \"late\"\n"
-    );
+    let config =
+        format!("[[backend]]\nname = \"late\"\nurl = \"http://{address}\"\n[[route]]\nmodel = \"*\"\nbackend = \"late\"\n");
     let proxy = Proxy::start(&config).await;
     let (status, _) = answer(proxy.post("/v1/chat/completions", request(false))).await;
     assert!(status >= 500, "{status}");
@@ -166,7 +165,14 @@ async fn one_line_says_what_became_of_a_turn() {
         let running = Running::of(&mut toolglot(directory.path(), &arguments), ": m");
         let ask = async |path: &str| {
             let post = client().post(format!("{}{path}", running.url())).header("content-type", "application/json");
-            post.header("x-request-id", "id-7").header("user-agent", "probe/1 (x)").body(request(true)).send().await.unwrap().text().await
+            post.header("x-request-id", "id-7")
+                .header("user-agent", "probe/1 (x)")
+                .body(request(true))
+                .send()
+                .await
+                .unwrap()
+                .text()
+                .await
         };
         ask("/v1/chat/completions").await.unwrap();
         ask("/v1/v1/chat/completions\u{1b}").await.unwrap();
@@ -180,12 +186,24 @@ async fn one_line_says_what_became_of_a_turn() {
             (_, Some(_), line) => assert_eq!(line, None, "{said}"),
             ("json", ..) => {
                 let line: Value = serde_json::from_str(line.unwrap_or_else(|| panic!("{said}"))).unwrap();
-                assert_eq!((&line["model"], &line["finish"], &line["status"]), (&json!("m"), &json!("stop"), &json!(200)), "{line}");
+                assert_eq!(
+                    (&line["model"], &line["finish"], &line["status"]),
+                    (&json!("m"), &json!("stop"), &json!(200)),
+                    "{line}"
+                );
                 assert_eq!((&line["span"]["id"], &line["client"]), (&json!("id-7"), &json!("probe/1")), "{line}");
             }
             _ => {
                 let line = line.unwrap_or_else(|| panic!("{said}"));
-                let parts = ["id=\"id-7\"", "client=\"probe/1\"", "model=\"m\"", "mode=\"rewrite\"", "status=200", "finish=\"stop\"", "calls=0"];
+                let parts = [
+                    "id=\"id-7\"",
+                    "client=\"probe/1\"",
+                    "model=\"m\"",
+                    "mode=\"rewrite\"",
+                    "status=200",
+                    "finish=\"stop\"",
+                    "calls=0",
+                ];
                 assert!(parts.iter().all(|part| line.contains(part)), "{line}");
             }
         }
