@@ -89,7 +89,8 @@ impl Run {
         if !environment.finds(&agent.name) {
             return Err(Error::client(format!("`{}` is not installed: {}", agent.name, agent.install)));
         }
-        let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() };
+        let overrides =
+            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
         let config = Config::load(&overrides, environment)?;
         let address = super::setup::reachable(&config.listen);
         let daemon = if models(address)?.is_empty() { Some(self.start(address)?) } else { None };

@@ -78,7 +78,8 @@ impl Setup {
             let names: Vec<&str> = clients.iter().map(|client| client.name.as_str()).collect();
             return Err(Error::client(format!("there is no client `{}`; there are: {}", self.client, names.join(", "))));
         };
-        let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() };
+        let overrides =
+            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
         let config = Config::load(&overrides, environment)?;
         let address = reachable(&config.listen);
         let place = match run::place(&config, address, self.model.as_deref()) {

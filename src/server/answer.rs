@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     event::Note,
     plan::{self, Caller, Learned, Passed, Plan},
-    turn,
+    turn::{self, tap::Tap},
 };
 
 /// The header that says what was not done as the request asked.
@@ -49,7 +49,7 @@ pub(super) async fn respond(
     let streamed = request.chat.stream;
     let plan = planned(app, received, target, asked, request).await?;
     let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let tap = tap(app, received, target, asked, &plan);
     let mut response = if streamed {
         events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
     } else {
@@ -72,7 +72,7 @@ pub(super) async fn collect(
     request: impl Into<front::Request>,
 ) -> Result<Value, Error> {
     let plan = planned(app, received, target, asked, request.into()).await?;
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let tap = tap(app, received, target, asked, &plan);
     let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     Ok(answer)
 }
@@ -89,12 +89,25 @@ pub(super) async fn empty(
     Ok(front::Collected::new(plan.head).into_value())
 }
 
+/// Whoever watches the turn: the account of the request, and a recording where that is wanted.
+fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
+    let recording = app.recorder.as_ref().map(|recorder| recorder.tap(plan));
+    let mode = match asked.mode {
+        Mode::Off => "off",
+        Mode::Rewrite => "rewrite",
+        Mode::Shell => "shell",
+        Mode::React => "react",
+    };
+    received.account.is_about(target);
+    Some(received.account.watch(plan, mode, recording))
+}
+
 /// The plan, with a line in the log.
 async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, request: front::Request) -> Result<Plan, Error> {
     let streamed = request.chat.stream;
     let mut plan = plan(app, received, target, asked, request).await?;
     plan.head.envelope.model.clone_from(&target.called);
-    tracing::info!(
+    tracing::debug!(
         model = plan.chat.model,
         backend = plan.backend.name,
         adapter = plan.adapter.name,

@@ -22,6 +22,7 @@ mod recover;
 mod requests;
 mod responses;
 mod slow;
+mod visible;
 mod void;
 
 /// A proxy on a free port.
