@@ -86,16 +86,16 @@ impl Run {
             let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
             return Err(Error::client(format!("there is no agent `{}`; there are: {}", self.agent, names.join(", "))));
         };
-        if !environment.finds(&agent.name) {
+        let Some(program) = environment.find(&agent.name) else {
             return Err(Error::client(format!("`{}` is not installed: {}", agent.name, agent.install)));
-        }
+        };
         let overrides =
             Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
         let config = Config::load(&overrides, environment)?;
         let address = super::setup::reachable(&config.listen);
         let daemon = if models(address)?.is_empty() { Some(self.start(address)?) } else { None };
         let place = place(&config, address, self.model.as_deref())?;
-        let mut command = Command::new(&agent.name);
+        let mut command = Command::new(program);
         for (name, value) in &agent.environment {
             command.env(name, place.fill(value));
         }
