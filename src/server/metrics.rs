@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn buckets_are_cumulative_and_labels_escaped() {
         let mut histogram = Histogram::default();
-        [1, 1, 700, 400_000].map(|milliseconds| histogram.observe(Duration::from_millis(milliseconds)));
+        [1, 1, 700, 400_000].into_iter().for_each(|milliseconds| histogram.observe(Duration::from_millis(milliseconds)));
         let mut out = String::new();
         histogram.write("h", "Help.", &mut out);
         for line in ["h_bucket{le=\"0.0005\"} 0", "h_bucket{le=\"0.001\"} 2", "h_bucket{le=\"1\"} 3", "h_bucket{le=\"300\"} 3"] {
