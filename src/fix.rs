@@ -7,8 +7,9 @@
 mod backslash;
 mod coerce;
 mod envelope;
-mod keys;
+pub(crate) mod keys;
 pub mod name;
+mod patch;
 mod schema;
 mod stage;
 mod stages;
