@@ -3,7 +3,8 @@
 //!
 //! * A refused call, and one that the client's form cannot carry, is answered to the model, once, hidden from the client,
 //!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
-//!   that does not fit the schema is delivered as the model wrote it; anything else becomes one line of notice.
+//!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
+//!   becomes one line of notice.
 //! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
 //! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
 
@@ -182,6 +183,9 @@ impl Gate {
         if self.policy.answers_refused {
             self.truncated |= *why == Why::Truncated;
             return out.event(Event::Refused { name, why, raw });
+        }
+        if matches!(why, Why::Unsure(_)) && (self.delivered > 0 || !self.policy.may_reask) {
+            return self.deliver(name, None, raw, None, out);
         }
         if self.delivered > 0 {
             return;
