@@ -23,8 +23,10 @@ use crate::json::tree::{Member, Node, Value};
 const PATHS: [&str; 12] = [
     "path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir",
 ];
-/// Names of parameters whose value is a command line.
+/// Last words of names of parameters whose value is a command line.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
+/// Last words of names of parameters whose value is a regular expression or a glob.
+const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
 
 /// How the backslashes of one string are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,7 @@ enum Reading {
 struct Role {
     path: bool,
     command: bool,
+    pattern: bool,
 }
 
 /// A place in the tree, as the way to it from the root.
@@ -109,13 +112,16 @@ impl Place<'_> {
     fn role(&self) -> Role {
         let mut place = self;
         let declared = self.guide.schema.rule(self.shape()).is_path;
+        let mut name = self.guide.name;
         while let Some((above, step)) = place.above {
             if let Step::Member(key) = step {
-                return Role::of(key, declared);
+                name = key;
+                break;
             }
             place = above;
         }
-        Role { path: declared, command: false }
+        let role = Role::of(name);
+        Role { path: role.path || declared, ..role }
     }
 
     fn pointer(&self) -> Pointer {
@@ -223,10 +229,11 @@ impl<'r> Escapes<'r> {
     }
 
     fn reading(&self, role: Role) -> (Reading, bool) {
-        let whole = if self.lines { Reading::Lines } else { Reading::Characters };
+        let lines = self.lines && !role.pattern;
+        let whole = if lines { Reading::Lines } else { Reading::Characters };
         if self.impossible {
             // Where lines are kept, the rest is a guess.
-            return (whole, self.lines && self.controls.iter().any(|control| self.in_line(control.at)));
+            return (whole, lines && self.controls.iter().any(|control| self.in_line(control.at)));
         }
         let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
         let spoilt = || self.paths.iter().any(|path| self.is_spoilt(path, role));
@@ -339,14 +346,14 @@ impl<'r> Escapes<'r> {
 }
 
 impl Role {
-    fn of(key: &str, declared: bool) -> Role {
+    fn of(key: &str) -> Role {
         let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
         // The last word of `filePath` and `targetFile`.
         let capital = last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
         let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
         let named = |names: &[&str]| names.iter().any(|name| word == *name || word.strip_suffix('s') == Some(name));
         let plural = matches!(word.as_str(), "directories");
-        Role { path: declared || plural || named(&PATHS), command: named(&COMMANDS) }
+        Role { path: plural || named(&PATHS), command: named(&COMMANDS), pattern: named(&PATTERNS) }
     }
 }
 

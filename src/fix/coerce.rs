@@ -4,7 +4,7 @@ mod scalar;
 
 use std::borrow::Cow;
 
-use super::schema::{Rule, Schema, Types};
+use super::schema::{At, Rule, Schema, Types};
 use super::{Fix, Verdict, envelope, keys};
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
@@ -193,13 +193,14 @@ impl<'c> Coercion<'c> {
         if !inner.starts_with(['[', '{']) {
             return None;
         }
-        let (reading, fixes) = envelope::container(inner, 0, &self.schema.at(shape)).ok()?;
+        let path = self.path.clone();
+        let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
+        let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
         let sure = reading.void.is_none() && reading.rival.is_none();
         if !whole || !sure || !types.allow(Types::of_node(&reading.root)) {
             return None;
         }
-        let path = self.path.clone();
         self.fixes.extend(fixes.into_iter().map(|fix| fix.within(&path, node.start..node.end)));
         Some(reading.root.detached(node.start, node.end))
     }

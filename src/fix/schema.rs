@@ -213,7 +213,7 @@ impl Schema {
 
     /// The schema as seen from this place.
     pub(crate) fn at(&self, root: Shape) -> At<'_> {
-        At { schema: self, root }
+        At { schema: self, root, name: "" }
     }
 
     /// The shape of a member with exactly this key.
@@ -252,6 +252,8 @@ fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> 
 pub(crate) struct At<'c> {
     pub(crate) schema: &'c Schema,
     root: Shape,
+    /// The name of the parameter that it belongs to, `""` for the whole.
+    pub(crate) name: &'c str,
 }
 
 impl Guide for At<'_> {

@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
     ("body", r"line\\nstill the same line", r"line\nstill the same line", CLEAN),
     // Patterns.
     ("pattern", r"\bimport\b", r"\bimport\b", GUESS),
-    ("pattern", r"^\s*\bfn\b\n", r"^\s*\bfn\b\n", GUESS),
+    ("pattern", r"^\s*\bfn\b\n", r"^\s*\bfn\b\n", LOSSLESS),
     ("pattern", r"\d+\.\d+\b", r"\d+\.\d+\b", LOSSLESS),
     ("pattern", r"(foo|bar)\b(baz)", r"(foo|bar)\b(baz)", GUESS),
     ("pattern", r"a\tb", "a\tb", CLEAN),
