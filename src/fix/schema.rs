@@ -251,7 +251,7 @@ fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> 
 #[derive(Clone, Copy)]
 pub(crate) struct At<'c> {
     pub(crate) schema: &'c Schema,
-    root: Shape,
+    pub(crate) root: Shape,
     /// The name of the parameter that it belongs to, `""` for the whole.
     pub(crate) name: &'c str,
 }
