@@ -1,7 +1,7 @@
 //! The tokens of JSON as models write it: gaps (whitespace, comments), quotes of every kind, keys, numbers and words.
 //! Every function looks at one place of the text and is bounded, so that whoever reads the text stays linear.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 mod number;
 
@@ -13,8 +13,11 @@ pub(crate) struct Text<'s> {
     last_comment_end: Cell<Option<usize>>,
     last_quote: Cell<Option<usize>>,
     last_closer: Cell<Option<usize>>,
-    /// Keys stand in doubled quotes; only then can values.
-    pub(crate) doubled: Cell<bool>,
+    /// Where escaped double quotes are (their backslashes).
+    escaped_quotes: OnceCell<Vec<usize>>,
+    /// Keys are in doubled quotes; only then can values be.
+    doubled: Cell<bool>,
+    looked_at: Cell<usize>,
 }
 
 /// What delimits a string.
@@ -40,7 +43,7 @@ pub(crate) enum Quote {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) comment: bool,
-    /// Whitespace that JSON does not know.
+    /// Whitespace that JSON does not have.
     pub(crate) odd_space: bool,
     /// A literal `\n` or `\t` (backslash and letter).
     pub(crate) escaped_space: bool,
@@ -95,8 +98,20 @@ impl<'s> Text<'s> {
             last_comment_end: Cell::new(None),
             last_quote: Cell::new(None),
             last_closer: Cell::new(None),
+            escaped_quotes: OnceCell::new(),
+            looked_at: Cell::new(0),
             doubled: Cell::new(false),
         }
+    }
+
+    /// How many bytes were looked at so far, those twice that were looked at twice.
+    pub(crate) fn looked_at(&self) -> usize {
+        self.looked_at.get()
+    }
+
+    /// Accounts for so many bytes.
+    pub(crate) fn look(&self, bytes: usize) {
+        self.looked_at.set(self.looked_at.get().saturating_add(bytes));
     }
 
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
@@ -172,6 +187,7 @@ impl<'s> Text<'s> {
                 _ => break,
             }
         }
+        self.look(i - start);
         (i, gap)
     }
 
@@ -238,7 +254,9 @@ impl<'s> Text<'s> {
 
     /// Whether a run of `n` of this byte follows.
     fn run_ahead(&self, i: usize, byte: u8, n: usize) -> bool {
-        memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]).is_some()
+        let found = memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]);
+        self.look(found.unwrap_or(self.bytes.len() - i));
+        found.is_some()
     }
 
     /// Whether the next such quote stands twice, and behind it a colon or, in a text of doubled quotes, what may follow a value.
@@ -261,7 +279,15 @@ impl<'s> Text<'s> {
 
     /// The next unescaped delimiter of a string at or after `i`: where it stands and where it ends.
     pub(crate) fn delimiter(&self, i: usize, quote: Quote) -> Option<(usize, usize)> {
-        self.delimiter_before(self.bytes.len(), i, quote)
+        let found = self.delimiter_before(self.bytes.len(), i, quote);
+        self.look(found.map_or(self.bytes.len(), |(_, end)| end).saturating_sub(i));
+        found
+    }
+
+    /// The first escaped double quote at or after `i`: where its backslash is.
+    pub(crate) fn escaped_quote(&self, i: usize) -> Option<usize> {
+        let all = self.escaped_quotes.get_or_init(|| memchr::memmem::find_iter(self.bytes, b"\\\"").collect());
+        all.get(all.partition_point(|at| *at < i)).copied()
     }
 
     fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
@@ -325,6 +351,7 @@ impl<'s> Text<'s> {
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
             let start = i + length;
+            self.look(KEY_REACH / 8);
             let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
             if self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
                 return None;
@@ -369,6 +396,7 @@ impl<'s> Text<'s> {
             let more = self.source[end..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
             end += more.map(char::len_utf8).sum::<usize>();
         }
+        self.look(end - i);
         end
     }
 }

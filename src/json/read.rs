@@ -2,23 +2,19 @@
 //! text can be read in more than one way (mostly: which of several unescaped quotes ends a string) the cheapest reading
 //! wins, and a second one of the same price is reported as a rival.
 
-mod brackets;
 mod build;
-mod frames;
-mod members;
+mod cost;
+mod grammar;
 mod rules;
 mod search;
 mod state;
-mod straight;
-mod strings;
 #[cfg(test)]
 mod tests;
-mod values;
+mod trail;
 
 use super::pointer::Pointer;
 use super::strict;
 use super::tree::Node;
-use straight::Straight;
 
 /// Deepest nesting that is read.
 pub const MAX_DEPTH: u16 = 128;
@@ -127,14 +123,12 @@ pub struct Unreadable {
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
     if let Some(root) = strict::prefix(source, start)
-        && search.tail(root.end) == 0
+        && search.grammar.tail(root.end) == 0
     {
         return Ok(Reading::strict(root));
     }
-    match search.straight(start) {
-        Straight::Over(reading) => Ok(reading),
-        Straight::Left(state) => search.run(state).map(|best| build::build(&search, best)),
-    }
+    let best = search.run(start)?;
+    Ok(build::build(&search, best))
 }
 
 // === impl Reading ===

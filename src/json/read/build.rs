@@ -7,8 +7,9 @@ use super::super::lex::Quote;
 use super::super::number;
 use super::super::pointer::{Pointer, push_index, push_key};
 use super::super::tree::{Member, Node, Value};
-use super::search::Search;
-use super::state::{Best, State, Step, StepKind, Want};
+use super::search::{Best, Search};
+use super::state::{State, Step, StepKind, Want};
+use super::trail::Trail;
 use super::{Ending, Reading, Repair};
 
 /// No more repairs than these are listed one by one.
@@ -50,38 +51,33 @@ pub(super) struct Builder<'s> {
 
 /// Builds the tree of the best reading.
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
-    let steps = chain(search, best.state.step);
-    let mut builder = Builder::new(search.text.source);
+    let trail = &search.grammar.trail;
+    let steps = chain(trail, best.state.step);
+    let mut builder = Builder::new(search.grammar.text.source);
     let mut rival = None;
-    for step in steps.iter().filter_map(|at| search.steps.get(*at as usize)) {
+    for step in &steps {
         builder.take(step);
-        if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.rivalled(step) {
+        if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.is_rivalled(step) {
             rival = Some(builder.path().to_string());
         }
     }
-    if rival.is_none() && best.other.is_some_and(|other| values(search, &steps) != values(search, &chain(search, other))) {
+    if rival.is_none() && best.other.is_some_and(|other| values(&steps) != values(&chain(trail, other))) {
         rival = Some(String::new());
     }
     builder.finish(&best.state, rival)
 }
 
 /// The steps of a reading in the order of the text.
-fn chain(search: &Search<'_, '_>, last: u32) -> Vec<u32> {
-    let mut steps = Vec::new();
-    let mut at = last;
-    while let Some(step) = search.steps.get(at as usize) {
-        steps.push(at);
-        at = step.previous;
-    }
+fn chain(trail: &Trail, last: u32) -> Vec<&Step> {
+    let mut steps: Vec<&Step> = std::iter::successors(trail.step(last), |step| trail.step(step.previous)).collect();
     steps.reverse();
     steps
 }
 
 /// What a reading says, without how it got there.
-fn values(search: &Search<'_, '_>, steps: &[u32]) -> Vec<(StepKind, u32, u32)> {
+fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
     steps
         .iter()
-        .filter_map(|at| search.steps.get(*at as usize))
         .filter(|step| !matches!(step.kind, StepKind::Repair(_)))
         .map(|step| match step.kind {
             StepKind::Close => (StepKind::Close, 0, 0),
