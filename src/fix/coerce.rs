@@ -311,7 +311,7 @@ impl<'c> Coercion<'c> {
                 self.fits(item, shape)
             }),
             Value::Object(members) => {
-                rule.required.iter().all(|name| members.iter().any(|member| member.key == name.as_str()))
+                keys::missing(members, rule).is_empty()
                     && members.iter().all(|member| {
                         rule.allows(&member.key) && self.fits(&member.node, self.schema.member_shape(rule, &member.key))
                     })

@@ -142,8 +142,9 @@ impl Grammar<'_, '_> {
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
     /// item), and a comma or a newline stands before it.
-    pub(super) fn forgotten(&mut self, state: State, scan: &Scan, quote: usize) {
-        let Some(frame) = self.frame(state) else { return };
+    fn forgotten(&mut self, state: State, scan: &mut Scan, quote: usize) {
+        let Some(frame) = self.frame(&state) else { return };
+
         let start = scan.start as usize;
         let before = self.text.source[start..quote].trim_end().len() + start;
         let newline = memchr::memchr(b'\n', &self.text.bytes[before..quote]).is_some();
