@@ -24,6 +24,7 @@ use crate::json::pointer::Pointer;
 use crate::json::strict;
 use crate::json::tree::Value;
 
+pub(crate) use schema::{Place, Types, View};
 pub use schema::{Schema, Schemas};
 pub use stage::{Checked, Fixer};
 pub use tally::{RULES, Tally};

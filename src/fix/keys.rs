@@ -5,16 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::Verdict;
 use super::coerce::Coercion;
-use super::schema::{Additional, Rule, Types};
+use super::schema::{Additional, Rule, Types, fold};
 use crate::json::tree::{Member, Node, Value};
 
 /// Among so many members one is found fastest by looking at each.
 const FEW: usize = 8;
-
-/// The name without case and without `_`, `-` and spaces.
-pub(crate) fn fold(name: &str) -> String {
-    name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
-}
 
 /// Words of calling protocols; in a key they mean that the body of a call was torn.
 const PROTOCOL: [&str; 9] =

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use crate::fix::Verdict;
-use crate::fix::keys::fold;
-use crate::fix::schema::Types;
+use crate::fix::schema::{Types, fold};
 use crate::json::number;
 use crate::json::tree::Value;
 
