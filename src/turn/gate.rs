@@ -232,3 +232,40 @@ impl Gate {
 fn canonical(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
+        let mut gate = Gate::new(policy);
+        let mut calls = Vec::new();
+        for event in events {
+            gate.event(event.clone(), &mut |event: Event<'_>| {
+                if let Event::CallArguments { json, .. } = event {
+                    calls.push(json.to_owned());
+                }
+            });
+        }
+        (calls, gate.outcome().1)
+    }
+
+    #[test]
+    fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
+        let why = Why::Unsure("a backslash".into());
+        let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"# };
+        let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
+        assert_eq!((calls.len(), reask.map(|reask| reask.raw)), (0, Some(r#"{"path":"a"}"#.to_owned())));
+        let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
+        assert_eq!((calls, reask), (vec![r#"{"path":"a"}"#.to_owned()], None));
+        // Nothing that comes after a delivered call is asked for again, and it is not lost.
+        let first = [
+            Event::CallStart { index: 0, id: None, name: "read" },
+            Event::CallArguments { index: 0, json: "{}" },
+            Event::CallEnd { index: 0, extra: None },
+            refused,
+        ];
+        let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
+        assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
+    }
+}
