@@ -3,6 +3,8 @@
 mod scalar;
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::rc::Rc;
 
 use super::schema::{At, Rule, Schema, Types};
 use super::{Fix, Verdict, envelope, keys};
@@ -27,6 +29,8 @@ pub(super) struct Coercion<'c> {
     /// Why it cannot be decided.
     pub(super) doubt: Option<String>,
     fuel: u32,
+    /// How many values may still be compared with branches of unions, trials included.
+    looks: Rc<Cell<u32>>,
 }
 
 // === impl Coercion ===
@@ -42,6 +46,7 @@ impl<'c> Coercion<'c> {
             dropped: Vec::new(),
             doubt: None,
             fuel: FUEL,
+            looks: Rc::new(Cell::new(FUEL)),
         }
     }
 
@@ -259,6 +264,7 @@ impl<'c> Coercion<'c> {
             let mut trial = Coercion {
                 path: self.path.clone(),
                 fuel: self.fuel / 2,
+                looks: Rc::clone(&self.looks),
                 ..Coercion::new(self.schema, self.source, self.keeps_null)
             };
             let tried = trial.value(node.clone(), *choice);
@@ -290,9 +296,12 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// Whether the value satisfies what the rules know of the schema (the validator has the last word).
+    /// Whether the value satisfies what the rules know of the schema. The validator has the last word, so what costs too much
+    /// to compare is said to fit.
     pub(super) fn fits(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.schema.rule(shape);
+        let Some(looks) = self.looks.get().checked_sub(1) else { return true };
+        self.looks.set(looks);
         if !rule.types.allow(Types::of_node(node)) {
             return false;
         }

@@ -4,6 +4,8 @@ mod cache;
 mod compile;
 mod rule;
 mod size;
+#[cfg(test)]
+mod tests;
 mod types;
 mod view;
 
