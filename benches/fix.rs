@@ -87,18 +87,33 @@ fn hard(out: &mut impl Write, schemas: &Schemas) -> io::Result<()> {
     let file = |size: usize| format!("{{\"path\":\"a.json\",\"content\":\"{}\"}}", members(size - 60));
     let inputs: [(&str, Box<dyn Fn(usize) -> String>); 7] = [
         ("a JSON file, nothing escaped", Box::new(file)),
-        ("the same object twice", Box::new(|size| {
-            let object: String = (0..size / 32).map(|at| format!("\"key{at}\": {at}, ")).collect();
-            format!("{{{object}}} {{{object}}}")
-        })),
-        ("quotes, commas and keys", Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}", r#"","key": "#.repeat(size / 9 - 6)))),
+        (
+            "the same object twice",
+            Box::new(|size| {
+                let object: String = (0..size / 32).map(|at| format!("\"key{at}\": {at}, ")).collect();
+                format!("{{{object}}} {{{object}}}")
+            }),
+        ),
+        (
+            "quotes, commas and keys",
+            Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}", r#"","key": "#.repeat(size / 9 - 6))),
+        ),
         ("a string without an end", Box::new(|size| format!("{{\"content\":\"{}", "a \\\"b\\\" ".repeat(size / 9 - 6)))),
-        ("keys of other spellings", Box::new(|size| {
-            let keys: String = (0..size / 32).map(|at| format!("\"pa{}th\": {at},", "_".repeat(at % 16))).collect();
-            format!("{{{keys}\"content\":\"\"}}")
-        })),
-        ("paths that are not escaped", Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}\"}}", r"C:\temp\x ".repeat(size / 10 - 6)))),
-        ("whitespace between quotes", Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}", "\"          ".repeat(size / 11 - 6)))),
+        (
+            "keys of other spellings",
+            Box::new(|size| {
+                let keys: String = (0..size / 32).map(|at| format!("\"pa{}th\": {at},", "_".repeat(at % 16))).collect();
+                format!("{{{keys}\"content\":\"\"}}")
+            }),
+        ),
+        (
+            "paths that are not escaped",
+            Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}\"}}", r"C:\temp\x ".repeat(size / 10 - 6))),
+        ),
+        (
+            "whitespace between quotes",
+            Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}", "\"          ".repeat(size / 11 - 6))),
+        ),
     ];
     writeln!(out, "hard inputs, ns per byte{:>18}{}", "", SIZES.map(|size| format!("{:>9} kB", size >> 10)).concat())?;
     for (name, input) in inputs {

@@ -20,9 +20,8 @@ use crate::json::read::{Guide, Shape};
 use crate::json::tree::{Member, Node, Value};
 
 /// Last words of parameter names whose value is a path.
-const PATHS: [&str; 12] = [
-    "path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir",
-];
+const PATHS: [&str; 12] =
+    ["path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir"];
 /// Last words of names of parameters whose value is a command line.
 const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
 /// Last words of names of parameters whose value is a regular expression or a glob.
@@ -307,7 +306,8 @@ impl<'r> Escapes<'r> {
     /// Finds the paths that begin with a drive or a UNC host and whose separators are single backslashes.
     fn find_paths(&mut self) {
         let bytes = self.raw.as_bytes();
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'|' | b'<' | b'>' | b',' | b';');
+        let ends =
+            |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'|' | b'<' | b'>' | b',' | b';');
         let mut from = 0;
         while let Some(found) = memchr::memchr(b'\\', &bytes[from..]) {
             let at = from + found;
@@ -349,7 +349,8 @@ impl Role {
     fn of(key: &str) -> Role {
         let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
         // The last word of `filePath` and `targetFile`.
-        let capital = last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
+        let capital =
+            last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
         let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
         let named = |names: &[&str]| names.iter().any(|name| word == *name || word.strip_suffix('s') == Some(name));
         let plural = matches!(word.as_str(), "directories");

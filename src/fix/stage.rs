@@ -193,7 +193,9 @@ impl Fixer {
 fn unsure(report: &Report) -> Option<Why> {
     let fix = report.fixes.iter().find(|fix| fix.rule == "T2b")?;
     let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
-    Some(Why::Unsure(format!("a backslash at {place} is an escape or a character; write every backslash that is a character twice")))
+    Some(Why::Unsure(format!(
+        "a backslash at {place} is an escape or a character; write every backslash that is a character twice"
+    )))
 }
 
 /// The first bytes of a text's SHA-256, to recognise it without showing it.

@@ -122,8 +122,7 @@ impl<'s> Parser<'s> {
 
     fn number(&mut self) -> Option<&'s str> {
         let rest = &self.bytes[self.at..];
-        let length =
-            rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
+        let length = rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
         let digits = &self.source[self.at..self.at + length];
         self.at += length;
         number::is_strict(digits).then_some(digits)

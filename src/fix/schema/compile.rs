@@ -29,13 +29,8 @@ pub(super) fn rules(view: &View) -> Vec<Rule> {
     let mut compiler = Compiler { rules: vec![Rule::default()], known: HashMap::new() };
     compiler.shape(view.root());
     let count = compiler.rules.len();
-    let mut flattener = Flattener {
-        raw: compiler.rules,
-        flat: vec![None; count],
-        busy: vec![false; count],
-        joined: Vec::new(),
-        room: COPIES,
-    };
+    let mut flattener =
+        Flattener { raw: compiler.rules, flat: vec![None; count], busy: vec![false; count], joined: Vec::new(), room: COPIES };
     let mut rules: Vec<Rc<Rule>> = (0..count).map(|at| flattener.flatten(at)).collect();
     let joined = std::mem::take(&mut flattener.joined);
     drop(flattener);

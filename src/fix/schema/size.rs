@@ -24,8 +24,15 @@ const HERE: [&str; 4] = ["not", "if", "then", "else"];
 const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const HERE_TABLES: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords that apply to its members or items.
-const BELOW: [&str; 7] =
-    ["additionalProperties", "unevaluatedProperties", "propertyNames", "items", "contains", "additionalItems", "unevaluatedItems"];
+const BELOW: [&str; 7] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "contains",
+    "additionalItems",
+    "unevaluatedItems",
+];
 const BELOW_LISTS: [&str; 2] = ["prefixItems", "items"];
 const BELOW_TABLES: [&str; 1] = ["patternProperties"];
 /// The keyword that applies to members by their names.

@@ -66,6 +66,11 @@ impl<'v> Place<'v> {
         self.find(&|schema| schema.get("properties")?.get(key)).is_some()
     }
 
+    /// The place of the member of exactly this name; nothing is known of one that is not described.
+    pub(crate) fn property(self, key: &str) -> Place<'v> {
+        self.inner(&|schema| schema.get("properties")?.get(key)).unwrap_or(Place { schema: None, ..self })
+    }
+
     /// The place of a member.
     pub(crate) fn member(self, key: &str) -> Place<'v> {
         let named = |schema: &'v Map<String, Value>| schema.get("properties")?.get(key).filter(|found| found.is_object());
@@ -101,7 +106,8 @@ impl<'v> Place<'v> {
         let named = match self.keyword("type")? {
             Value::String(name) => Types::named(name),
             Value::Array(names) => {
-                names.iter().filter_map(|name| Types::named(name.as_str()?)).reduce(Types::or)
+                let types: Option<Vec<Types>> = names.iter().map(|name| Types::named(name.as_str()?)).collect();
+                types?.into_iter().reduce(Types::or)
             }
             _ => None,
         };

@@ -70,7 +70,12 @@ const ROWS: &[Row] = &[
     ("body", r"\b\b\b", "\u{8}\u{8}\u{8}", CLEAN),
     ("body", r"page\f\npage", "page\u{c}\npage", CLEAN),
     // Code with one escape that is none: its lines stay lines.
-    ("body", r"import re\nfor x in y:\n    re.sub('\d', '', x)\n", "import re\nfor x in y:\n    re.sub('\\d', '', x)\n", LOSSLESS),
+    (
+        "body",
+        r"import re\nfor x in y:\n    re.sub('\d', '', x)\n",
+        "import re\nfor x in y:\n    re.sub('\\d', '', x)\n",
+        LOSSLESS,
+    ),
     ("body", r"for f in *; do\n  echo \$f\ndone\n", "for f in *; do\n  echo \\$f\ndone\n", LOSSLESS),
     ("body", r"print(re.sub('\s', '', x))\nprint(2)", "print(re.sub('\\s', '', x))\nprint(2)", LOSSLESS),
     ("body", r"if (/\/api\/\d+/.test(u)) {\n  go();\n}\n", "if (/\\/api\\/\\d+/.test(u)) {\n  go();\n}\n", LOSSLESS),

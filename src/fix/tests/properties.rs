@@ -87,7 +87,8 @@ fn key() -> impl Strategy<Value = String> {
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({})),
-        prop::sample::select(vec!["string", "integer", "number", "boolean", "array", "object"]).prop_map(|name| json!({"type": name})),
+        prop::sample::select(vec!["string", "integer", "number", "boolean", "array", "object"])
+            .prop_map(|name| json!({"type": name})),
         Just(json!({"enum": ["a", "b", 1]})),
         Just(json!({"anyOf": [{"type": "string"}, {"type": "object"}]})),
     ];
@@ -116,7 +117,12 @@ fn tricky() -> impl Strategy<Value = Value> {
         Just("a\"}, {\"uri\": 1".to_owned()),
         Just("[\"a\", 1,]".to_owned()),
     ];
-    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i64>().prop_map(Value::from), text.prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        text.prop_map(Value::from)
+    ];
     let inner = leaf.prop_recursive(3, 16, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

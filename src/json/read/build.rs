@@ -120,16 +120,7 @@ impl<'s> Builder<'s> {
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };
-        Reading {
-            root,
-            repairs: self.repairs,
-            ending,
-            end,
-            void: self.void,
-            rival,
-            dangling,
-            tagged: state.tagged,
-        }
+        Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
     }
 
     pub(super) fn take(&mut self, step: &Step) {

@@ -90,7 +90,8 @@ impl Trail {
             Key::Known(number) if number < 64 => frame.seen & (1 << number) != 0,
             _ => {
                 let hash = hash_text(key);
-                let list = std::iter::successors(self.keys.get(frame.keys as usize), |(before, _)| self.keys.get(*before as usize));
+                let list =
+                    std::iter::successors(self.keys.get(frame.keys as usize), |(before, _)| self.keys.get(*before as usize));
                 list.take(KEYS_BACK).any(|(_, seen)| *seen == hash)
             }
         };

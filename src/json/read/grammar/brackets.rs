@@ -1,9 +1,9 @@
 //! The reader's grammar of closing brackets, right and wrong ones, and of what may stand behind the root.
 
 use super::super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED, UNCLOSED};
-use super::Grammar;
 use super::super::state::{Bracket, Frame, NONE, State, Want};
 use super::super::{Ending, Key, cost};
+use super::Grammar;
 
 impl Grammar<'_, '_> {
     /// A closing bracket, the right one or not.
@@ -51,9 +51,7 @@ impl Grammar<'_, '_> {
     /// Whether an object with members is open directly inside of an array: a brace here opens the next item.
     pub(super) fn unclosed_before_item(&self, state: &State) -> bool {
         self.frame(state).is_some_and(|frame| {
-            frame.bracket == Bracket::Object
-                && (frame.seen != 0 || frame.keys != NONE)
-                && self.inside_array(frame)
+            frame.bracket == Bracket::Object && (frame.seen != 0 || frame.keys != NONE) && self.inside_array(frame)
         })
     }
 

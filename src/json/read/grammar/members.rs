@@ -5,9 +5,9 @@ use super::super::rules::{
     BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, NO_COMMA,
     ODD_KEY, ODD_SPACE, OTHER_COLON, SEMICOLON, STRAY_QUOTE, STRAY_WORD,
 };
-use super::Grammar;
 use super::super::state::{Bracket, State, Step, StepKind, Want};
 use super::super::{Ending, Key, cost};
+use super::Grammar;
 
 impl Grammar<'_, '_> {
     /// A key, or the end of the object.
@@ -88,10 +88,8 @@ impl Grammar<'_, '_> {
             if !inner && self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
                 let mut found = *state;
                 self.key(&mut found, (start, end), after, quote);
-                let expected = self
-                    .frames
-                    .get(state.frame as usize)
-                    .is_none_or(|frame| self.guide.key(frame.shape, &self.text.source[start..end]) != Key::Extra);
+                let name = &self.text.source[start..end];
+                let expected = self.frame(state).is_none_or(|frame| self.guide.key(frame.shape, name) != Key::Extra);
                 self.repair(&mut found, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
                 found.cost += cost::ODDITY;
                 best = Some(found);

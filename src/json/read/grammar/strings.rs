@@ -3,9 +3,9 @@
 
 use super::super::super::lex::Quote;
 use super::super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
-use super::Grammar;
 use super::super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want};
 use super::super::{Ending, Key, cost};
+use super::Grammar;
 
 /// What the text behind a delimiter says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

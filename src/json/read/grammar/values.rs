@@ -1,13 +1,13 @@
 //! The reader's grammar of values: strings, numbers, literals of several languages, and texts without quotes.
 
 use super::super::super::lex::{Gap, Quote};
-use super::super::{Ending, cost};
 use super::super::rules::{
     COMMENT, ESCAPED_SPACE, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
     PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
 };
-use super::Grammar;
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
+use super::super::{Ending, cost};
+use super::Grammar;
 
 impl Grammar<'_, '_> {
     /// Skips to the next token and notes what was in between.
