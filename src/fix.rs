@@ -27,7 +27,9 @@ use crate::json::tree::Value;
 pub(crate) use schema::{Place, Types, View};
 pub use schema::{Schema, Schemas};
 pub use stage::{Checked, Fixer};
-pub use tally::{RULES, Tally};
+pub use tally::Tally;
+
+pub use crate::json::Code;
 
 /// Largest argument text that is read, in bytes.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
@@ -61,8 +63,8 @@ pub enum Verdict {
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// The rule that made it: `S1`, `T3`, `K7` ...
-    pub rule: &'static str,
+    /// The rule that made it.
+    pub rule: Code,
     /// JSON pointer to the place in the arguments, `""` for the whole.
     pub path: Pointer,
     /// Bytes of the source text that it concerns.
@@ -129,7 +131,7 @@ fn cost(fixes: &[Fix]) -> u32 {
 // === impl Fix ===
 
 impl Fix {
-    fn whole(rule: &'static str, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
+    fn whole(rule: Code, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
         Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
     }
 
@@ -145,7 +147,7 @@ impl Fix {
             (Verdict::Clean, _) => 0,
             (Verdict::Lossless, _) => 1,
             (Verdict::Coerced, _) => 3,
-            (_, "T3") => 5,
+            (_, Code::T3) => 5,
             (Verdict::Guess | Verdict::Refused, _) => 20,
         }
     }

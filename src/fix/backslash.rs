@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::schema::At;
-use super::{Fix, Verdict};
+use super::{Code, Fix, Verdict};
 use crate::json::decode::{code_unit, decode};
 use crate::json::lex::Quote;
 use crate::json::pointer::{Pointer, push_index, push_key};
@@ -79,7 +79,7 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
             *text = Cow::Owned(literal);
             if guess {
                 let note = "backslashes of a path, a pattern or a formula read as characters";
-                let fix = Fix::whole("T2b", node.start..node.end, Verdict::Guess, note);
+                let fix = Fix::whole(Code::T2b, node.start..node.end, Verdict::Guess, note);
                 fixes.push(Fix { path: place.pointer(), ..fix });
             }
             true

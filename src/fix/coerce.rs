@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::schema::{At, Rule, Schema, Types};
-use super::{Fix, Verdict, envelope, keys};
+use super::{Code, Fix, Verdict, envelope, keys};
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Ending, Shape};
@@ -55,7 +55,7 @@ impl<'c> Coercion<'c> {
         super::cost(&self.fixes)
     }
 
-    pub(super) fn note(&mut self, rule: &'static str, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
+    pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
         self.fixes.push(Fix {
             rule,
             path: Pointer::from(self.path.as_str()),
@@ -137,14 +137,14 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::ARRAY)
             && let Some(items) = listed(&node)
         {
-            self.note("K8", Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
+            self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }
         if rule.types.allow(Types::ARRAY) {
             return self.wrapped(node, rule);
         }
         if rule.types.allow(Types::STRING) && !describes_string(&node) {
-            return self.as_text(node, "K5", "object given where text is wanted: its source text");
+            return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
     }
@@ -152,13 +152,13 @@ impl<'c> Coercion<'c> {
     /// An array where none is wanted.
     fn array_instead<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
         if types.allow(Types::STRING) {
-            return self.as_text(node, "K5b", "array given where text is wanted: its JSON text");
+            return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
         }
         node
     }
 
     /// The JSON text of a container: its source where that is JSON.
-    fn as_text<'s>(&mut self, node: Node<'s>, rule: &'static str, note: &'static str) -> Node<'s> {
+    fn as_text<'s>(&mut self, node: Node<'s>, rule: Code, note: &'static str) -> Node<'s> {
         self.note(rule, Verdict::Coerced, &node, note);
         let text = node.to_json(self.source);
         node.instead(Value::Text(Cow::Owned(text)))
@@ -166,7 +166,7 @@ impl<'c> Coercion<'c> {
 
     /// K6: one value where a list is wanted.
     fn wrapped<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
-        self.note("K6", Verdict::Coerced, &node, "single value put into a list");
+        self.note(Code::K6, Verdict::Coerced, &node, "single value put into a list");
         let list = node.instead(Value::Null);
         self.array(Node { value: Value::Array(vec![node]), ..list }, rule)
     }
@@ -178,7 +178,7 @@ impl<'c> Coercion<'c> {
         if types.allow(Types::ARRAY.or(Types::OBJECT))
             && let Some(decoded) = self.decoded(text, &node, shape, types)
         {
-            self.note("K7", Verdict::Coerced, &node, "JSON inside of a string decoded");
+            self.note(Code::K7, Verdict::Coerced, &node, "JSON inside of a string decoded");
             return self.value(decoded, shape);
         }
         if let Some((value, rule, level, note)) = scalar::from_text(text, types) {
@@ -229,7 +229,7 @@ impl<'c> Coercion<'c> {
             Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match number::whole(digits) {
                 Some(whole) if whole != *digits => {
                     let whole = Cow::Owned(whole.into_owned());
-                    self.note("K2", Verdict::Coerced, &node, "whole number written as a fraction");
+                    self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
                     node.instead(Value::Number(whole))
                 }
                 _ => node,
@@ -246,7 +246,7 @@ impl<'c> Coercion<'c> {
         }
         match scalar::listed(&own, values) {
             Some(value) => {
-                self.note("K10", Verdict::Coerced, &node, "spelling of a listed value");
+                self.note(Code::K10, Verdict::Coerced, &node, "spelling of a listed value");
                 node.instead(from_serde(value).value)
             }
             None => node,

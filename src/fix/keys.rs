@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::Verdict;
+use super::{Code, Verdict};
 use super::coerce::Coercion;
 use super::schema::{Additional, Rule, Types, fold};
 use crate::json::tree::{Member, Node, Value};
@@ -66,7 +66,7 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
             }
             Some(first) if same(&kept[*first].node, &member.node) => {
                 coercion.enter(&member.key, |coercion| {
-                    coercion.note("N4", Verdict::Lossless, &member.node, "key twice with the same value");
+                    coercion.note(Code::N4, Verdict::Lossless, &member.node, "key twice with the same value");
                 });
             }
             Some(_) => coercion.doubt(format!("the key `{}` has two different values", member.key)),
@@ -141,7 +141,7 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
             continue;
         }
         coercion.enter(name, |coercion| {
-            coercion.note("N1", Verdict::Coerced, &members[at].node, format!("`{key}` is spelled `{name}`"));
+            coercion.note(Code::N1, Verdict::Coerced, &members[at].node, format!("`{key}` is spelled `{name}`"));
         });
         members[at].key = Cow::Owned(name.clone());
         held.insert(found, at);
@@ -166,7 +166,7 @@ fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) 
     for ((outer, inner), member) in nested {
         coercion.enter(&outer, |coercion| {
             let note = format!("`{}` is `{inner}` inside of `{outer}`", member.key);
-            coercion.note("N8", Verdict::Guess, &member.node, note);
+            coercion.note(Code::N8, Verdict::Guess, &member.node, note);
         });
         let moved = Member { key: Cow::Owned(inner), ..member };
         let Some(at) = places.get(&outer) else {
@@ -211,7 +211,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         let (Some(at), None) = (found.next(), found.next()) else { continue };
         let member = &mut members[at];
         coercion.enter(name, |coercion| {
-            coercion.note("N2", Verdict::Guess, &member.node, format!("`{}` is called `{name}` here", member.key));
+            coercion.note(Code::N2, Verdict::Guess, &member.node, format!("`{}` is called `{name}` here", member.key));
         });
         member.key = Cow::Owned((*name).to_owned());
     }
@@ -234,7 +234,7 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
             },
             _ => return true,
         };
-        coercion.enter(&member.key, |coercion| coercion.note("K9", level, &member.node, "empty optional parameter left out"));
+        coercion.enter(&member.key, |coercion| coercion.note(Code::K9, level, &member.node, "empty optional parameter left out"));
         false
     });
 }
@@ -252,7 +252,7 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
             _ => continue,
         };
         let node = super::coerce::from_serde(value);
-        coercion.enter(name, |coercion| coercion.note("N5", level, &node, note));
+        coercion.enter(name, |coercion| coercion.note(Code::N5, level, &node, note));
         members.push(Member { key: Cow::Owned(name.to_owned()), start: node.start, node });
     }
 }
@@ -269,7 +269,7 @@ fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule
         let known = rule.named(member.key.as_ref()).is_some() || rule.matches_pattern(&member.key);
         if !known {
             coercion.enter(&member.key, |coercion| {
-                coercion.note("N3", Verdict::Coerced, &member.node, "unknown key left out");
+                coercion.note(Code::N3, Verdict::Coerced, &member.node, "unknown key left out");
                 let path = coercion.path.clone();
                 coercion.dropped.push(path);
             });

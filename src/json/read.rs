@@ -12,6 +12,7 @@ mod state;
 mod tests;
 mod trail;
 
+use super::code::Code;
 use super::pointer::Pointer;
 use super::strict;
 use super::tree::Node;
@@ -55,8 +56,8 @@ pub struct Unguided;
 /// A repair of the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
-    /// The rule's name.
-    pub rule: &'static str,
+    /// The rule.
+    pub rule: Code,
     /// What was done, without any value.
     pub note: &'static str,
     /// Whether there was another way to read it.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::decode::decode;
 use super::super::lex::Quote;
 use super::super::number;
@@ -116,7 +117,7 @@ impl<'s> Builder<'s> {
         };
         if let Some((_, guess)) = self.more {
             let note = "more repairs than are listed";
-            self.repairs.push(Repair { rule: "S0", note, guess, path: Pointer::ROOT, start: 0, end });
+            self.repairs.push(Repair { rule: Code::S0, note, guess, path: Pointer::ROOT, start: 0, end });
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };
@@ -195,13 +196,13 @@ impl<'s> Builder<'s> {
             self.refuse("half of a surrogate pair", "in");
         }
         if decoded.control {
-            self.repair("T1", "raw control characters escaped", false, start, end);
+            self.repair(Code::T1, "raw control characters escaped", false, start, end);
         }
         if decoded.odd_escape {
-            self.repair("T2", "backslashes that begin no escape kept", false, start, end);
+            self.repair(Code::T2, "backslashes that begin no escape kept", false, start, end);
         }
         let plain = !decoded.control && !decoded.odd_escape && !decoded.lone_surrogate;
-        let inner = self.repairs.last().is_some_and(|repair| repair.rule == "T3" && repair.start == start);
+        let inner = self.repairs.last().is_some_and(|repair| repair.rule == Code::T3 && repair.start == start);
         (decoded.text, plain && !inner)
     }
 
@@ -268,14 +269,14 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn repair(&mut self, rule: &'static str, note: &'static str, guess: bool, start: usize, end: usize) {
-        if rule == "S1"
+    fn repair(&mut self, rule: Code, note: &'static str, guess: bool, start: usize, end: usize) {
+        if rule == Code::S1
             && let Some(open) = self.open.last_mut()
         {
             // `(1,)` is a list of one.
             open.paren = false;
         }
-        if rule == "T3"
+        if rule == Code::T3
             && let Some(node) = self.last()
         {
             node.exact = false;

@@ -1,5 +1,6 @@
 //! The reader's grammar between values: keys, colons, commas, and what stands there instead of them.
 
+use super::super::super::code::Code;
 use super::super::super::lex::Quote;
 use super::super::rules::{
     BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, NO_COMMA,
@@ -220,7 +221,7 @@ impl Grammar<'_, '_> {
                     StepKind::Number | StepKind::True | StepKind::False | StepKind::Null | StepKind::Text(Quote::Bare),
                     end,
                 )) if end == at => Ending::InWord,
-                Some((StepKind::Repair(("S9" | "S11" | "S16", ..)), end)) if end == at => Ending::InWord,
+                Some((StepKind::Repair((Code::S9 | Code::S11 | Code::S16, ..)), end)) if end == at => Ending::InWord,
                 _ => Ending::Open,
             };
             return self.over(state, ending, cost::OPEN);

@@ -1,6 +1,7 @@
 //! Where does a string end? At every unescaped delimiter the text behind it is looked at: only what may follow a value
 //! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
 
+use super::super::super::code::Code;
 use super::super::super::lex::Quote;
 use super::super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
 use super::super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want};
@@ -33,12 +34,12 @@ const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
 /// The rule that a quote falls under, when it is not JSON's.
 pub(super) fn quote_rule(quote: Quote) -> Rule {
     match quote {
-        Quote::Single => &("S5", "single quotes replaced", false),
-        Quote::SmartDouble | Quote::SmartSingle => &("S6", "typographic quotes replaced", false),
-        Quote::Backtick => &("S7", "backticks replaced", false),
-        Quote::Thrice(_) => &("S8", "triple quotes replaced", false),
-        Quote::Twice(_) => &("S8", "doubled quotes replaced", true),
-        Quote::Double | Quote::Bare => &("S16", "unquoted string", true),
+        Quote::Single => &(Code::S5, "single quotes replaced", false),
+        Quote::SmartDouble | Quote::SmartSingle => &(Code::S6, "typographic quotes replaced", false),
+        Quote::Backtick => &(Code::S7, "backticks replaced", false),
+        Quote::Thrice(_) => &(Code::S8, "triple quotes replaced", false),
+        Quote::Twice(_) => &(Code::S8, "doubled quotes replaced", true),
+        Quote::Double | Quote::Bare => &(Code::S16, "unquoted string", true),
     }
 }
 
