@@ -33,7 +33,7 @@ fn values_know_their_places() {
 fn repairs_know_their_paths() {
     let source = r#"{"a":[{"x~/y":'s'},[.5]],"b":+1}"#;
     let repairs = reading(source).repairs;
-    let paths: Vec<(&str, &str)> = repairs.iter().map(|repair| (repair.rule, repair.path.as_str())).collect();
+    let paths: Vec<(&str, &str)> = repairs.iter().map(|repair| (repair.rule.as_str(), repair.path.as_str())).collect();
     assert_eq!(paths, [("S5", "/a/0/x~0~1y"), ("S11", "/a/1/0"), ("S11", "/b")]);
 }
 
