@@ -136,20 +136,23 @@ impl Flattener {
         if let Some(done) = self.flat.get(at).and_then(Option::as_ref) {
             return Rc::clone(done);
         }
-        let Some(mut rule) = self.raw.get(at).cloned() else { return Rc::default() };
-        if std::mem::replace(&mut self.busy[at], true) {
+        let Some(size) = self.raw.get(at).map(size) else { return Rc::default() };
+        if self.busy[at] {
+            let rule = if self.takes(size) { self.raw[at].clone() } else { Rule::default() };
             return Rc::new(Rule { all: Vec::new(), choices: Vec::new(), ..rule });
         }
+        self.busy[at] = true;
+        let mut rule = self.raw[at].clone();
         for part in std::mem::take(&mut rule.all) {
             let part = self.flatten(part.0 as usize);
-            if self.has_room(&part) {
+            if self.takes(size(&part)) {
                 rule.merge(&part);
             }
         }
         rule.infer_types();
         if !rule.choices.is_empty() {
             let branches: Vec<Rc<Rule>> = rule.choices.clone().iter().map(|choice| self.flatten(choice.0 as usize)).collect();
-            if rule.says_something() && branches.iter().all(|branch| self.has_room(branch) && self.has_room(&rule)) {
+            if rule.says_something() && branches.iter().all(|branch| self.takes(size(branch) + size(&rule))) {
                 let common = Rule { choices: Vec::new(), ..rule.clone() };
                 rule.choices.clear();
                 for branch in &branches {
@@ -159,7 +162,7 @@ impl Flattener {
                     self.joined.push(joined);
                 }
             }
-            if branches.iter().all(|branch| self.has_room(branch)) {
+            if branches.iter().all(|branch| self.takes(size(branch))) {
                 rule.overlay(&branches);
             }
         }
@@ -169,13 +172,17 @@ impl Flattener {
         rule
     }
 
-    /// Whether this rule may be copied into another one. Where too much was copied, less is known.
-    fn has_room(&mut self, rule: &Rule) -> bool {
-        let size = 1 + rule.properties.len() + rule.values.as_ref().map_or(0, Vec::len) + rule.required.len();
+    /// Whether so much may still be copied from rule to rule. Where too much was copied, less is known.
+    fn takes(&mut self, size: usize) -> bool {
         let fits = size <= self.room;
         self.room = self.room.saturating_sub(size);
         fits
     }
+}
+
+/// What it costs to copy a rule.
+fn size(rule: &Rule) -> usize {
+    1 + rule.properties.len() + rule.required.len() + rule.values.as_ref().map_or(0, Vec::len)
 }
 
 impl Rule {
