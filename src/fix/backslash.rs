@@ -11,8 +11,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::report::{Fix, Verdict};
 use super::schema::At;
-use super::{Code, Fix, Verdict};
+use crate::json::Code;
 use crate::json::decode::{code_unit, decode};
 use crate::json::lex::Quote;
 use crate::json::pointer::{Pointer, push_index, push_key};

@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::report::{self, Fix, Verdict};
 use super::schema::{At, Rule, Schema, Types};
-use super::{Code, Fix, Verdict, envelope, keys};
+use super::{envelope, keys};
+use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Ending, Shape};
@@ -52,7 +54,7 @@ impl<'c> Coercion<'c> {
 
     /// What the changes cost in sum: compares readings.
     pub(super) fn cost(&self) -> u32 {
-        super::cost(&self.fixes)
+        report::cost(&self.fixes)
     }
 
     pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {

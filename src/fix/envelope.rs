@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use super::backslash;
+use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
-use super::{Code, Fix, Verdict};
-use crate::json;
+use crate::json::{self, Code};
 use crate::json::read::{self, Ending, Reading, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::{Code, Verdict};
 use super::coerce::Coercion;
+use super::report::Verdict;
 use super::schema::{Additional, Rule, Types, fold};
+use crate::json::Code;
 use crate::json::tree::{Member, Node, Value};
 
 /// Among so many members one is found fastest by looking at each.

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use super::coerce::Coercion;
 use super::envelope::{self, Found};
+use super::report::{End, Fix, Report, Verdict};
 use super::schema::{Schema, Types};
-use super::{Code, End, Fix, Report, Verdict, keys};
+use super::keys;
 use crate::event::{FinishReason, Why};
+use crate::json::Code;
 use crate::json::read::{Ending, Reading, Repair};
 use crate::json::tree::{Member, Node, Value};
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::fix::{Code, Verdict};
+use crate::fix::report::Verdict;
 use crate::fix::schema::{Types, fold};
+use crate::json::Code;
 use crate::json::number;
 use crate::json::tree::Value;
 
