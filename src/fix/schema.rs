@@ -52,14 +52,14 @@ impl Schema {
     /// Compiles a schema text, without network and without files.
     fn compile(text: &str, aliases: Arc<[Vec<String>]>) -> Schema {
         let view = View::parse(text);
-        let size = size::measure(&view);
-        if size.is_none() {
+        let cost = size::measure(&view);
+        if cost.is_none() {
             tracing::debug!(bytes = text.len(), "a schema cannot be checked at a bounded cost: nothing is checked");
         }
         let options = jsonschema::options().offline().should_validate_formats(false);
-        let validator = size.and_then(|_| options.build(view.document()).ok());
+        let validator = cost.and_then(|_| options.build(view.document()).ok());
         let rules = if validator.is_some() { compile::rules(&view) } else { vec![Rule::default()] };
-        let recursive = size.is_some_and(|size| size.recursive).then_some(view);
+        let recursive = (cost == Some(size::Cost::Recursive)).then_some(view);
         Schema { validator, recursive, rules, aliases }
     }
 

@@ -38,24 +38,24 @@ const BELOW_TABLES: [&str; 1] = ["patternProperties"];
 /// The keyword that applies to members by their names.
 const NAMED_TABLES: [&str; 1] = ["properties"];
 
-/// The size of a schema.
+/// What checking a value costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    /// Subschemas, counted as often as they are reached.
-    pub(super) expanded: usize,
-    /// Some subschema contains itself.
-    pub(super) recursive: bool,
+pub(super) enum Cost {
+    /// A bounded number of steps for each value in it.
+    Bounded,
+    /// Some subschema contains itself: that depends on the value, see [`is_affordable`].
+    Recursive,
 }
 
 /// Measures a schema; `None` if it is too large, or if what it costs cannot be bounded.
-pub(super) fn measure(view: &View) -> Option<Size> {
+pub(super) fn measure(view: &View) -> Option<Cost> {
     let document = view.document();
     if !document.is_object() || bytes(document) > MOST_TEXT {
         return None;
     }
     let mut walk = Walk { done: HashMap::new(), open: HashMap::new(), here: Vec::new(), recursive: false };
-    let expanded = walk.size(view.root(), true)?;
-    Some(Size { expanded, recursive: walk.recursive })
+    walk.size(view.root(), true)?;
+    Some(if walk.recursive { Cost::Recursive } else { Cost::Bounded })
 }
 
 /// Whether checking a value against a recursive schema costs no more than its size allows. The walk itself is bounded by that.
