@@ -49,10 +49,6 @@ pub trait Guide {
     fn missing(&self, of: Shape, seen: u64) -> u32;
 }
 
-/// The guide of those who know nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unguided;
-
 /// A repair of the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
@@ -165,29 +161,5 @@ impl<'s> Reading<'s> {
             tagged: false,
             root,
         }
-    }
-}
-
-// === impl Unguided ===
-
-impl Guide for Unguided {
-    fn root(&self) -> Shape {
-        Shape(0)
-    }
-
-    fn member(&self, _: Shape, _: &str) -> Shape {
-        Shape(0)
-    }
-
-    fn item(&self, _: Shape) -> Shape {
-        Shape(0)
-    }
-
-    fn key(&self, _: Shape, _: &str) -> Key {
-        Key::Open
-    }
-
-    fn missing(&self, _: Shape, _: u64) -> u32 {
-        0
     }
 }

@@ -136,9 +136,9 @@ impl Flattener {
         if let Some(done) = self.flat.get(at).and_then(Option::as_ref) {
             return Rc::clone(done);
         }
-        let Some(size) = self.raw.get(at).map(size) else { return Rc::default() };
+        let Some(own) = self.raw.get(at).map(size) else { return Rc::default() };
         if self.busy[at] {
-            let rule = if self.takes(size) { self.raw[at].clone() } else { Rule::default() };
+            let rule = if self.takes(own) { self.raw[at].clone() } else { Rule::default() };
             return Rc::new(Rule { all: Vec::new(), choices: Vec::new(), ..rule });
         }
         self.busy[at] = true;

@@ -149,13 +149,13 @@ enum Scope {
 /// The subschemas of a schema, but for the one that it refers to.
 fn subschemas(object: &Map<String, Value>) -> impl Iterator<Item = (&Value, Scope)> {
     let single = |keys: &'static [&'static str], scope: Scope| {
-        keys.iter().filter_map(|key| object.get(*key)).filter(|schema| schema.is_object()).map(move |schema| (schema, scope))
+        keys.iter().filter_map(move |key| object.get(*key)).filter(|schema| schema.is_object()).map(move |schema| (schema, scope))
     };
     let lists = |keys: &'static [&'static str], scope: Scope| {
-        keys.iter().filter_map(|key| object.get(*key)?.as_array()).flatten().map(move |schema| (schema, scope))
+        keys.iter().filter_map(move |key| object.get(*key)?.as_array()).flatten().map(move |schema| (schema, scope))
     };
     let tables = |keys: &'static [&'static str], scope: Scope| {
-        keys.iter().filter_map(|key| object.get(*key)?.as_object()).flat_map(Map::values).map(move |schema| (schema, scope))
+        keys.iter().filter_map(move |key| object.get(*key)?.as_object()).flat_map(Map::values).map(move |schema| (schema, scope))
     };
     let here = single(&HERE, Scope::Here).chain(lists(&HERE_LISTS, Scope::Here)).chain(tables(&HERE_TABLES, Scope::Here));
     let below = single(&BELOW, Scope::Below).chain(lists(&BELOW_LISTS, Scope::Below)).chain(tables(&BELOW_TABLES, Scope::Below));

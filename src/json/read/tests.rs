@@ -3,6 +3,31 @@
 use super::*;
 use crate::json::tree::Value;
 
+/// Knows nothing.
+struct Unguided;
+
+impl Guide for Unguided {
+    fn root(&self) -> Shape {
+        Shape(0)
+    }
+
+    fn member(&self, _: Shape, _: &str) -> Shape {
+        Shape(0)
+    }
+
+    fn item(&self, _: Shape) -> Shape {
+        Shape(0)
+    }
+
+    fn key(&self, _: Shape, _: &str) -> Key {
+        Key::Open
+    }
+
+    fn missing(&self, _: Shape, _: u64) -> u32 {
+        0
+    }
+}
+
 fn reading(source: &str) -> Reading<'_> {
     read(source, source.find(['{', '[']).unwrap(), &Unguided).unwrap()
 }

@@ -52,7 +52,7 @@ impl Grammar<'_, '_> {
         }
         loop {
             let Some((end, after)) = self.text.delimiter(scan.at as usize, scan.quote) else {
-                return self.unended(state, &mut scan);
+                return self.unended(state, &scan);
             };
             let clean = scan.inner == 0;
             self.forgotten(*state, &mut scan, end);
@@ -184,7 +184,7 @@ impl Grammar<'_, '_> {
 
     /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
     /// brackets that end it.
-    fn unended(&mut self, state: &mut State, scan: &mut Scan) -> Option<()> {
+    fn unended(&mut self, state: &mut State, scan: &Scan) -> Option<()> {
         if scan.is_half_quoted() {
             return self.dead(scan.start as usize, "no value can start here");
         }
