@@ -8,9 +8,8 @@ macro_rules! codes {
     ($($code:ident $meaning:literal $from:literal => $to:literal;)*) => {
         /// A rule that was applied to a call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "what they mean is in the table")]
         pub enum Code {
-            $($code,)*
+            $(#[doc = $meaning] $code,)*
         }
 
         impl Code {
