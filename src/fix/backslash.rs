@@ -158,7 +158,7 @@ fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(Str
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))
 }
 
-/// Length of the escape at `at`, 0 if it is none of JSON's.
+/// Length of the escape at `at`, 0 if JSON does not have it.
 fn escape_length(raw: &str, at: usize) -> usize {
     match raw.as_bytes().get(at + 1) {
         Some(b'"' | b'\'' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,

@@ -27,7 +27,7 @@ pub(super) struct Found<'s> {
     /// Strings whose backslashes were reread.
     pub(super) reread: Vec<Fix>,
     pub(super) start: usize,
-    /// Nothing but separators stands between it and the container before it.
+    /// There are only separators between it and the container before it.
     pub(super) adjacent: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The stages for whatever is not valid as it stands: envelope, tolerant reading, end, keys and types, validation.
+//! The stages for whatever is not valid as it is: envelope, tolerant reading, end, keys and types, validation.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ struct Settled<'s> {
     fault: Option<String>,
 }
 
-/// Runs the stages over a text that is not valid arguments as it stands.
+/// Runs the stages over a text that is not valid arguments as it is.
 pub(super) fn run(text: &str, call: Call<'_>) -> Report {
     let mut text = Cow::Borrowed(text);
     let mut fixes = Vec::new();
@@ -154,7 +154,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     }
 }
 
-/// The fixes for what stands around a container.
+/// The fixes for what is around a container.
 fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     let mut fixes = Vec::new();
     let before = text[..start].trim();
@@ -268,7 +268,7 @@ fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
 /// Stages 6 to 9 for one container, with its wrappers taken off where that is what fits.
 fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let Some(schema) = call.schema else {
-        // Nothing is known of it but that no key may stand twice.
+        // Nothing is known of it but that no key may occur twice.
         if keys::repeat(&root) {
             return coerced(source, root, fixes, &Schema::default(), call);
         }

@@ -47,7 +47,7 @@ const TOKEN: u8 = 1;
 const LETTER: u8 = 2;
 /// One that an identifier goes on with.
 const INSIDE: u8 = 4;
-/// A bracket, or the backslash that takes the meaning from the byte behind it.
+/// A bracket, or the backslash that takes the meaning from the byte after it.
 const BRACKET: u8 = 8;
 
 /// What each byte can be.
@@ -175,12 +175,12 @@ impl<'s> Text<'s> {
         (i, gap)
     }
 
-    /// Whether what stands behind a literal `\n` can be a token: the escape is not the beginning of a word.
+    /// Whether what follows a literal `\n` can be a token: the escape is not the beginning of a word.
     fn escaped_gap(&self, i: usize) -> bool {
         self.at(i).is_none_or(|byte| !byte.is_ascii_alphanumeric())
     }
 
-    /// The end of the line that `i` is in (behind its newline).
+    /// The end of the line that `i` is in (after its newline).
     pub(crate) fn line_end(&self, i: usize) -> usize {
         if i > once(&self.last_newline, || memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
             return self.bytes.len();
@@ -196,7 +196,7 @@ impl<'s> Text<'s> {
         memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
     }
 
-    /// Whether a double quote and a closing bracket behind it follow somewhere after `i`: what looks like more JSON.
+    /// Whether a double quote and a closing bracket after it follow somewhere after `i`: what looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
         let quote = once(&self.last_quote, || memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
         quote > i && self.closer_ahead(i)
@@ -213,7 +213,7 @@ impl<'s> Text<'s> {
         rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
     }
 
-    /// The key that stands at `i` with its colon, if one does.
+    /// The key at `i` with its colon, if there is one.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
             let start = i + length;
@@ -234,12 +234,12 @@ impl<'s> Text<'s> {
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
     }
 
-    /// Whether a colon stands at `i`, also a full-width one.
+    /// Whether there is a colon at `i`, also a full-width one.
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")
     }
 
-    /// Whether a comma stands at `i`, also a full-width one; its length.
+    /// The length of the comma at `i`, also of a full-width one.
     #[inline]
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
         match self.at(i)? {

@@ -1,6 +1,6 @@
 //! Reads a container from text that is nearly JSON: a tree with places, and the list of what had to be repaired. Where a
 //! text can be read in more than one way (mostly: which of several unescaped quotes ends a string) the cheapest reading
-//! wins, and a second one of the same price is reported as a rival.
+//! wins, and a second one of the same cost is reported as a rival.
 
 mod build;
 mod cost;
@@ -62,7 +62,7 @@ pub struct Repair {
     pub path: Pointer,
     /// Bytes of the source.
     pub start: usize,
-    /// The byte behind them.
+    /// The byte after them.
     pub end: usize,
 }
 
@@ -94,7 +94,7 @@ pub struct Reading<'s> {
     pub repairs: Vec<Repair>,
     /// How the text ended.
     pub ending: Ending,
-    /// The byte behind the container.
+    /// The byte after the container.
     pub end: usize,
     /// Something in it has no JSON form or no value at all: a sentence that says what.
     pub void: Option<String>,

@@ -60,7 +60,7 @@ impl Text<'_> {
         found.is_some()
     }
 
-    /// Whether the next such quote stands twice, and behind it a colon or, in a text of doubled quotes, what may follow a value.
+    /// Whether the next such quote is doubled, and followed by a colon or, in a text of doubled quotes, by what may follow a value.
     fn twice_ahead(&self, i: usize, byte: u8) -> bool {
         let reach = &self.bytes[i..self.bytes.len().min(i + 4 * KEY_REACH)];
         let Some(found) = memchr::memchr(byte, reach) else { return false };
@@ -78,7 +78,7 @@ impl Text<'_> {
         }
     }
 
-    /// The next unescaped delimiter of a string at or after `i`: where it stands and where it ends.
+    /// The next unescaped delimiter of a string at or after `i`: where it begins and where it ends.
     pub(crate) fn delimiter(&self, i: usize, quote: Quote) -> Option<(usize, usize)> {
         let found = self.delimiter_before(self.bytes.len(), i, quote);
         self.look(found.map_or(self.bytes.len(), |(_, end)| end).saturating_sub(i));

@@ -41,7 +41,7 @@ pub(super) const NO_QUOTE: Rule = &(Code::X3, "missing closing quote added", tru
 pub(super) const NO_QUOTE_AT_END: Rule = &(Code::X3, "missing closing quote added before the last brackets", true);
 pub(super) const OPEN_STRING: Rule = &(Code::X3, "open string closed at the end of the text", true);
 
-/// Why a value is none: these refuse the text, whatever else it holds.
+/// Why there is no value: these refuse the text, whatever else it holds.
 pub(super) const NO_VALUE: Rule = &(Code::N6, "a value is missing", true);
 pub(super) const LEFT_OUT: Rule = &(Code::S17, "a value is left out", true);
 pub(super) const NO_JSON_FORM: Rule = &(Code::S9, "NaN and Infinity have no JSON form", true);

@@ -1,4 +1,4 @@
-//! The reader's grammar of closing brackets, right and wrong ones, and of what may stand behind the root.
+//! The reader's grammar of closing brackets, right and wrong ones, and of what may follow the root.
 
 use super::super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED, UNCLOSED};
 use super::super::state::{Bracket, Frame, NONE, State, Want};
@@ -16,7 +16,7 @@ impl Grammar<'_, '_> {
         };
         if frame.bracket == bracket {
             if frame.parent == NONE && bracket == Bracket::Object && self.reopens(&frame, at + 1) {
-                // The rest of the members stands behind the bracket: one reading leaves it out.
+                // The rest of the members follows the bracket: one reading drops it.
                 let mut open = *state;
                 self.repair(&mut open, REOPENED, at, at + 1);
                 open.cost += cost::REOPENED;
@@ -63,7 +63,7 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Whether the members of a root object go on behind its closing bracket.
+    /// Whether the members of a root object go on after its closing bracket.
     pub(super) fn reopens(&self, frame: &Frame, at: usize) -> bool {
         let comma = self.text.skip(at);
         let Some(length) = self.text.comma(comma) else { return false };
@@ -89,14 +89,14 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// A closing tag of the call stands where the container should go on.
+    /// There is a closing tag of the call where the container should go on.
     pub(super) fn tag(&mut self, state: &mut State) -> Option<()> {
         state.tagged = true;
         let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
         self.over(state, ending, cost::OPEN)
     }
 
-    /// Whether a closing tag or a special token stands here.
+    /// Whether there is a closing tag or a special token here.
     pub(super) fn closing_tag(&self, at: usize) -> bool {
         matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
     }
@@ -108,7 +108,7 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Whether prose from here on leads to another object: a key stands behind its bracket.
+    /// Whether prose from here on leads to another object: its bracket is followed by a key.
     fn another_object(&self, at: usize) -> bool {
         const REACH: usize = 200;
         let near = &self.text.bytes[at..self.text.bytes.len().min(at + REACH)];

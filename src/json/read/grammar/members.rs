@@ -1,4 +1,4 @@
-//! The reader's grammar between values: keys, colons, commas, and what stands there instead of them.
+//! The reader's grammar between values: keys, colons, commas, and what models write instead of them.
 
 use super::super::super::code::Code;
 use super::super::super::lex::Quote;

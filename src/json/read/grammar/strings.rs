@@ -1,4 +1,4 @@
-//! Where does a string end? At every unescaped delimiter the text behind it is looked at: only what may follow a value
+//! Where does a string end? At every unescaped delimiter the text after it is looked at: only what may follow a value
 //! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
 
 use super::super::super::code::Code;
@@ -8,7 +8,7 @@ use super::super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want};
 use super::super::{Ending, Key, cost};
 use super::Grammar;
 
-/// What the text behind a delimiter says about it.
+/// What the text after a delimiter says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Follow {
     /// What it costs to end the string here.
@@ -123,7 +123,7 @@ impl Grammar<'_, '_> {
         scan.passed + cost::INNER_QUOTES + u32::from(unbalanced) * cost::UNBALANCED + u32::from(odd) * cost::ODD
     }
 
-    /// The string is these bytes; the reading goes on behind it.
+    /// The string is these bytes; the reading goes on after it.
     fn ended(&mut self, state: &mut State, scan: &Scan, (start, end): (usize, usize), after: usize) {
         let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
         self.note(state, kind, start, end);
@@ -142,7 +142,7 @@ impl Grammar<'_, '_> {
     }
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
-    /// item), and a comma or a newline stands before it.
+    /// item), and it follows a comma or a newline.
     fn forgotten(&mut self, state: State, scan: &mut Scan, quote: usize) {
         let Some(frame) = self.frame(&state) else { return };
 
@@ -164,7 +164,7 @@ impl Grammar<'_, '_> {
         };
         let end = if comma { before - 1 } else { before };
         let end = self.last_character(start, end);
-        // What closed properly did not lose its quote: a quote stands before the comma, or the first escaped one of the string.
+        // What closed properly did not lose its quote: there is a quote before the comma, or it is the first escaped one of the string.
         let closed = end > start && self.text.bytes[end - 1] == self.text.bytes[quote];
         let escape = self.text.escaped_quote(start).map(|at| at + 2).filter(|escape| *escape <= end);
         if closed && escape.is_none_or(|escape| escape == end) {
@@ -216,7 +216,7 @@ impl Grammar<'_, '_> {
     }
 
     /// Whether the bracket at `closer` belongs to no bracket that was opened in the string from `start` on: a string of code
-    /// that was cut behind a brace of its own looks like one that only lost its quote.
+    /// that was cut after a brace of its own looks like one that only lost its quote.
     fn is_outside(&self, start: usize, closer: usize) -> bool {
         let open = match self.text.bytes[closer] {
             b'}' => b'{',
@@ -227,7 +227,7 @@ impl Grammar<'_, '_> {
         count(open) <= count(self.text.bytes[closer])
     }
 
-    /// The end of a string that lost its quote: without the whitespace behind it, and without a typographic quote in the
+    /// The end of a string that lost its quote: without the whitespace after it, and without a typographic quote in the
     /// place of the right one.
     fn last_character(&self, start: usize, end: usize) -> usize {
         let text = self.text.source[start..end].trim_end();
@@ -271,7 +271,7 @@ impl Grammar<'_, '_> {
             .map(|count| start + places[count - 1])
     }
 
-    /// What the text behind a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
+    /// What the text after a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
     pub(super) fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let (mut at, gap) = self.text.gap(after);
         if gap.escaped_space && !clean {

@@ -104,7 +104,7 @@ impl Grammar<'_, '_> {
         }
     }
 
-    /// Whether the next member of the object around this array stands here: the array was not closed.
+    /// Whether the next member of the object around this array begins here: the array was not closed.
     pub(super) fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
         let around = self.trail.frames(state.frame).nth(1);
         around.is_some_and(|around| {
