@@ -145,21 +145,3 @@ impl<'s> Reading<'s> {
         }
     }
 }
-
-// === impl Reading ===
-
-impl<'s> Reading<'s> {
-    /// The reading of a strict container.
-    fn strict(root: Node<'s>) -> Reading<'s> {
-        Reading {
-            repairs: Vec::new(),
-            ending: Ending::Complete,
-            end: root.end,
-            void: None,
-            rival: None,
-            dangling: None,
-            tagged: false,
-            root,
-        }
-    }
-}

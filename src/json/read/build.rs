@@ -184,7 +184,7 @@ impl<'s> Builder<'s> {
                 self.refuse(what, "at");
                 self.add(Node { value: Value::Null, start, end, exact: false });
             }
-            StepKind::Repair((rule, note, guess)) => self.repair(rule, note, *guess, start, end),
+            StepKind::Repair((rule, note, guess)) => self.repair(*rule, note, *guess, start, end),
         }
     }
 
