@@ -21,9 +21,9 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
+pub use report::{End, Fix, Report, Verdict};
 pub(crate) use schema::{Place, Types, View};
 pub use schema::{Schema, Schemas};
-pub use report::{End, Fix, Report, Verdict};
 pub use stage::{Checked, Fixer};
 pub use tally::Tally;
 

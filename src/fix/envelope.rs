@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use super::backslash;
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
-use crate::json::{self, Code};
 use crate::json::read::{self, Ending, Reading, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
+use crate::json::{self, Code};
 
 /// Most containers that are looked at in one text.
 const CANDIDATES: usize = 4;
@@ -235,7 +235,12 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
                 way(only.clone().into(), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
-                way(object(members, root.start, root.end).into(), Code::N7, Verdict::Guess, Cow::Borrowed("parameters by position"));
+                way(
+                    object(members, root.start, root.end).into(),
+                    Code::N7,
+                    Verdict::Guess,
+                    Cow::Borrowed("parameters by position"),
+                );
             }
         }
         _ => {}

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::coerce::Coercion;
 use super::envelope::{self, Found};
+use super::keys;
 use super::report::{End, Fix, Report, Verdict};
 use super::schema::{Schema, Types};
-use super::keys;
 use crate::event::{FinishReason, Why};
 use crate::json::Code;
 use crate::json::read::{Ending, Reading, Repair};
@@ -332,7 +332,8 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     let whole = 0..text.len();
     let object = |members: Vec<Member<'static>>| Node { value: Value::Object(members), start: 0, end: text.len(), exact: false };
     let written = envelope::members(text, schema).map(|(members, note, level)| (object(members), Code::N9, level, note));
-    let bare = || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Guess, "the whole text is the one parameter"));
+    let bare =
+        || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Guess, "the whole text is the one parameter"));
     let (node, rule, level, note) = match written {
         Some(written) => written,
         None if text.starts_with(['{', '[', '<', '"']) => return None,
