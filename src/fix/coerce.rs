@@ -262,7 +262,11 @@ impl<'c> Coercion<'c> {
         }
         let mut best: Option<(u32, Node<'s>, Coercion<'c>)> = None;
         let mut tie = false;
+        let size = node.size();
         for choice in &rule.choices {
+            // A trial copies the value.
+            let Some(left) = self.fuel.checked_sub(size) else { break };
+            self.fuel = left;
             let mut trial = Coercion {
                 path: self.path.clone(),
                 fuel: self.fuel / 2,

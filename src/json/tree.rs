@@ -88,6 +88,15 @@ impl<'s> Node<'s> {
         Node { value, start, end, exact: false }
     }
 
+    /// How many values there are in the tree.
+    pub(crate) fn size(&self) -> u32 {
+        match &self.value {
+            Value::Array(items) => items.iter().fold(1, |sum: u32, item| sum.saturating_add(item.size())),
+            Value::Object(members) => members.iter().fold(1, |sum: u32, member| sum.saturating_add(member.node.size())),
+            _ => 1,
+        }
+    }
+
     /// The value's kind in JSON Schema's words.
     pub fn kind(&self) -> &'static str {
         match &self.value {
