@@ -2,6 +2,8 @@
 //! [`openai::ChatRequest`](crate::openai::ChatRequest) without any tool prompt and a table [`Tools`]; the events of an
 //! answer become the client's calls ([`shape`]) and the client's bytes ([`front`]). Synchronous and pure.
 
+use serde_json::{Map, Value};
+
 use crate::{
     error::Error,
     event::{Note, Tools},
@@ -38,6 +40,8 @@ pub struct Incoming {
     pub request: ChatRequest,
     /// The tools that the client offers, and what it said about using them.
     pub tools: Tools,
+    /// The messages as the client wrote them, if its tools stand in a prompt of its own: `request` has them translated.
+    pub verbatim: Option<Vec<Message>>,
     /// How this client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer: further ones are dropped and counted.
@@ -46,17 +50,21 @@ pub struct Incoming {
     pub profile: &'static Profile,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
+    /// Fields of the request that the answer repeats.
+    pub echo: Map<String, Value>,
 }
 
 /// Reads a request. Fails only on tools that cannot be understood at all.
-pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> {
-    let mut warnings = Vec::new();
+pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
+    let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
     let mut tools = shape::native::read_tools(&request, &mut warnings)?;
+    special.into_iter().for_each(|special| special.complete(&mut tools));
     let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
     let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
+    let mut verbatim = None;
     let (kind, own_tools) = match prompt {
-        Some((kind, found)) => {
-            tools = found;
+        Some((kind, found, messages)) => {
+            (tools, verbatim) = (found, Some(messages));
             (kind, false)
         }
         None => (shape::Kind::Native, shape::complete_native(&mut tools)),
@@ -67,7 +75,7 @@ pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> 
     let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
     let kind = hints.shape.unwrap_or(kind);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
-    Ok(Incoming { request, tools, shape: kind, one_call, profile, warnings })
+    Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
 }
 
 /// Some clients send reasoning back, with the lines that we wrote into it.

@@ -9,6 +9,7 @@ mod coerce;
 mod envelope;
 mod keys;
 pub mod name;
+mod patch;
 mod report;
 mod schema;
 mod stage;
@@ -22,7 +23,7 @@ use crate::json::strict;
 use crate::json::tree::Value;
 
 pub use report::{End, Fix, Report, Verdict};
-pub(crate) use schema::{Place, Types, View};
+pub(crate) use schema::{Place, Types, View, fold};
 pub use schema::{Schema, Schemas};
 pub use stage::{Checked, Fixer};
 pub use tally::Tally;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
-    backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
+    backend::{self, Backend, Capabilities, Model, Refusal, Size, ToolMode},
     client::{
         Incoming,
         front::{self, Head},
@@ -23,16 +23,18 @@ use crate::{
     },
     config::{Config, Mode, ShellForm, ShellVia},
     error::Error,
-    event::{Note, Tools},
+    event::{Note, Origin, Tools},
     openai::{ChatRequest, answer::Envelope},
     store::{Key, Kind},
 };
 
 mod react;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
 pub use react::React;
+pub use repeats::Repeats;
 
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
@@ -53,10 +55,14 @@ pub struct Plan {
     pub context: Option<u64>,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_cap: u64,
+    /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
+    pub verbatim: bool,
     /// How the client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer.
     pub one_call: bool,
+    /// The calls of this turn that were answered before.
+    pub repeats: Repeats,
     /// How calls of our own tools become shell commands; `None`: they do not.
     pub shell: Option<Shell>,
     /// How calls of our own tools are run here; `None`: they are not.
@@ -152,20 +158,30 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
     let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
+    // An Ollama is never asked for more; of other backends nobody may know the context.
+    let cap = config.limits.context_tokens;
+    let context = match backend.kind {
+        backend::Kind::Ollama => Some(model.context.unwrap_or(cap).min(cap)),
+        _ => model.context,
+    };
     if let Some(react) = &mut react {
-        // An Ollama is never asked for more; of other backends nobody may know the context.
-        let cap = config.limits.context_tokens;
-        let context = match backend.kind {
-            backend::Kind::Ollama => model.context.unwrap_or(cap).min(cap),
-            _ => model.context.unwrap_or(cap),
-        };
-        react.offer(&mut incoming, &adapter, context)?;
+        react.offer(&mut incoming, &adapter, context.unwrap_or(cap))?;
     }
-    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
+    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, warnings, echo } = incoming;
     let route = config.route(&chat.model);
-    learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
+    let wanted = route.and_then(|route| route.tools);
+    // The client's prompt names its own tools alone.
+    let all_its_own = tools.iter().all(|tool| tool.origin == Origin::Client);
+    let verbatim = verbatim.filter(|_| all_its_own && wanted.unwrap_or(ToolMode::Client) == ToolMode::Client);
+    let as_written = verbatim.is_some();
+    let repeats = Repeats::of(&chat.messages, &tools);
+    chat.messages = verbatim.unwrap_or(chat.messages);
+    learned.tools = wanted.filter(|mode| *mode != ToolMode::Client).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
-    let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
+    let tools = Arc::new(tools);
+    let size = Size::of(&chat, &tools);
+    clamp(&mut chat, size, context);
+    let id = format!("{}{}", front.id_prefix(), uuid::Uuid::new_v4().simple());
     Ok(Plan {
         shell: (mode == Mode::Shell).then(|| shell(config, &id)),
         react,
@@ -176,11 +192,16 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
+            prompt_tokens: size.estimate(),
+            tools: Arc::clone(&tools),
+            echo,
         },
         scanner: scanner::Options {
             held_bytes: config.limits.held_bytes,
             argument_bytes: config.limits.argument_bytes,
             unmarked: !wants_json(&chat),
+            elements: as_written,
+            strays: config.retry > 0,
             ..scanner::Options::default()
         },
         argument_bytes: config.limits.argument_bytes,
@@ -191,13 +212,15 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
         context_cap: config.limits.context_tokens,
-        tools: Arc::new(tools),
+        tools,
         backend,
         adapter,
         chat,
         learned,
+        verbatim: as_written,
         shape,
         one_call,
+        repeats,
         caller,
         passed,
         warnings,
@@ -244,6 +267,29 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
 // === impl Plan ===
 
 impl Plan {
+    /// A round of this turn: tools are offered or not, an Ollama is asked for this context.
+    pub fn round(&self, offer: bool, num_ctx: Option<u64>) -> backend::Round<'_> {
+        backend::Round {
+            backend: &self.backend,
+            adapter: &self.adapter,
+            chat: &self.chat,
+            tools: &self.tools,
+            offer,
+            mode: self.tool_mode(),
+            fold_system: self.learned.fold_system,
+            alternate: self.learned.alternate,
+            plain: self.learned.plain,
+            vision: self.vision,
+            num_ctx,
+            authorization: self.passed.authorization.as_ref(),
+        }
+    }
+
+    /// How tools are offered to the model.
+    pub fn tool_mode(&self) -> ToolMode {
+        if self.verbatim { ToolMode::Client } else { self.learned.tools }
+    }
+
     /// What must not appear in messages: the backend's key, and the client's own where it goes on.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_client = self.passed.authorization.as_ref().and_then(|value| value.to_str().ok()?.split_once(' '));
@@ -298,6 +344,7 @@ mod tool_mode {
             ToolMode::Native => "native",
             ToolMode::Prompt => "prompt",
             ToolMode::Raw => "raw",
+            ToolMode::Client => "client",
         })
     }
 
@@ -308,6 +355,18 @@ mod tool_mode {
             "raw" => ToolMode::Raw,
             _ => ToolMode::Native,
         })
+    }
+}
+
+/// A client that knows nothing of the model asks for more than the context leaves, which some servers refuse and an Ollama
+/// makes room for.
+fn clamp(chat: &mut ChatRequest, size: Size, context: Option<u64>) {
+    let Some(context) = context else { return };
+    let room = context.saturating_sub(size.estimate()).max(context / 8).max(1);
+    for field in ["max_completion_tokens", "max_tokens"] {
+        if let Some(limit) = chat.rest.get_mut(field).filter(|limit| limit.as_u64().is_some_and(|limit| limit > room)) {
+            *limit = room.into();
+        }
     }
 }
 

@@ -51,6 +51,7 @@ codes! {
     E6 "A list of one object is that object." "[{\"n\": 1}]" => "{\"n\": 1}";
     E7 "Values are taken out of a copy of the schema." "{\"properties\": {\"n\": 1}}" => "{\"n\": 1}";
     E8 "The same object several times counts once." "{\"n\": 1} {\"n\": 1}" => "{\"n\": 1}";
+    F1 "A patch is taken out of what is around it." "{\"cmd\": \"*** Begin Patch ...\"}" => "{\"input\": \"*** Begin Patch ...\"}";
     S0 "There were more repairs, or more ways to read the text, than are followed one by one." "['x', 'x', ...]" => "[\"x\", \"x\", ...]";
     S1 "A superfluous comma is dropped." "{\"n\": 1,}" => "{\"n\": 1}";
     S2 "A missing comma is added." "{\"n\": 1 \"m\": 2}" => "{\"n\": 1, \"m\": 2}";
