@@ -74,6 +74,58 @@ fn main() -> io::Result<()> {
             compare(&mut out, &wanted, what, &text, &candidates)?;
         }
     }
+    if wanted.is_empty() || wanted.iter().any(|part| "hard".contains(part.as_str())) {
+        hard(&mut out, &schemas)?;
+    }
+    Ok(())
+}
+
+/// Prints what a byte costs in inputs that make a repair quadratic if anything in it is: a row should not grow to the right.
+fn hard(out: &mut impl Write, schemas: &Schemas) -> io::Result<()> {
+    const SIZES: [usize; 5] = [32 << 10, 256 << 10, 1 << 20, 4 << 20, (8 << 20) - 100];
+    let schema = schemas.get(&Arc::from(SCHEMA));
+    let file = |size: usize| format!("{{\"path\":\"a.json\",\"content\":\"{}\"}}", members(size - 60));
+    let inputs: [(&str, Box<dyn Fn(usize) -> String>); 7] = [
+        ("a JSON file, nothing escaped", Box::new(file)),
+        (
+            "the same object twice",
+            Box::new(|size| {
+                let object: String = (0..size / 32).map(|at| format!("\"key{at}\": {at}, ")).collect();
+                format!("{{{object}}} {{{object}}}")
+            }),
+        ),
+        (
+            "quotes, commas and keys",
+            Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}", r#"","key": "#.repeat(size / 9 - 6))),
+        ),
+        ("a string without an end", Box::new(|size| format!("{{\"content\":\"{}", "a \\\"b\\\" ".repeat(size / 9 - 6)))),
+        (
+            "keys of other spellings",
+            Box::new(|size| {
+                let keys: String = (0..size / 32).map(|at| format!("\"pa{}th\": {at},", "_".repeat(at % 16))).collect();
+                format!("{{{keys}\"content\":\"\"}}")
+            }),
+        ),
+        (
+            "paths that are not escaped",
+            Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}\"}}", r"C:\temp\x ".repeat(size / 10 - 6))),
+        ),
+        (
+            "whitespace between quotes",
+            Box::new(|size| format!("{{\"path\":\"a\",\"content\":\"{}", "\"          ".repeat(size / 11 - 6))),
+        ),
+    ];
+    writeln!(out, "hard inputs, ns per byte{:>18}{}", "", SIZES.map(|size| format!("{:>9} kB", size >> 10)).concat())?;
+    for (name, input) in inputs {
+        write!(out, "  {name:40}")?;
+        for size in SIZES {
+            let text = input(size);
+            let before = now();
+            black_box(fix(black_box(&text), Some(&schema), &[], End::Closed).verdict);
+            write!(out, "{:12.1}", (now() - before).as_nanos() as f64 / text.len() as f64)?;
+        }
+        writeln!(out)?;
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Tolerant JSON: where a value ends, what state a text was cut in, and its repair. Knows nothing of tools.
 
+mod code;
 pub(crate) mod decode;
 pub mod extent;
 pub(crate) mod lex;
@@ -8,6 +9,8 @@ pub mod pointer;
 pub mod read;
 pub mod strict;
 pub mod tree;
+
+pub use code::Code;
 
 /// Takes one layer of escapes off a text; what is no escape stays as it is.
 pub fn unescape(text: &str) -> std::borrow::Cow<'_, str> {

@@ -150,7 +150,13 @@ fn write_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn change(fix: &fix::Fix) -> Change<'_> {
-    Change { rule: fix.rule, level: fix.level.as_str(), path: &fix.path, at: [fix.at.start, fix.at.end], note: &fix.note }
+    Change {
+        rule: fix.rule.as_str(),
+        level: fix.level.as_str(),
+        path: &fix.path,
+        at: [fix.at.start, fix.at.end],
+        note: &fix.note,
+    }
 }
 
 /// The same JSON on one line. Newlines in it stand between tokens; what some readers take for a line end is in a string.

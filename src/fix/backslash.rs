@@ -11,8 +11,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::report::{Fix, Verdict};
 use super::schema::At;
-use super::{Fix, Verdict};
+use crate::json::Code;
 use crate::json::decode::{code_unit, decode};
 use crate::json::lex::Quote;
 use crate::json::pointer::{Pointer, push_index, push_key};
@@ -79,7 +80,7 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
             *text = Cow::Owned(literal);
             if guess {
                 let note = "backslashes of a path, a pattern or a formula read as characters";
-                let fix = Fix::whole("T2b", node.start..node.end, Verdict::Guess, note);
+                let fix = Fix::whole(Code::T2b, node.start..node.end, Verdict::Guess, note);
                 fixes.push(Fix { path: place.pointer(), ..fix });
             }
             true
@@ -157,7 +158,7 @@ fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(Str
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))
 }
 
-/// Length of the escape at `at`, 0 if it is none of JSON's.
+/// Length of the escape at `at`, 0 if JSON does not have it.
 fn escape_length(raw: &str, at: usize) -> usize {
     match raw.as_bytes().get(at + 1) {
         Some(b'"' | b'\'' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,

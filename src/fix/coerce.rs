@@ -3,9 +3,13 @@
 mod scalar;
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::rc::Rc;
 
+use super::report::{self, Fix, Verdict};
 use super::schema::{At, Rule, Schema, Types};
-use super::{Fix, Verdict, envelope, keys};
+use super::{envelope, keys};
+use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Ending, Shape};
@@ -27,6 +31,8 @@ pub(super) struct Coercion<'c> {
     /// Why it cannot be decided.
     pub(super) doubt: Option<String>,
     fuel: u32,
+    /// How many values may still be compared with branches of unions, trials included.
+    looks: Rc<Cell<u32>>,
 }
 
 // === impl Coercion ===
@@ -42,15 +48,16 @@ impl<'c> Coercion<'c> {
             dropped: Vec::new(),
             doubt: None,
             fuel: FUEL,
+            looks: Rc::new(Cell::new(FUEL)),
         }
     }
 
     /// What the changes cost in sum: compares readings.
     pub(super) fn cost(&self) -> u32 {
-        super::cost(&self.fixes)
+        report::cost(&self.fixes)
     }
 
-    pub(super) fn note(&mut self, rule: &'static str, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
+    pub(super) fn note(&mut self, rule: Code, level: Verdict, node: &Node<'_>, note: impl Into<Cow<'static, str>>) {
         self.fixes.push(Fix {
             rule,
             path: Pointer::from(self.path.as_str()),
@@ -132,14 +139,14 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::ARRAY)
             && let Some(items) = listed(&node)
         {
-            self.note("K8", Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
+            self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
         }
         if rule.types.allow(Types::ARRAY) {
             return self.wrapped(node, rule);
         }
         if rule.types.allow(Types::STRING) && !describes_string(&node) {
-            return self.as_text(node, "K5", "object given where text is wanted: its source text");
+            return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
     }
@@ -147,13 +154,13 @@ impl<'c> Coercion<'c> {
     /// An array where none is wanted.
     fn array_instead<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
         if types.allow(Types::STRING) {
-            return self.as_text(node, "K5b", "array given where text is wanted: its JSON text");
+            return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
         }
         node
     }
 
     /// The JSON text of a container: its source where that is JSON.
-    fn as_text<'s>(&mut self, node: Node<'s>, rule: &'static str, note: &'static str) -> Node<'s> {
+    fn as_text<'s>(&mut self, node: Node<'s>, rule: Code, note: &'static str) -> Node<'s> {
         self.note(rule, Verdict::Coerced, &node, note);
         let text = node.to_json(self.source);
         node.instead(Value::Text(Cow::Owned(text)))
@@ -161,7 +168,7 @@ impl<'c> Coercion<'c> {
 
     /// K6: one value where a list is wanted.
     fn wrapped<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
-        self.note("K6", Verdict::Coerced, &node, "single value put into a list");
+        self.note(Code::K6, Verdict::Coerced, &node, "single value put into a list");
         let list = node.instead(Value::Null);
         self.array(Node { value: Value::Array(vec![node]), ..list }, rule)
     }
@@ -173,7 +180,7 @@ impl<'c> Coercion<'c> {
         if types.allow(Types::ARRAY.or(Types::OBJECT))
             && let Some(decoded) = self.decoded(text, &node, shape, types)
         {
-            self.note("K7", Verdict::Coerced, &node, "JSON inside of a string decoded");
+            self.note(Code::K7, Verdict::Coerced, &node, "JSON inside of a string decoded");
             return self.value(decoded, shape);
         }
         if let Some((value, rule, level, note)) = scalar::from_text(text, types) {
@@ -224,7 +231,7 @@ impl<'c> Coercion<'c> {
             Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match number::whole(digits) {
                 Some(whole) if whole != *digits => {
                     let whole = Cow::Owned(whole.into_owned());
-                    self.note("K2", Verdict::Coerced, &node, "whole number written as a fraction");
+                    self.note(Code::K2, Verdict::Coerced, &node, "whole number written as a fraction");
                     node.instead(Value::Number(whole))
                 }
                 _ => node,
@@ -241,7 +248,7 @@ impl<'c> Coercion<'c> {
         }
         match scalar::listed(&own, values) {
             Some(value) => {
-                self.note("K10", Verdict::Coerced, &node, "spelling of a listed value");
+                self.note(Code::K10, Verdict::Coerced, &node, "spelling of a listed value");
                 node.instead(from_serde(value).value)
             }
             None => node,
@@ -255,10 +262,15 @@ impl<'c> Coercion<'c> {
         }
         let mut best: Option<(u32, Node<'s>, Coercion<'c>)> = None;
         let mut tie = false;
+        let size = node.size();
         for choice in &rule.choices {
+            // A trial copies the value.
+            let Some(left) = self.fuel.checked_sub(size) else { break };
+            self.fuel = left;
             let mut trial = Coercion {
                 path: self.path.clone(),
                 fuel: self.fuel / 2,
+                looks: Rc::clone(&self.looks),
                 ..Coercion::new(self.schema, self.source, self.keeps_null)
             };
             let tried = trial.value(node.clone(), *choice);
@@ -290,9 +302,12 @@ impl<'c> Coercion<'c> {
         }
     }
 
-    /// Whether the value satisfies what the rules know of the schema (the validator has the last word).
+    /// Whether the value satisfies what the rules know of the schema. The validator has the last word, so what costs too much
+    /// to compare is said to fit.
     pub(super) fn fits(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.schema.rule(shape);
+        let Some(looks) = self.looks.get().checked_sub(1) else { return true };
+        self.looks.set(looks);
         if !rule.types.allow(Types::of_node(node)) {
             return false;
         }
@@ -311,7 +326,7 @@ impl<'c> Coercion<'c> {
                 self.fits(item, shape)
             }),
             Value::Object(members) => {
-                rule.required.iter().all(|name| members.iter().any(|member| member.key == name.as_str()))
+                keys::missing(members, rule).is_empty()
                     && members.iter().all(|member| {
                         rule.allows(&member.key) && self.fits(&member.node, self.schema.member_shape(rule, &member.key))
                     })

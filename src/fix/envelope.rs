@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use super::backslash;
+use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
-use super::{Fix, Verdict};
-use crate::json;
 use crate::json::read::{self, Ending, Reading, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
+use crate::json::{self, Code};
 
 /// Most containers that are looked at in one text.
 const CANDIDATES: usize = 4;
@@ -27,7 +27,7 @@ pub(super) struct Found<'s> {
     /// Strings whose backslashes were reread.
     pub(super) reread: Vec<Fix>,
     pub(super) start: usize,
-    /// Nothing but separators stands between it and the container before it.
+    /// There are only separators between it and the container before it.
     pub(super) adjacent: bool,
 }
 
@@ -191,16 +191,16 @@ fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
 pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Vec<Fix>)> {
     let rule = schema.rule(schema.top());
     let mut ways = Vec::new();
-    let mut way = |inner: Inner<'s>, name: &'static str, level: Verdict, note: Cow<'static, str>| {
+    let mut way = |inner: Inner<'s>, code: Code, level: Verdict, note: Cow<'static, str>| {
         let mut fixes = inner.reread;
-        fixes.push(Fix::whole(name, root.start..root.end, level, note));
+        fixes.push(Fix::whole(code, root.start..root.end, level, note));
         ways.push((inner.node, fixes));
     };
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
                 if let Some(values) = echoed(root, schema) {
-                    way(values.into(), "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    way(values.into(), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 }
                 return ways;
             }
@@ -221,21 +221,26 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
                 && let Some(inner) = inside(&holder.node, schema)
             {
                 if echo {
-                    way(inner, "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    way(inner, Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 } else {
-                    way(inner, "E4", Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
+                    way(inner, Code::E4, Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
                 }
             } else if let [only] = members.as_slice()
                 && let Some(inner) = inside(&only.node, schema)
             {
-                way(inner, "E4", Verdict::Guess, Cow::Borrowed("arguments taken out of the tool's name"));
+                way(inner, Code::E4, Verdict::Guess, Cow::Borrowed("arguments taken out of the tool's name"));
             }
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
-                way(only.clone().into(), "E6", Verdict::Coerced, Cow::Borrowed("the one element of a list"));
+                way(only.clone().into(), Code::E6, Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
-                way(object(members, root.start, root.end).into(), "N7", Verdict::Guess, Cow::Borrowed("parameters by position"));
+                way(
+                    object(members, root.start, root.end).into(),
+                    Code::N7,
+                    Verdict::Guess,
+                    Cow::Borrowed("parameters by position"),
+                );
             }
         }
         _ => {}

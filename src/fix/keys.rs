@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::Verdict;
 use super::coerce::Coercion;
-use super::schema::{Additional, Rule, Types};
+use super::report::Verdict;
+use super::schema::{Additional, Rule, Types, fold};
+use crate::json::Code;
 use crate::json::tree::{Member, Node, Value};
 
-/// The name without case and without `_`, `-` and spaces.
-pub(crate) fn fold(name: &str) -> String {
-    name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
-}
+/// Among so many members one is found fastest by looking at each.
+const FEW: usize = 8;
 
 /// Words of calling protocols; in a key they mean that the body of a call was torn.
 const PROTOCOL: [&str; 9] =
@@ -34,7 +33,7 @@ pub(super) fn is_markup(key: &str) -> bool {
 pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
     let mut members = once(coercion, members);
     respell(coercion, &mut members, rule);
-    nest(coercion, &mut members, rule);
+    let mut members = nest(coercion, members, rule);
     rename(coercion, &mut members, rule);
     leave_out_nulls(coercion, &mut members, rule);
     for member in &mut members {
@@ -68,7 +67,7 @@ fn once<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>) -> Vec<Member
             }
             Some(first) if same(&kept[*first].node, &member.node) => {
                 coercion.enter(&member.key, |coercion| {
-                    coercion.note("N4", Verdict::Lossless, &member.node, "key twice with the same value");
+                    coercion.note(Code::N4, Verdict::Lossless, &member.node, "key twice with the same value");
                 });
             }
             Some(_) => coercion.doubt(format!("the key `{}` has two different values", member.key)),
@@ -87,7 +86,7 @@ pub(super) fn repeat(node: &Node<'_>) -> bool {
 }
 
 fn has_repeated(members: &[Member<'_>]) -> bool {
-    if members.len() <= 8 {
+    if members.len() <= FEW {
         return members.iter().enumerate().any(|(at, member)| members[..at].iter().any(|other| other.key == member.key));
     }
     let mut seen = HashSet::with_capacity(members.len());
@@ -102,97 +101,120 @@ pub(super) fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
         (Value::Number(a), Value::Number(b)) | (Value::Text(a), Value::Text(b)) => a == b,
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|member| b.iter().any(|other| other.key == member.key && same(&member.node, &other.node)))
+            let others: HashMap<&str, &Node<'_>> = b.iter().map(|member| (member.key.as_ref(), &member.node)).collect();
+            let there = |member: &Member<'_>| others.get(member.key.as_ref()).is_some_and(|other| same(&member.node, other));
+            a.len() == b.len() && a.iter().all(there)
         }
         _ => false,
     }
 }
 
+/// The names of the required keys that an object lacks.
+pub(super) fn missing<'r>(members: &[Member<'_>], rule: &'r Rule) -> Vec<&'r str> {
+    let names = rule.required.iter().map(String::as_str);
+    if members.len() <= FEW {
+        return names.filter(|name| !members.iter().any(|member| member.key == *name)).collect();
+    }
+    let there: HashSet<&str> = members.iter().map(|member| member.key.as_ref()).collect();
+    names.filter(|name| !there.contains(name)).collect()
+}
+
 /// N1: another spelling of exactly one property.
 fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
+    let is_spelled = |member: &Member<'_>| rule.named(&member.key).is_some() || rule.matches_pattern(&member.key);
+    if members.iter().all(is_spelled) {
+        return;
+    }
+    // Property -> its member.
+    let mut held: HashMap<usize, usize> =
+        members.iter().enumerate().filter_map(|(at, member)| Some((rule.named(&member.key)?, at))).collect();
     for at in 0..members.len() {
         let key = &members[at].key;
-        if rule.named(key.as_ref()).is_some() || rule.matches_pattern(key) {
+        if is_spelled(&members[at]) {
             continue;
         }
         let Some(found) = rule.find(key) else { continue };
         let name = &rule.properties[found].name;
-        if let Some(other) = members.iter().find(|member| member.key == name.as_str()) {
-            if !same(&other.node, &members[at].node) && !matches!(members[at].node.value, Value::Null) {
+        if let Some(other) = held.get(&found) {
+            if !same(&members[*other].node, &members[at].node) && !matches!(members[at].node.value, Value::Null) {
                 coercion.doubt(format!("`{key}` and `{name}` are the same parameter with different values"));
             }
             continue;
         }
         coercion.enter(name, |coercion| {
-            coercion.note("N1", Verdict::Coerced, &members[at].node, format!("`{key}` is spelled `{name}`"));
+            coercion.note(Code::N1, Verdict::Coerced, &members[at].node, format!("`{key}` is spelled `{name}`"));
         });
         members[at].key = Cow::Owned(name.clone());
+        held.insert(found, at);
     }
 }
 
 /// N8: `opts.k` is `k` in `opts`.
-fn nest(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
-    let mut at = 0;
-    while at < members.len() {
-        let key = members[at].key.clone();
-        let target = key.split_once('.').and_then(|(outer, inner)| {
-            let property = rule.properties.get(rule.named(outer)?)?;
-            let fits = coercion.schema.rule(property.shape).named(inner).is_some();
-            (fits && rule.named(key.as_ref()).is_none()).then(|| (outer.to_owned(), inner.to_owned()))
+fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
+    let schema = coercion.schema;
+    let target = |member: &Member<'_>| {
+        let (outer, inner) = member.key.split_once('.')?;
+        let property = rule.properties.get(rule.named(outer)?)?;
+        let fits = schema.rule(property.shape).named(inner).is_some() && rule.named(&member.key).is_none();
+        fits.then(|| (outer.to_owned(), inner.to_owned()))
+    };
+    if !members.iter().any(|member| member.key.contains('.') && target(member).is_some()) {
+        return members;
+    }
+    let (nested, mut kept): (Vec<_>, Vec<_>) = members.into_iter().partition(|member| target(member).is_some());
+    let nested: Vec<_> = nested.into_iter().filter_map(|member| Some((target(&member)?, member))).collect();
+    let mut places: HashMap<String, usize> = kept.iter().enumerate().map(|(at, member)| (member.key.to_string(), at)).collect();
+    for ((outer, inner), member) in nested {
+        coercion.enter(&outer, |coercion| {
+            let note = format!("`{}` is `{inner}` inside of `{outer}`", member.key);
+            coercion.note(Code::N8, Verdict::Guess, &member.node, note);
         });
-        let Some((outer, inner)) = target else {
-            at += 1;
+        let moved = Member { key: Cow::Owned(inner), ..member };
+        let Some(at) = places.get(&outer) else {
+            let node = moved.node.instead(Value::Null);
+            let start = moved.start;
+            places.insert(outer.clone(), kept.len());
+            kept.push(Member { key: Cow::Owned(outer), start, node: Node { value: Value::Object(vec![moved]), ..node } });
             continue;
         };
-        coercion.enter(&outer, |coercion| {
-            coercion.note("N8", Verdict::Guess, &members[at].node, format!("`{key}` is `{inner}` inside of `{outer}`"));
-        });
-        let moved = members.remove(at);
-        let moved = Member { key: Cow::Owned(inner), ..moved };
-        match members.iter_mut().find(|member| member.key == outer.as_str()) {
-            Some(Member { node: Node { value: Value::Object(inside), exact, .. }, .. }) => {
+        match &mut kept[*at].node {
+            Node { value: Value::Object(inside), exact, .. } => {
                 *exact = false;
                 inside.push(moved);
             }
-            Some(_) => coercion.doubt(format!("`{outer}` is given twice")),
-            None => {
-                let node = moved.node.instead(Value::Null);
-                let start = moved.start;
-                members.insert(
-                    at,
-                    Member { key: Cow::Owned(outer), start, node: Node { value: Value::Object(vec![moved]), ..node } },
-                );
-                at += 1;
-            }
+            _ => coercion.doubt(format!("`{outer}` is given twice")),
         }
     }
+    kept
 }
 
 /// N2: an unknown key that means a required one that is missing, by the table of aliases.
 fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) {
-    let missing: Vec<&str> = rule
-        .required
-        .iter()
-        .filter(|name| !members.iter().any(|member| member.key == name.as_str()))
-        .map(String::as_str)
-        .collect();
+    let missing = missing(members, rule);
+    if missing.is_empty() {
+        return;
+    }
+    let schema = coercion.schema;
+    let mut unknown: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, member) in members.iter().enumerate().filter(|(_, member)| rule.named(&member.key).is_none()) {
+        unknown.entry(fold(&member.key)).or_default().push(at);
+    }
     for name in &missing {
         let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
-        let schema = coercion.schema;
         let aliases: Vec<String> = schema.aliases(name).map(fold).collect();
-        let rival = missing.iter().any(|other| other != name && aliases.contains(&fold(other)));
-        let mut found = (0..members.len()).filter(|at| {
-            let member = &members[*at];
-            rule.named(member.key.as_ref()).is_none()
-                && aliases.contains(&fold(&member.key))
-                && schema.rule(property.shape).types.allow(Types::of_node(&member.node))
-        });
-        let (Some(at), None, false) = (found.next(), found.next(), rival) else { continue };
+        // Two names that are missing and mean the same: which one is it?
+        if aliases.is_empty() || missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
+            continue;
+        }
+        let types = schema.rule(property.shape).types;
+        let fits = |at: &usize| rule.named(&members[*at].key).is_none() && types.allow(Types::of_node(&members[*at].node));
+        let mut found = aliases.iter().filter_map(|alias| unknown.get(alias)).flatten().copied().filter(fits);
+        let (Some(at), None) = (found.next(), found.next()) else { continue };
+        let member = &mut members[at];
         coercion.enter(name, |coercion| {
-            coercion.note("N2", Verdict::Guess, &members[at].node, format!("`{}` is called `{name}` here", members[at].key));
+            coercion.note(Code::N2, Verdict::Guess, &member.node, format!("`{}` is called `{name}` here", member.key));
         });
-        members[at].key = Cow::Owned((*name).to_owned());
+        member.key = Cow::Owned((*name).to_owned());
     }
 }
 
@@ -213,17 +235,14 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
             },
             _ => return true,
         };
-        coercion.enter(&member.key, |coercion| coercion.note("K9", level, &member.node, "empty optional parameter left out"));
+        coercion.enter(&member.key, |coercion| coercion.note(Code::K9, level, &member.node, "empty optional parameter left out"));
         false
     });
 }
 
 /// N5: a required parameter that is missing and has a default, or can be one thing only.
 fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
-    for name in &rule.required {
-        if members.iter().any(|member| member.key == name.as_str()) {
-            continue;
-        }
+    for name in missing(members, rule) {
         let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
         let inner = coercion.schema.rule(property.shape);
         let (value, level, note) = match (&inner.default, &inner.values) {
@@ -234,8 +253,8 @@ fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &R
             _ => continue,
         };
         let node = super::coerce::from_serde(value);
-        coercion.enter(name, |coercion| coercion.note("N5", level, &node, note));
-        members.push(Member { key: Cow::Owned(name.clone()), start: node.start, node });
+        coercion.enter(name, |coercion| coercion.note(Code::N5, level, &node, note));
+        members.push(Member { key: Cow::Owned(name.to_owned()), start: node.start, node });
     }
 }
 
@@ -244,14 +263,14 @@ fn drop_unknown(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule
     if rule.additional != Additional::Forbidden || !rule.choices.is_empty() {
         return;
     }
-    if rule.required.iter().any(|name| !members.iter().any(|member| member.key == name.as_str())) {
+    if !missing(members, rule).is_empty() {
         return;
     }
     members.retain(|member| {
         let known = rule.named(member.key.as_ref()).is_some() || rule.matches_pattern(&member.key);
         if !known {
             coercion.enter(&member.key, |coercion| {
-                coercion.note("N3", Verdict::Coerced, &member.node, "unknown key left out");
+                coercion.note(Code::N3, Verdict::Coerced, &member.node, "unknown key left out");
                 let path = coercion.path.clone();
                 coercion.dropped.push(path);
             });

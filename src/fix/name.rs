@@ -140,7 +140,7 @@ fn fold(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// A name behind a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them
+/// A name after a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them
 /// must be a digit: `delete_card` is not `card` with a random prefix.
 fn random_prefix(name: &str) -> Option<&str> {
     let (prefix, bare) = name.split_once('_')?;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{End, Fix, Report, Verdict};
 use crate::event::{FinishReason, Input, Tool, Why};
+use crate::json::Code;
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -38,7 +39,7 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
     let fixes = if clean {
         Vec::new()
     } else {
-        vec![Fix::whole("F1", 0..source.len(), Verdict::Lossless, "the patch taken out of what stood around it")]
+        vec![Fix::whole(Code::F1, 0..source.len(), Verdict::Lossless, "the patch taken out of what stood around it")]
     };
     let verdict = if clean { Verdict::Clean } else { Verdict::Lossless };
     let arguments = if clean { source.trim().to_owned() } else { arguments.to_string() };

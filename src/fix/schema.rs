@@ -1,92 +1,37 @@
-//! A tool's JSON Schema, compiled once: the validator, and the shape that steers the reader and the coercions.
+//! A tool's JSON Schema, compiled once: the validator, and the rules that steer the reader and the coercions.
 
+mod cache;
 mod compile;
+mod rule;
+mod size;
+#[cfg(test)]
+mod tests;
+mod types;
+mod view;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::keys;
+pub use cache::Schemas;
+pub(crate) use rule::{Additional, Rule, fold};
+pub(crate) use types::Types;
+pub(crate) use view::{Place, View};
+
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
 
-/// How many compiled schemas are kept.
-const KEPT: usize = 256;
-
-/// Names that models use for the same parameter: each list is one meaning. Data, not logic: another table may be given.
-const ALIASES: [&[&str]; 3] =
-    [&["path", "file_path", "filename", "file", "uri"], &["content", "text", "new_content"], &["command", "cmd"]];
-
-/// Compiled schemas, shared by all requests; compiled for the called tool only, when it is called.
-#[derive(Debug)]
-pub struct Schemas {
-    cache: Mutex<Cache>,
-    aliases: Arc<[Vec<String>]>,
-}
-
-#[derive(Debug, Default)]
-struct Cache {
-    compiled: HashMap<Arc<str>, Arc<Schema>>,
-    /// Texts in the order of their arrival: the oldest leaves first.
-    order: VecDeque<Arc<str>>,
-}
-
-/// One compiled schema. A schema that does not compile (or points to another document) validates nothing.
+/// One compiled schema. A schema that does not compile, points to another document, or cannot be checked at a bounded cost
+/// validates nothing.
 #[derive(Debug)]
 pub struct Schema {
     validator: Option<jsonschema::Validator>,
+    /// The schema refers to itself: what a check costs depends on the value, and is found out before it.
+    recursive: Option<View>,
     rules: Vec<Rule>,
     aliases: Arc<[Vec<String>]>,
 }
-
-/// One (sub)schema, its references resolved.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Rule {
-    /// Allowed types; all of them if nothing was said.
-    pub(crate) types: Types,
-    pub(crate) properties: Vec<Property>,
-    /// Name -> position in `properties`.
-    pub(crate) names: HashMap<String, usize>,
-    pub(crate) required: Vec<String>,
-    pub(crate) patterns: Vec<(regex::Regex, Shape)>,
-    pub(crate) additional: Additional,
-    pub(crate) items: Option<Shape>,
-    pub(crate) tuple: Vec<Shape>,
-    /// `anyOf` and `oneOf`: one of these.
-    pub(crate) choices: Vec<Shape>,
-    /// `allOf` and `$ref` beside other keywords: all of these.
-    pub(crate) all: Vec<Shape>,
-    /// `enum` and `const`.
-    pub(crate) values: Option<Vec<Value>>,
-    pub(crate) constant: bool,
-    /// Its `format` says that it is a path or a URI.
-    pub(crate) is_path: bool,
-    pub(crate) default: Option<Value>,
-}
-
-/// One property of an object.
-#[derive(Debug, Clone)]
-pub(crate) struct Property {
-    pub(crate) name: String,
-    /// The name without case and separators.
-    pub(crate) folded: String,
-    pub(crate) shape: Shape,
-}
-
-/// What other keys may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Additional {
-    #[default]
-    Allowed,
-    Forbidden,
-    Of(Shape),
-}
-
-/// A set of JSON types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Types(u8);
 
 /// The schema that allows everything; also what a shape is where nothing is known.
 pub(crate) const ANY: Shape = Shape(0);
@@ -94,62 +39,28 @@ pub(crate) const ANY: Shape = Shape(0);
 /// Wrappers that models put around the arguments.
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
 
-// === impl Schemas ===
-
-impl Default for Schemas {
-    fn default() -> Schemas {
-        Schemas::with_aliases(ALIASES.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect()))
-    }
-}
-
-impl Schemas {
-    /// Schemas with another table of parameter names that mean the same.
-    pub fn with_aliases(aliases: impl IntoIterator<Item = Vec<String>>) -> Schemas {
-        Schemas { cache: Mutex::default(), aliases: aliases.into_iter().collect() }
-    }
-
-    /// The compiled form of this schema text. Never fails: an invalid schema means that nothing is checked.
-    pub fn get(&self, text: &Arc<str>) -> Arc<Schema> {
-        if let Some(found) = self.lock().compiled.get(text) {
-            return Arc::clone(found);
-        }
-        let schema = Arc::new(Schema::compile(text, Arc::clone(&self.aliases)));
-        let mut cache = self.lock();
-        if cache.compiled.insert(Arc::clone(text), Arc::clone(&schema)).is_none() {
-            cache.order.push_back(Arc::clone(text));
-        }
-        while cache.order.len() > KEPT {
-            if let Some(oldest) = cache.order.pop_front() {
-                cache.compiled.remove(&oldest);
-            }
-        }
-        schema
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 // === impl Schema ===
 
 impl Default for Schema {
     /// The schema that allows everything.
     fn default() -> Schema {
-        Schema { validator: None, rules: vec![Rule::default()], aliases: Arc::new([]) }
+        Schema { validator: None, recursive: None, rules: vec![Rule::default()], aliases: Arc::new([]) }
     }
 }
 
 impl Schema {
     /// Compiles a schema text, without network and without files.
     fn compile(text: &str, aliases: Arc<[Vec<String>]>) -> Schema {
-        let document: Value = serde_json::from_str(text).unwrap_or(Value::Null);
-        let validator = match document {
-            Value::Object(_) => jsonschema::options().offline().should_validate_formats(false).build(&document).ok(),
-            _ => None,
-        };
-        let rules = if validator.is_some() { compile::rules(&document) } else { vec![Rule::default()] };
-        Schema { validator, rules, aliases }
+        let view = View::parse(text);
+        let cost = size::measure(&view);
+        if cost.is_none() {
+            tracing::debug!(bytes = text.len(), "a schema cannot be checked at a bounded cost: nothing is checked");
+        }
+        let options = jsonschema::options().offline().should_validate_formats(false);
+        let validator = cost.and_then(|_| options.build(view.document()).ok());
+        let rules = if validator.is_some() { compile::rules(&view) } else { vec![Rule::default()] };
+        let recursive = (cost == Some(size::Cost::Recursive)).then_some(view);
+        Schema { validator, recursive, rules, aliases }
     }
 
     /// What is wrong with this tree, in the validator's words and without the values themselves; `None` if nothing is. A
@@ -158,9 +69,17 @@ impl Schema {
         let validator = self.validator.as_ref()?;
         let value = root.to_serde();
         let value = without_nulls(&value, keeps_null);
+        if !self.is_affordable(&value) {
+            return Some("it nests too deep to be checked".to_owned());
+        }
         let error = validator.iter_errors(&value).next()?;
         let path = error.instance_path().to_string();
         Some(format!("{} at {}", error.masked(), if path.is_empty() { "/" } else { &path }))
+    }
+
+    /// Whether checking this value costs no more than its size allows.
+    fn is_affordable(&self, value: &Value) -> bool {
+        self.recursive.as_ref().is_none_or(|view| size::is_affordable(view, value))
     }
 
     /// Whether nothing is to be done: the value satisfies the schema, and no stage would spell it differently.
@@ -172,8 +91,12 @@ impl Schema {
             }
             _ => root.types.allow(Types::ARRAY) && !root.types.is_all(),
         };
-        let valid =
-            || self.validator.as_ref().is_none_or(|validator| validator.is_valid(&without_nulls(&tree.to_serde(), keeps_null)));
+        let valid = || {
+            let Some(validator) = &self.validator else { return true };
+            let value = tree.to_serde();
+            let value = without_nulls(&value, keeps_null);
+            self.is_affordable(&value) && validator.is_valid(&value)
+        };
         known && self.is_spelled(tree, self.top()) && valid()
     }
 
@@ -311,146 +234,5 @@ impl Guide for Schema {
             None => false,
         });
         missing.count() as u32
-    }
-}
-
-// === impl Rule ===
-
-impl Rule {
-    /// The position of the property of exactly this name.
-    pub(crate) fn named(&self, key: &str) -> Option<usize> {
-        match self.properties.len() {
-            0 => None,
-            // Fewer than a hash is worth.
-            1..=8 => self.properties.iter().rposition(|property| property.name == key),
-            _ => self.names.get(key).copied(),
-        }
-    }
-
-    /// The position of the property that this key means: written so, or the only one that folds to the same.
-    pub(crate) fn find(&self, key: &str) -> Option<usize> {
-        if self.properties.is_empty() {
-            return None;
-        }
-        if let Some(found) = self.named(key) {
-            return Some(found);
-        }
-        let folded = keys::fold(key);
-        let mut found = self.properties.iter().enumerate().filter(|(_, property)| property.folded == folded);
-        let (first, _) = found.next()?;
-        found.next().is_none().then_some(first)
-    }
-
-    /// Whether it allows everything.
-    pub(crate) fn says_nothing(&self) -> bool {
-        self.types.is_all()
-            && self.properties.is_empty()
-            && self.required.is_empty()
-            && self.patterns.is_empty()
-            && self.additional == Additional::Allowed
-            && self.values.is_none()
-            && self.items.is_none()
-            && self.tuple.is_empty()
-            && self.choices.is_empty()
-            && !self.is_path
-    }
-
-    pub(crate) fn is_required(&self, name: &str) -> bool {
-        self.required.iter().any(|required| required == name)
-    }
-
-    pub(crate) fn matches_pattern(&self, key: &str) -> bool {
-        self.patterns.iter().any(|(pattern, _)| pattern.is_match(key))
-    }
-
-    /// Whether a member of this key may be there.
-    pub(crate) fn allows(&self, key: &str) -> bool {
-        self.additional != Additional::Forbidden || self.named(key).is_some() || self.matches_pattern(key)
-    }
-
-    fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
-        let property = self.properties.get(self.named(name)?)?;
-        let rule = schema.rule(property.shape);
-        rule.default.as_ref().or_else(|| rule.constant.then(|| rule.values.as_ref()?.first()).flatten())
-    }
-}
-
-// === impl Types ===
-
-impl Default for Types {
-    fn default() -> Types {
-        Types::ALL
-    }
-}
-
-impl Types {
-    pub(crate) const ALL: Types = Types(0x7f);
-    pub(crate) const NONE: Types = Types(0);
-    pub(crate) const NULL: Types = Types(1);
-    pub(crate) const BOOLEAN: Types = Types(2);
-    pub(crate) const INTEGER: Types = Types(4);
-    /// Every number: integers are among them.
-    pub(crate) const NUMBER: Types = Types(8 | 4);
-    pub(crate) const STRING: Types = Types(16);
-    pub(crate) const ARRAY: Types = Types(32);
-    pub(crate) const OBJECT: Types = Types(64);
-
-    /// The type of this name in JSON Schema.
-    pub(crate) fn named(name: &str) -> Types {
-        match name {
-            "null" => Types::NULL,
-            "boolean" => Types::BOOLEAN,
-            "integer" => Types::INTEGER,
-            "number" => Types::NUMBER,
-            "string" => Types::STRING,
-            "array" => Types::ARRAY,
-            "object" => Types::OBJECT,
-            _ => Types::NONE,
-        }
-    }
-
-    /// The type of a value.
-    pub(crate) fn of(value: &Value) -> Types {
-        match value {
-            Value::Null => Types::NULL,
-            Value::Bool(_) => Types::BOOLEAN,
-            Value::Number(number) if number.is_i64() || number.is_u64() => Types::INTEGER,
-            Value::Number(_) => Types(8),
-            Value::String(_) => Types::STRING,
-            Value::Array(_) => Types::ARRAY,
-            Value::Object(_) => Types::OBJECT,
-        }
-    }
-
-    /// The type of a tree's root.
-    pub(crate) fn of_node(node: &Node<'_>) -> Types {
-        match &node.value {
-            tree::Value::Null => Types::NULL,
-            tree::Value::Bool(_) => Types::BOOLEAN,
-            tree::Value::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Types::INTEGER,
-            // `3.0` is an integer too, for those who want one.
-            tree::Value::Number(_) => Types::NUMBER,
-            tree::Value::Text(_) => Types::STRING,
-            tree::Value::Array(_) => Types::ARRAY,
-            tree::Value::Object(_) => Types::OBJECT,
-        }
-    }
-
-    /// Whether something of the other set is allowed here.
-    pub(crate) fn allow(self, other: Types) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    pub(crate) fn and(self, other: Types) -> Types {
-        Types(self.0 & other.0)
-    }
-
-    pub(crate) fn or(self, other: Types) -> Types {
-        Types(self.0 | other.0)
-    }
-
-    /// Whether nothing is known.
-    pub(crate) fn is_all(self) -> bool {
-        self.0 == Types::ALL.0
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::{End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name, patch};
 use crate::event::{Effect, Event, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
@@ -138,7 +138,7 @@ impl Fixer {
         };
         self.tally.count(&report);
         if open.name != name {
-            self.tally.count_rule("M1");
+            self.tally.count_rule(Code::M1);
         }
         self.log(&open, name, &report);
         let unsure = if reads { None } else { unsure(&report) };
@@ -161,10 +161,10 @@ impl Fixer {
     /// One line for the call, one for each change: lossless ones for debugging, guesses as warnings.
     fn log(&self, open: &Open, tool: &str, report: &Report) {
         if open.name != tool {
-            info!(rule = "M1", tool, written = open.name, "tool name resolved");
+            info!(rule = Code::M1.as_str(), tool, written = open.name, "tool name resolved");
         }
         for fix in &report.fixes {
-            let (rule, path, note) = (fix.rule, fix.path.as_str(), &fix.note);
+            let (rule, path, note) = (fix.rule.as_str(), fix.path.as_str(), &fix.note);
             let (start, end) = (fix.at.start, fix.at.end);
             let excerpt = if self.excerpts { excerpt(&open.arguments, start, end) } else { String::new() };
             match fix.level {
@@ -195,7 +195,7 @@ impl Fixer {
 
 /// Why the model should confirm these arguments before a tool with effects runs on them: a wrong path is a wrong file.
 fn unsure(report: &Report) -> Option<Why> {
-    let fix = report.fixes.iter().find(|fix| fix.rule == "T2b")?;
+    let fix = report.fixes.iter().find(|fix| fix.rule == Code::T2b)?;
     let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
     Some(Why::Unsure(format!(
         "a backslash at {place} is an escape or a character; write every backslash that is a character twice"

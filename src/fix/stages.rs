@@ -1,12 +1,14 @@
-//! The stages for whatever is not valid as it stands: envelope, tolerant reading, end, keys and types, validation.
+//! The stages for whatever is not valid as it is: envelope, tolerant reading, end, keys and types, validation.
 
 use std::borrow::Cow;
 
 use super::coerce::Coercion;
 use super::envelope::{self, Found};
+use super::keys;
+use super::report::{End, Fix, Report, Verdict};
 use super::schema::{Schema, Types};
-use super::{End, Fix, Report, Verdict, keys};
 use crate::event::{FinishReason, Why};
+use crate::json::Code;
 use crate::json::read::{Ending, Reading, Repair};
 use crate::json::tree::{Member, Node, Value};
 
@@ -30,17 +32,17 @@ struct Settled<'s> {
     fault: Option<String>,
 }
 
-/// Runs the stages over a text that is not valid arguments as it stands.
+/// Runs the stages over a text that is not valid arguments as it is.
 pub(super) fn run(text: &str, call: Call<'_>) -> Report {
     let mut text = Cow::Borrowed(text);
     let mut fixes = Vec::new();
     for _ in 0..LAYERS {
         let whole = 0..text.len();
         if let Some(plain) = envelope::unescaped(&text) {
-            fixes.push(Fix::whole("S14", whole, Verdict::Lossless, "text that was escaped as a whole"));
+            fixes.push(Fix::whole(Code::S14, whole, Verdict::Lossless, "text that was escaped as a whole"));
             text = Cow::Owned(plain);
         } else if let Some(inner) = envelope::encoded(&text) {
-            fixes.push(Fix::whole("E5", whole, Verdict::Coerced, "JSON inside of a JSON string"));
+            fixes.push(Fix::whole(Code::E5, whole, Verdict::Coerced, "JSON inside of a JSON string"));
             text = Cow::Owned(inner.trim().to_owned());
         } else {
             break;
@@ -70,7 +72,7 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
     }
     let root = Node { value: Value::Object(Vec::new()), start: 0, end: text.len(), exact: false };
     if text != "{}" {
-        fixes.push(Fix::whole("C1", 0..text.len(), Verdict::Coerced, "no arguments"));
+        fixes.push(Fix::whole(Code::C1, 0..text.len(), Verdict::Coerced, "no arguments"));
     }
     let settled = match settle(text, root, fixes, call) {
         Ok(settled) => settled,
@@ -144,7 +146,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     match settled.into_iter().next() {
         Some(mut settled) => {
             if count > 1 {
-                settled.fixes.push(Fix::whole("E8", 0..text.len(), Verdict::Lossless, "the same object several times"));
+                settled.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, "the same object several times"));
             }
             Ok(accept(settled.root.to_json(text), settled.fixes, settled.dropped))
         }
@@ -152,24 +154,24 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     }
 }
 
-/// The fixes for what stands around a container.
+/// The fixes for what is around a container.
 fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     let mut fixes = Vec::new();
     let before = text[..start].trim();
     if before.starts_with("```") && !before.trim_start_matches('`').contains(char::is_whitespace) {
-        fixes.push(Fix::whole("E1", 0..start, Verdict::Lossless, "code fence around the arguments"));
+        fixes.push(Fix::whole(Code::E1, 0..start, Verdict::Lossless, "code fence around the arguments"));
     } else if !before.is_empty() {
-        fixes.push(Fix::whole("E2", 0..start, Verdict::Lossless, "text before the arguments"));
+        fixes.push(Fix::whole(Code::E2, 0..start, Verdict::Lossless, "text before the arguments"));
     }
     let after = text[end..].trim();
     let at = end..text.len();
     if !after.is_empty() {
         let fix = match after.bytes().next() {
-            Some(b'}' | b']' | b')') => ("S12", "superfluous closing brackets behind the arguments"),
-            Some(b',') => ("S1", "superfluous comma behind the arguments"),
-            Some(b'`') => ("E1", "code fence behind the arguments"),
-            Some(b'<' | b';') => ("E3", "end markers behind the arguments"),
-            _ => ("E2", "text behind the arguments"),
+            Some(b'}' | b']' | b')') => (Code::S12, "superfluous closing brackets behind the arguments"),
+            Some(b',') => (Code::S1, "superfluous comma behind the arguments"),
+            Some(b'`') => (Code::E1, "code fence behind the arguments"),
+            Some(b'<' | b';') => (Code::E3, "end markers behind the arguments"),
+            _ => (Code::E2, "text behind the arguments"),
         };
         fixes.push(Fix::whole(fix.0, at, Verdict::Lossless, fix.1));
     }
@@ -206,7 +208,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
         (End::Whole, _) => (true, Verdict::Guess),
     };
     if call.end != End::Whole
-        && reading.repairs.iter().any(|repair| repair.rule == "T3" && is_torn(&text[repair.start..repair.end]))
+        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && is_torn(&text[repair.start..repair.end]))
     {
         let what = || format!("a string may have been cut at {}", path(reading));
         return Err(if matches!(call.end, End::Cut(_)) { Why::Truncated } else { Why::Ambiguous(what()) });
@@ -214,7 +216,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
     if reading.rival.is_some() {
         return Err(Why::Ambiguous(format!("two readings at {}", path(reading))));
     }
-    Ok(closed.then(|| Fix::whole("X2", text.len()..text.len(), level, "open brackets closed at the end")))
+    Ok(closed.then(|| Fix::whole(Code::X2, text.len()..text.len(), level, "open brackets closed at the end")))
 }
 
 /// A repair of the reader in the report.
@@ -266,7 +268,7 @@ fn path<'r>(reading: &'r Reading<'_>) -> &'r str {
 /// Stages 6 to 9 for one container, with its wrappers taken off where that is what fits.
 fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let Some(schema) = call.schema else {
-        // Nothing is known of it but that no key may stand twice.
+        // Nothing is known of it but that no key may occur twice.
         if keys::repeat(&root) {
             return coerced(source, root, fixes, &Schema::default(), call);
         }
@@ -329,8 +331,9 @@ fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Repo
     let text = text.trim();
     let whole = 0..text.len();
     let object = |members: Vec<Member<'static>>| Node { value: Value::Object(members), start: 0, end: text.len(), exact: false };
-    let written = envelope::members(text, schema).map(|(members, note, level)| (object(members), "N9", level, note));
-    let bare = || envelope::bare(text, schema).map(|node| (node, "N7", Verdict::Guess, "the whole text is the one parameter"));
+    let written = envelope::members(text, schema).map(|(members, note, level)| (object(members), Code::N9, level, note));
+    let bare =
+        || envelope::bare(text, schema).map(|node| (node, Code::N7, Verdict::Guess, "the whole text is the one parameter"));
     let (node, rule, level, note) = match written {
         Some(written) => written,
         None if text.starts_with(['{', '[', '<', '"']) => return None,

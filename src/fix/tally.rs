@@ -3,14 +3,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Report, Verdict};
-
-/// The names of all rules that a report can contain, and `M1` for a tool's name.
-pub const RULES: [&str; 55] = [
-    "M1", "C1", "E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "S0", "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9",
-    "S10", "S11", "S12", "S13", "S14", "S15", "S16", "S17", "S18", "S19", "T1", "T2", "T2b", "T3", "X2", "X3", "N1", "N2", "N3",
-    "N4", "N5", "N7", "N8", "N9", "K1", "K2", "K3", "K4", "K5", "K5b", "K6", "K7", "K8", "K9", "K10",
-];
+use super::report::{Report, Verdict};
+use crate::json::Code;
 
 const VERDICTS: [Verdict; 5] = [Verdict::Clean, Verdict::Lossless, Verdict::Coerced, Verdict::Guess, Verdict::Refused];
 
@@ -18,14 +12,14 @@ const VERDICTS: [Verdict; 5] = [Verdict::Clean, Verdict::Lossless, Verdict::Coer
 #[derive(Debug)]
 pub struct Tally {
     verdicts: [AtomicU64; VERDICTS.len()],
-    rules: [AtomicU64; RULES.len()],
+    rules: [AtomicU64; Code::ALL.len()],
 }
 
 // === impl Tally ===
 
 impl Default for Tally {
     fn default() -> Tally {
-        Tally { verdicts: [const { AtomicU64::new(0) }; VERDICTS.len()], rules: [const { AtomicU64::new(0) }; RULES.len()] }
+        Tally { verdicts: [const { AtomicU64::new(0) }; VERDICTS.len()], rules: [const { AtomicU64::new(0) }; Code::ALL.len()] }
     }
 }
 
@@ -39,10 +33,8 @@ impl Tally {
     }
 
     /// Counts one use of a rule.
-    pub fn count_rule(&self, rule: &str) {
-        if let Some(at) = RULES.iter().position(|name| *name == rule) {
-            self.rules[at].fetch_add(1, Ordering::Relaxed);
-        }
+    pub fn count_rule(&self, rule: Code) {
+        self.rules[rule as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Every verdict with its number of calls.
@@ -52,10 +44,10 @@ impl Tally {
 
     /// The rules that were used, with the number of fixes.
     pub fn rules(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        RULES
-            .into_iter()
+        Code::ALL
+            .iter()
             .zip(&self.rules)
-            .map(|(rule, count)| (rule, count.load(Ordering::Relaxed)))
+            .map(|(rule, count)| (rule.as_str(), count.load(Ordering::Relaxed)))
             .filter(|(_, count)| *count > 0)
     }
 }

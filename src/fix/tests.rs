@@ -550,7 +550,7 @@ fn limits() {
     assert!(fixed("", &deep, End::Closed).accepted().is_some());
 }
 
-/// Texts that make naive readers quadratic, recursive or mad: each is over in seconds, unoptimised.
+/// Texts that make naive readers quadratic, recursive or mad: each has to come to an end soon enough for a test; what it costs is measured in `benches/fix.rs`.
 #[test]
 fn floods() {
     let parts = [
@@ -598,13 +598,10 @@ fn floods() {
         for head in ["", "{\"town\":\"", "[\"", "{", "{\"town\": x"] {
             let source =
                 format!("{head}{}", part.repeat(if part.len() == 1 && head.len() < 2 { 100_000 } else { 10_000 / part.len() }));
-            let before = std::time::Instant::now();
             for end in [End::Whole, End::Cut(FinishReason::Length)] {
                 fixed(TOWN, &source, end);
                 fixed("", &source, end);
             }
-            let took = before.elapsed();
-            assert!(took.as_secs() < 20, "{head:?} and many {part:?}: {took:?}");
         }
     }
 }

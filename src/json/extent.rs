@@ -38,7 +38,7 @@ pub struct Extent {
 // === impl Extent ===
 
 impl Extent {
-    /// Feeds the next bytes; `Some(n)` when the value ended behind the first `n` of them. Must not be fed after that.
+    /// Feeds the next bytes; `Some(n)` when the value ended after the first `n` of them. Must not be fed after that.
     pub fn feed(&mut self, bytes: &[u8]) -> Option<usize> {
         match self.feed_until(bytes, |_| false)? {
             Halt::Complete(at) | Halt::Before(at) => Some(at),

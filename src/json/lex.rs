@@ -1,9 +1,12 @@
 //! The tokens of JSON as models write it: gaps (whitespace, comments), quotes of every kind, keys, numbers and words.
 //! Every function looks at one place of the text and is bounded, so that whoever reads the text stays linear.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 mod number;
+mod quote;
+
+pub(crate) use quote::Quote;
 
 /// A text under the reader, with what bounds its searches.
 pub(crate) struct Text<'s> {
@@ -13,34 +16,18 @@ pub(crate) struct Text<'s> {
     last_comment_end: Cell<Option<usize>>,
     last_quote: Cell<Option<usize>>,
     last_closer: Cell<Option<usize>>,
-    /// Keys stand in doubled quotes; only then can values.
-    pub(crate) doubled: Cell<bool>,
-}
-
-/// What delimits a string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quote {
-    Double,
-    Single,
-    /// `` ` ``, also closed by `´`.
-    Backtick,
-    /// A typographic double quote.
-    SmartDouble,
-    /// A typographic single quote.
-    SmartSingle,
-    /// The same quote twice on both sides: `""x""`.
-    Twice(u8),
-    /// Three times: `"""x"""`.
-    Thrice(u8),
-    /// Nothing at all.
-    Bare,
+    /// Where escaped double quotes are (their backslashes).
+    escaped_quotes: OnceCell<Vec<usize>>,
+    /// Keys are in doubled quotes; only then can values be.
+    doubled: Cell<bool>,
+    looked_at: Cell<usize>,
 }
 
 /// What lies between two tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) comment: bool,
-    /// Whitespace that JSON does not know.
+    /// Whitespace that JSON does not have.
     pub(crate) odd_space: bool,
     /// A literal `\n` or `\t` (backslash and letter).
     pub(crate) escaped_space: bool,
@@ -60,7 +47,7 @@ const TOKEN: u8 = 1;
 const LETTER: u8 = 2;
 /// One that an identifier goes on with.
 const INSIDE: u8 = 4;
-/// A bracket, or the backslash that takes the meaning from the byte behind it.
+/// A bracket, or the backslash that takes the meaning from the byte after it.
 const BRACKET: u8 = 8;
 
 /// What each byte can be.
@@ -95,8 +82,20 @@ impl<'s> Text<'s> {
             last_comment_end: Cell::new(None),
             last_quote: Cell::new(None),
             last_closer: Cell::new(None),
+            escaped_quotes: OnceCell::new(),
+            looked_at: Cell::new(0),
             doubled: Cell::new(false),
         }
+    }
+
+    /// How many bytes were looked at so far, those twice that were looked at twice.
+    pub(crate) fn looked_at(&self) -> usize {
+        self.looked_at.get()
+    }
+
+    /// Accounts for so many bytes.
+    pub(crate) fn look(&self, bytes: usize) {
+        self.looked_at.set(self.looked_at.get().saturating_add(bytes));
     }
 
     pub(crate) fn at(&self, i: usize) -> Option<u8> {
@@ -172,15 +171,16 @@ impl<'s> Text<'s> {
                 _ => break,
             }
         }
+        self.look(i - start);
         (i, gap)
     }
 
-    /// Whether what stands behind a literal `\n` can be a token: the escape is not the beginning of a word.
+    /// Whether what follows a literal `\n` can be a token: the escape is not the beginning of a word.
     fn escaped_gap(&self, i: usize) -> bool {
         self.at(i).is_none_or(|byte| !byte.is_ascii_alphanumeric())
     }
 
-    /// The end of the line that `i` is in (behind its newline).
+    /// The end of the line that `i` is in (after its newline).
     pub(crate) fn line_end(&self, i: usize) -> usize {
         if i > once(&self.last_newline, || memchr::memrchr(b'\n', self.bytes).unwrap_or(0)) {
             return self.bytes.len();
@@ -196,7 +196,7 @@ impl<'s> Text<'s> {
         memchr::memmem::find(&self.bytes[i..], b"*/").map_or(self.bytes.len(), |found| i + found + 2)
     }
 
-    /// Whether a double quote and a closing bracket behind it follow somewhere after `i`: what looks like more JSON.
+    /// Whether a double quote and a closing bracket after it follow somewhere after `i`: what looks like more JSON.
     pub(crate) fn more_json(&self, i: usize) -> bool {
         let quote = once(&self.last_quote, || memchr::memrchr(b'"', self.bytes).map_or(0, |found| found + 1));
         quote > i && self.closer_ahead(i)
@@ -207,124 +207,17 @@ impl<'s> Text<'s> {
         once(&self.last_closer, || memchr::memrchr2(b'}', b']', self.bytes).map_or(0, |found| found + 1)) > i
     }
 
-    /// The quote that opens at `i`, and its length in bytes.
-    pub(crate) fn quote(&self, i: usize) -> Option<(Quote, usize)> {
-        match self.at(i)? {
-            byte @ (b'"' | b'\'') => {
-                let single = if byte == b'"' { Quote::Double } else { Quote::Single };
-                if self.at(i + 1) != Some(byte) {
-                    return Some((single, 1));
-                }
-                if self.at(i + 2) == Some(byte) && self.run_ahead(i + 3, byte, 3) {
-                    return Some((Quote::Thrice(byte), 3));
-                }
-                let content = self.at(i + 2).is_some_and(|next| next.is_ascii_alphanumeric() || next >= 0x80 || next == b'_');
-                if content && self.twice_ahead(i + 2, byte) {
-                    return Some((Quote::Twice(byte), 2));
-                }
-                Some((single, 1))
-            }
-            b'`' if self.starts(i, "```") => self.run_ahead(i + 3, b'`', 3).then_some((Quote::Thrice(b'`'), 3)),
-            b'`' => Some((Quote::Backtick, 1)),
-            0x80.. => match self.source[i..].chars().next()? {
-                c @ ('\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}') => Some((Quote::SmartDouble, c.len_utf8())),
-                c @ ('\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') => Some((Quote::SmartSingle, c.len_utf8())),
-                '\u{b4}' => Some((Quote::Backtick, 2)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// Whether a run of `n` of this byte follows.
-    fn run_ahead(&self, i: usize, byte: u8, n: usize) -> bool {
-        memchr::memmem::find(&self.bytes[i..], &[byte; 3][..n]).is_some()
-    }
-
-    /// Whether the next such quote stands twice, and behind it a colon or, in a text of doubled quotes, what may follow a value.
-    fn twice_ahead(&self, i: usize, byte: u8) -> bool {
-        let reach = &self.bytes[i..self.bytes.len().min(i + 4 * KEY_REACH)];
-        let Some(found) = memchr::memchr(byte, reach) else { return false };
-        let end = i + found;
-        if self.at(end + 1) != Some(byte) {
-            return false;
-        }
-        match self.at(self.skip(end + 2)) {
-            Some(b':') => {
-                self.doubled.set(true);
-                true
-            }
-            None | Some(b',' | b'}' | b']') => self.doubled.get(),
-            _ => false,
-        }
-    }
-
-    /// The next unescaped delimiter of a string at or after `i`: where it stands and where it ends.
-    pub(crate) fn delimiter(&self, i: usize, quote: Quote) -> Option<(usize, usize)> {
-        self.delimiter_before(self.bytes.len(), i, quote)
-    }
-
-    fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
-        let bytes = &self.bytes[..stop.min(self.bytes.len())];
-        loop {
-            let rest = bytes.get(i..)?;
-            let found = i + match quote {
-                Quote::Double => find(b'"', rest)?,
-                Quote::Single => find(b'\'', rest)?,
-                Quote::Twice(byte) | Quote::Thrice(byte) => find(byte, rest)?,
-                Quote::Backtick => memchr::memchr3(b'`', b'\\', 0xc2, rest)?,
-                Quote::SmartDouble => rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0xe2))?,
-                Quote::SmartSingle => rest.iter().position(|byte| matches!(byte, b'\'' | b'`' | b'\\' | 0xe2 | 0xc2))?,
-                Quote::Bare => return None,
-            };
-            if self.bytes[found] == b'\\' {
-                i = found + 2;
-                continue;
-            }
-            let length = match quote {
-                Quote::Double | Quote::Single => 1,
-                Quote::Twice(byte) => usize::from(self.at(found + 1) == Some(byte)) * 2,
-                Quote::Thrice(byte) => {
-                    let run = bytes[found..].iter().take_while(|next| **next == byte).count();
-                    if run >= 3 {
-                        return Some((found + run - 3, found + run));
-                    }
-                    i = found + run;
-                    continue;
-                }
-                Quote::Bare => 0,
-                Quote::Backtick | Quote::SmartDouble | Quote::SmartSingle => {
-                    let c = self.source[found..].chars().next()?;
-                    let closes = match quote {
-                        Quote::Backtick => matches!(c, '`' | '\u{b4}'),
-                        Quote::SmartDouble => matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201f}'),
-                        _ => matches!(c, '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{201b}'),
-                    };
-                    if !closes {
-                        i = found + c.len_utf8();
-                        continue;
-                    }
-                    c.len_utf8()
-                }
-            };
-            if length == 0 {
-                i = found + 1;
-                continue;
-            }
-            return Some((found, found + length));
-        }
-    }
-
     /// The first bracket or backslash from `i` on and before `end`.
     pub(crate) fn bracket(&self, i: usize, end: usize) -> Option<usize> {
         let rest = self.bytes.get(i..end)?;
         rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
     }
 
-    /// The key that stands at `i` with its colon, if one does.
+    /// The key at `i` with its colon, if there is one.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
             let start = i + length;
+            self.look(KEY_REACH / 8);
             let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
             if self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
                 return None;
@@ -341,12 +234,12 @@ impl<'s> Text<'s> {
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
     }
 
-    /// Whether a colon stands at `i`, also a full-width one.
+    /// Whether there is a colon at `i`, also a full-width one.
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")
     }
 
-    /// Whether a comma stands at `i`, also a full-width one; its length.
+    /// The length of the comma at `i`, also of a full-width one.
     #[inline]
     pub(crate) fn comma(&self, i: usize) -> Option<usize> {
         match self.at(i)? {
@@ -369,16 +262,8 @@ impl<'s> Text<'s> {
             let more = self.source[end..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-'));
             end += more.map(char::len_utf8).sum::<usize>();
         }
+        self.look(end - i);
         end
-    }
-}
-
-/// The first such byte or backslash: most strings are shorter than what a search over large steps costs.
-fn find(byte: u8, rest: &[u8]) -> Option<usize> {
-    let (near, far) = rest.split_at(rest.len().min(8));
-    match near.iter().position(|next| *next == byte || *next == b'\\') {
-        None => memchr::memchr2(byte, b'\\', far).map(|found| found + near.len()),
-        found => found,
     }
 }
 

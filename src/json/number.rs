@@ -59,7 +59,7 @@ pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed("0"));
     }
     let exponent: i64 = exponent.map_or(Some(0), |exponent| exponent.parse().ok())?;
-    // Where the point stands in `digits`.
+    // The position of the point in `digits`.
     let point = exponent.checked_add(i64::try_from(whole.len()).ok()?)?;
     let point = usize::try_from(point).ok().filter(|point| *point <= MOST_DIGITS.max(digits.len()))?;
     let (before, after) = digits.split_at(point.min(digits.len()));
@@ -71,7 +71,7 @@ pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
     (before.len() + zeros <= MOST_DIGITS).then(|| Cow::Owned(format!("{sign}{before}{}", "0".repeat(zeros))))
 }
 
-/// The parts of an unsigned number: before the point, after it, behind the `e`.
+/// The parts of an unsigned number: before the point, after it, after the `e`.
 fn parts(text: &str) -> (&str, Option<&str>, Option<&str>) {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),

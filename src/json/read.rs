@@ -1,24 +1,21 @@
 //! Reads a container from text that is nearly JSON: a tree with places, and the list of what had to be repaired. Where a
 //! text can be read in more than one way (mostly: which of several unescaped quotes ends a string) the cheapest reading
-//! wins, and a second one of the same price is reported as a rival.
+//! wins, and a second one of the same cost is reported as a rival.
 
-mod brackets;
 mod build;
-mod frames;
-mod members;
+mod cost;
+mod grammar;
 mod rules;
 mod search;
 mod state;
-mod straight;
-mod strings;
 #[cfg(test)]
 mod tests;
-mod values;
+mod trail;
 
+use super::code::Code;
 use super::pointer::Pointer;
 use super::strict;
 use super::tree::Node;
-use straight::Straight;
 
 /// Deepest nesting that is read.
 pub const MAX_DEPTH: u16 = 128;
@@ -52,15 +49,11 @@ pub trait Guide {
     fn missing(&self, of: Shape, seen: u64) -> u32;
 }
 
-/// The guide of those who know nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unguided;
-
 /// A repair of the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
-    /// The rule's name.
-    pub rule: &'static str,
+    /// The rule.
+    pub rule: Code,
     /// What was done, without any value.
     pub note: &'static str,
     /// Whether there was another way to read it.
@@ -69,7 +62,7 @@ pub struct Repair {
     pub path: Pointer,
     /// Bytes of the source.
     pub start: usize,
-    /// The byte behind them.
+    /// The byte after them.
     pub end: usize,
 }
 
@@ -101,7 +94,7 @@ pub struct Reading<'s> {
     pub repairs: Vec<Repair>,
     /// How the text ended.
     pub ending: Ending,
-    /// The byte behind the container.
+    /// The byte after the container.
     pub end: usize,
     /// Something in it has no JSON form or no value at all: a sentence that says what.
     pub void: Option<String>,
@@ -127,14 +120,12 @@ pub struct Unreadable {
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
     if let Some(root) = strict::prefix(source, start)
-        && search.tail(root.end) == 0
+        && search.grammar.tail(root.end) == 0
     {
         return Ok(Reading::strict(root));
     }
-    match search.straight(start) {
-        Straight::Over(reading) => Ok(reading),
-        Straight::Left(state) => search.run(state).map(|best| build::build(&search, best)),
-    }
+    let best = search.run(start)?;
+    Ok(build::build(&search, best))
 }
 
 // === impl Reading ===
@@ -152,29 +143,5 @@ impl<'s> Reading<'s> {
             tagged: false,
             root,
         }
-    }
-}
-
-// === impl Unguided ===
-
-impl Guide for Unguided {
-    fn root(&self) -> Shape {
-        Shape(0)
-    }
-
-    fn member(&self, _: Shape, _: &str) -> Shape {
-        Shape(0)
-    }
-
-    fn item(&self, _: Shape) -> Shape {
-        Shape(0)
-    }
-
-    fn key(&self, _: Shape, _: &str) -> Key {
-        Key::Open
-    }
-
-    fn missing(&self, _: Shape, _: u64) -> u32 {
-        0
     }
 }

@@ -1,5 +1,5 @@
 //! JSON as the standard has it (RFC 8259): text -> the tree with places. Unlike `serde_json::Value` it keeps the digits of
-//! numbers, repeated keys, and where every value stands.
+//! numbers, repeated keys, and the place of every value.
 
 #[cfg(test)]
 mod tests;

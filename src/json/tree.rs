@@ -24,7 +24,7 @@ pub struct Node<'s> {
     pub value: Value<'s>,
     /// Its first byte in the source.
     pub start: usize,
-    /// The byte behind it.
+    /// The byte after it.
     pub end: usize,
     /// Whether `source[start..end]` is strict JSON of exactly this value.
     pub exact: bool,
@@ -52,7 +52,7 @@ pub enum Value<'s> {
 pub struct Member<'s> {
     /// The key, decoded.
     pub key: Cow<'s, str>,
-    /// Where the key stands in the source.
+    /// The place of the key in the source.
     pub start: usize,
     /// Its value.
     pub node: Node<'s>,
@@ -61,7 +61,7 @@ pub struct Member<'s> {
 // === impl Node ===
 
 impl<'s> Node<'s> {
-    /// A value that stands in the place of another one.
+    /// A value that replaces this one.
     pub fn instead<'n>(&self, value: Value<'n>) -> Node<'n> {
         Node { value, start: self.start, end: self.end, exact: false }
     }
@@ -86,6 +86,15 @@ impl<'s> Node<'s> {
             ),
         };
         Node { value, start, end, exact: false }
+    }
+
+    /// How many values there are in the tree.
+    pub(crate) fn size(&self) -> u32 {
+        match &self.value {
+            Value::Array(items) => items.iter().fold(1, |sum: u32, item| sum.saturating_add(item.size())),
+            Value::Object(members) => members.iter().fold(1, |sum: u32, member| sum.saturating_add(member.node.size())),
+            _ => 1,
+        }
     }
 
     /// The value's kind in JSON Schema's words.

@@ -7,7 +7,10 @@ use super::{
     place::Document,
     starts_with_any, unclosed,
 };
-use crate::fix::name::{Resolved, resolve};
+use crate::fix::{
+    Types,
+    name::{Resolved, resolve},
+};
 
 /// A longer head is none.
 const HEAD_BYTES: usize = 256;
@@ -374,7 +377,7 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let keys = place.keys();
     if let [(None, Node::Dict(members))] = items.as_slice() {
         let is_arguments = members.iter().all(|(key, _)| keys.is_empty() || keys.contains(key));
-        let takes_object = keys.first().is_some_and(|key| place.member(key).allows("object") == Some(true));
+        let takes_object = keys.first().is_some_and(|key| place.member(key).allows(Types::OBJECT) == Some(true));
         if is_arguments || !takes_object {
             return Some(place.object(members.clone()).to_string());
         }

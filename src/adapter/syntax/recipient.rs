@@ -10,7 +10,10 @@ use super::{
 use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
     event::{Tool, Tools},
-    fix::name::{Resolved, resolve},
+    fix::{
+        Types,
+        name::{Resolved, resolve},
+    },
 };
 
 /// A longer header is none.
@@ -170,7 +173,7 @@ pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
     let document = Document::new(Some(tool));
     let mut keys = document.root().keys();
     let key = keys.pop().filter(|_| keys.is_empty())?;
-    (document.root().member(&key).allows("string") != Some(false)).then_some(key)
+    (document.root().member(&key).allows(Types::STRING) != Some(false)).then_some(key)
 }
 
 /// The recipient in a header, without prefixes and without the kind of body that hangs on it. `None`: nothing fits.

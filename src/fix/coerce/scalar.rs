@@ -2,28 +2,28 @@
 
 use std::borrow::Cow;
 
-use crate::fix::Verdict;
-use crate::fix::keys::fold;
-use crate::fix::schema::Types;
+use crate::fix::report::Verdict;
+use crate::fix::schema::{Types, fold};
+use crate::json::Code;
 use crate::json::number;
 use crate::json::tree::Value;
 
-type Converted = (Value<'static>, &'static str, Verdict, &'static str);
+type Converted = (Value<'static>, Code, Verdict, &'static str);
 
 /// A string where something else is wanted.
 pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     let word = text.trim();
     if types.allow(Types::NULL) && matches!(word, "null" | "None" | "undefined" | "") {
-        return Some((Value::Null, "K9", Verdict::Coerced, "the word for null"));
+        return Some((Value::Null, Code::K9, Verdict::Coerced, "the word for null"));
     }
     if types.allow(Types::NUMBER)
         && let Some((digits, level)) = written_number(word)
     {
         if types.and(Types::NUMBER) != Types::INTEGER {
-            return Some((Value::Number(Cow::Owned(digits)), "K1", level, "number written as a string"));
+            return Some((Value::Number(Cow::Owned(digits)), Code::K1, level, "number written as a string"));
         }
         return number::whole(&digits)
-            .map(|digits| (Value::Number(Cow::Owned(digits.into_owned())), "K1", level, "number written as a string"));
+            .map(|digits| (Value::Number(Cow::Owned(digits.into_owned())), Code::K1, level, "number written as a string"));
     }
     if types.allow(Types::BOOLEAN) {
         let (value, level) = match word.to_ascii_lowercase().as_str() {
@@ -33,7 +33,7 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
             "no" | "off" | "0" => (false, Verdict::Guess),
             _ => return None,
         };
-        return Some((Value::Bool(value), "K3", level, "truth value written as a string"));
+        return Some((Value::Bool(value), Code::K3, level, "truth value written as a string"));
     }
     None
 }
@@ -47,10 +47,10 @@ pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Opt
                 Ok(0.0) => false,
                 _ => return None,
             };
-            Some((Value::Bool(value), "K3", Verdict::Guess, "truth value written as a number"))
+            Some((Value::Bool(value), Code::K3, Verdict::Guess, "truth value written as a number"))
         }
         Value::Number(_) | Value::Bool(_) if types.allow(Types::STRING) => {
-            Some((Value::Text(Cow::Owned(written.to_owned())), "K4", Verdict::Coerced, "text written without quotes"))
+            Some((Value::Text(Cow::Owned(written.to_owned())), Code::K4, Verdict::Coerced, "text written without quotes"))
         }
         _ => None,
     }

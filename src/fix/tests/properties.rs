@@ -145,7 +145,7 @@ proptest! {
         let source = value.to_string();
         let report = fixed(&schema.to_string(), &source, end);
         // What a string held before may only be found in the backslashes of a path.
-        let syntax = |rule: &str| rule != "T2b" && rule.starts_with(['S', 'T', 'X']);
+        let syntax = |rule: Code| rule != Code::T2b && rule.as_str().starts_with(['S', 'T', 'X']);
         prop_assert!(!report.fixes.iter().any(|fix| syntax(fix.rule)), "{} with {}: {:?}", source, schema, report);
         let literal = report.fixes.iter().any(|fix| fix.rule == "T2b");
         if let (Some(Why::Schema(_)), Some(arguments), false) = (&report.why, &report.arguments, literal) {

@@ -13,7 +13,7 @@ pub(crate) struct Digits {
 }
 
 impl Text<'_> {
-    /// The number at `i`, strict or nearly so; `None` if what stands there goes on as something else.
+    /// The number at `i`, strict or nearly so; `None` if it goes on as something else.
     pub(crate) fn number(&self, i: usize) -> Option<Digits> {
         let mut end = i;
         let mut strict = true;

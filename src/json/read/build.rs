@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::decode::decode;
 use super::super::lex::Quote;
 use super::super::number;
 use super::super::pointer::{Pointer, push_index, push_key};
 use super::super::tree::{Member, Node, Value};
-use super::search::Search;
-use super::state::{Best, State, Step, StepKind, Want};
+use super::search::{Best, Search};
+use super::state::{State, Step, StepKind, Want};
+use super::trail::Trail;
 use super::{Ending, Reading, Repair};
 
 /// No more repairs than these are listed one by one.
@@ -50,38 +52,33 @@ pub(super) struct Builder<'s> {
 
 /// Builds the tree of the best reading.
 pub(super) fn build<'s>(search: &Search<'s, '_>, best: Best) -> Reading<'s> {
-    let steps = chain(search, best.state.step);
-    let mut builder = Builder::new(search.text.source);
+    let trail = &search.grammar.trail;
+    let steps = chain(trail, best.state.step);
+    let mut builder = Builder::new(search.grammar.text.source);
     let mut rival = None;
-    for step in steps.iter().filter_map(|at| search.steps.get(*at as usize)) {
+    for step in &steps {
         builder.take(step);
-        if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.rivalled(step) {
+        if rival.is_none() && matches!(step.kind, StepKind::Text(_)) && search.is_rivalled(step) {
             rival = Some(builder.path().to_string());
         }
     }
-    if rival.is_none() && best.other.is_some_and(|other| values(search, &steps) != values(search, &chain(search, other))) {
+    if rival.is_none() && best.other.is_some_and(|other| values(&steps) != values(&chain(trail, other))) {
         rival = Some(String::new());
     }
     builder.finish(&best.state, rival)
 }
 
 /// The steps of a reading in the order of the text.
-fn chain(search: &Search<'_, '_>, last: u32) -> Vec<u32> {
-    let mut steps = Vec::new();
-    let mut at = last;
-    while let Some(step) = search.steps.get(at as usize) {
-        steps.push(at);
-        at = step.previous;
-    }
+fn chain(trail: &Trail, last: u32) -> Vec<&Step> {
+    let mut steps: Vec<&Step> = std::iter::successors(trail.step(last), |step| trail.step(step.previous)).collect();
     steps.reverse();
     steps
 }
 
 /// What a reading says, without how it got there.
-fn values(search: &Search<'_, '_>, steps: &[u32]) -> Vec<(StepKind, u32, u32)> {
+fn values(steps: &[&Step]) -> Vec<(StepKind, u32, u32)> {
     steps
         .iter()
-        .filter_map(|at| search.steps.get(*at as usize))
         .filter(|step| !matches!(step.kind, StepKind::Repair(_)))
         .map(|step| match step.kind {
             StepKind::Close => (StepKind::Close, 0, 0),
@@ -120,7 +117,7 @@ impl<'s> Builder<'s> {
         };
         if let Some((_, guess)) = self.more {
             let note = "more repairs than are listed";
-            self.repairs.push(Repair { rule: "S0", note, guess, path: Pointer::ROOT, start: 0, end });
+            self.repairs.push(Repair { rule: Code::S0, note, guess, path: Pointer::ROOT, start: 0, end });
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };
@@ -187,7 +184,7 @@ impl<'s> Builder<'s> {
                 self.refuse(what, "at");
                 self.add(Node { value: Value::Null, start, end, exact: false });
             }
-            StepKind::Repair((rule, note, guess)) => self.repair(rule, note, *guess, start, end),
+            StepKind::Repair((rule, note, guess)) => self.repair(*rule, note, *guess, start, end),
         }
     }
 
@@ -199,13 +196,13 @@ impl<'s> Builder<'s> {
             self.refuse("half of a surrogate pair", "in");
         }
         if decoded.control {
-            self.repair("T1", "raw control characters escaped", false, start, end);
+            self.repair(Code::T1, "raw control characters escaped", false, start, end);
         }
         if decoded.odd_escape {
-            self.repair("T2", "backslashes that begin no escape kept", false, start, end);
+            self.repair(Code::T2, "backslashes that begin no escape kept", false, start, end);
         }
         let plain = !decoded.control && !decoded.odd_escape && !decoded.lone_surrogate;
-        let inner = self.repairs.last().is_some_and(|repair| repair.rule == "T3" && repair.start == start);
+        let inner = self.repairs.last().is_some_and(|repair| repair.rule == Code::T3 && repair.start == start);
         (decoded.text, plain && !inner)
     }
 
@@ -272,14 +269,14 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn repair(&mut self, rule: &'static str, note: &'static str, guess: bool, start: usize, end: usize) {
-        if rule == "S1"
+    fn repair(&mut self, rule: Code, note: &'static str, guess: bool, start: usize, end: usize) {
+        if rule == Code::S1
             && let Some(open) = self.open.last_mut()
         {
             // `(1,)` is a list of one.
             open.paren = false;
         }
-        if rule == "T3"
+        if rule == Code::T3
             && let Some(node) = self.last()
         {
             node.exact = false;

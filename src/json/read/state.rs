@@ -1,4 +1,4 @@
-//! What the search is made of: the costs, the steps of a reading, the open brackets, the states between two tokens.
+//! What readings are made of: steps, open brackets, the state between two tokens, a string whose end is being looked for.
 
 use super::super::lex::Quote;
 use super::rules::Rule;
@@ -6,45 +6,7 @@ use super::{Ending, Shape};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Costs; they compare readings and mean nothing else.
-pub(super) mod cost {
-    /// A string with unescaped quotes inside.
-    pub(crate) const INNER_QUOTES: u32 = 5;
-    /// Its brackets do not balance: it was probably cut in the middle of code.
-    pub(crate) const UNBALANCED: u32 = 10;
-    /// Its inner quotes are odd.
-    pub(crate) const ODD: u32 = 1;
-    /// It goes on over a place where it could well have ended.
-    pub(crate) const PASSED: u32 = 6;
-    /// No more than this in sum, where nothing is known of the keys.
-    pub(crate) const PASSED_MOST: u32 = 24;
-    /// A forgotten closing quote before `, "key":`.
-    pub(crate) const FORGOTTEN: u32 = 5;
-    /// A forgotten closing quote before the closers at the end of the text.
-    pub(crate) const FORGOTTEN_AT_END: u32 = 9;
-    /// A string that is open at the end of the text.
-    pub(crate) const OPEN_STRING: u32 = 12;
-    /// Another open end.
-    pub(crate) const OPEN: u32 = 4;
-    /// A value without quotes.
-    pub(crate) const UNQUOTED: u32 = 6;
-    /// Something that is there and should not be, or the other way round.
-    pub(crate) const ODDITY: u32 = 3;
-    /// A key that the object must have and has not.
-    pub(crate) const MISSING_KEY: u32 = 20;
-    /// A colon without a value: less than a string that reaches over it would cost, because no value is invented from that.
-    pub(crate) const NO_VALUE: u32 = 8;
-    /// An object that closed too early and is opened again.
-    pub(crate) const REOPENED: u32 = 8;
-    /// Prose behind the root.
-    pub(crate) const PROSE: u32 = 2;
-    /// Something behind the root that looks like the rest of it.
-    pub(crate) const SPILT: u32 = 30;
-    /// Nothing is looked at beyond this.
-    pub(crate) const MOST: usize = 600;
-}
-
-/// What stands in a reading's list of steps.
+/// One entry in a reading's list of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepKind {
     Object,
@@ -70,7 +32,7 @@ pub(super) struct Step {
     pub(super) previous: u32,
     pub(super) start: u32,
     pub(super) end: u32,
-    /// Where the reading goes on, and in which frame: names the state behind a string.
+    /// Where the reading goes on, and in which frame: names the state after a string.
     pub(super) after: u32,
     pub(super) frame: u32,
     pub(super) kind: StepKind,
@@ -122,11 +84,11 @@ pub(super) struct State {
     pub(super) step: u32,
     pub(super) cost: u32,
     pub(super) want: Want,
-    /// A comma stands directly before.
+    /// A comma was read last.
     pub(super) comma: bool,
-    /// A container that is open ends with a closing tag of the call.
+    /// A closing tag of the call follows a container that is open.
     pub(super) tagged: bool,
-    /// The state was entered behind a string and must be compared with others that got here.
+    /// The state follows a string and must be compared with others that got here.
     pub(super) entered: bool,
 }
 
@@ -138,7 +100,7 @@ pub(super) struct Scan {
     pub(super) quote: Quote,
     /// From here on.
     pub(super) at: u32,
-    /// Quotes that were passed.
+    /// Quotes that were passed, and what passing them costs.
     pub(super) inner: u32,
     pub(super) passed: u32,
     /// Brackets up to `balanced`: round, square, curly.
@@ -150,11 +112,26 @@ pub(super) struct Scan {
     pub(super) more: bool,
 }
 
-/// The cheapest reading, and the last step of another one of the same cost.
+/// A reading that waits for its turn: at a state, or inside of a string.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Best {
+pub(super) struct Branch {
     pub(super) state: State,
-    pub(super) other: Option<u32>,
+    pub(super) scan: Option<Scan>,
+    /// What it costs at least.
+    pub(super) cost: u32,
+}
+
+// === impl Bracket ===
+
+impl Bracket {
+    /// The byte that closes it.
+    pub(super) fn closer(self) -> u8 {
+        match self {
+            Bracket::Object => b'}',
+            Bracket::Array => b']',
+            Bracket::Paren => b')',
+        }
+    }
 }
 
 // === impl State ===
@@ -178,7 +155,7 @@ impl State {
 // === impl Scan ===
 
 impl Scan {
-    /// A scan for the end of the string whose content starts at `start`, behind its opening quote at `open` (the same place
+    /// A scan for the end of the string whose content starts at `start`, after its opening quote at `open` (the same place
     /// if it has none).
     pub(super) fn new(open: usize, start: usize, quote: Quote, more: bool) -> Scan {
         let start = start as u32;

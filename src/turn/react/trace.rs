@@ -40,7 +40,7 @@ impl Trace {
     /// What was changed in the calls of an answer: rules and places, never values.
     pub(super) fn fixes(&mut self, round: u32, checked: &[Checked]) {
         for call in checked.iter().filter(|call| call.written.is_some() || !call.report.fixes.is_empty()) {
-            let rules: Vec<&str> = call.report.fixes.iter().map(|fix| fix.rule).collect();
+            let rules: Vec<&str> = call.report.fixes.iter().map(|fix| fix.rule.as_str()).collect();
             self.fixes.push(json!({
                 "round": round,
                 "name": call.name,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     adapter::syntax::typing::{Hint, Types},
-    fix::keys::fold,
+    fix::fold,
 };
 
 /// The arguments as JSON text. `attributes` is what the opening tag holds after the name, `body` what stands between the tags.

@@ -1,14 +1,14 @@
-//! The reader's grammar of closing brackets, right and wrong ones, and of what may stand behind the root.
+//! The reader's grammar of closing brackets, right and wrong ones, and of what may follow the root.
 
-use super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED, UNCLOSED};
-use super::search::Search;
-use super::state::{Bracket, Frame, NONE, State, Want, cost};
-use super::{Ending, Key};
+use super::super::rules::{ELLIPSIS, EXTRA_CLOSER, NO_CLOSER, REOPENED, UNCLOSED};
+use super::super::state::{Bracket, Frame, NONE, State, Want};
+use super::super::{Ending, Key, cost};
+use super::Grammar;
 
-impl Search<'_, '_> {
+impl Grammar<'_, '_> {
     /// A closing bracket, the right one or not.
     pub(super) fn closer(&mut self, state: &mut State, at: usize, byte: u8) -> Option<()> {
-        let frame = *self.frames.get(state.frame as usize)?;
+        let frame = *self.frame(state)?;
         let bracket = match byte {
             b'}' => Bracket::Object,
             b']' => Bracket::Array,
@@ -16,41 +16,29 @@ impl Search<'_, '_> {
         };
         if frame.bracket == bracket {
             if frame.parent == NONE && bracket == Bracket::Object && self.reopens(&frame, at + 1) {
-                // The rest of the members stands behind the bracket: one reading leaves it out.
+                // The rest of the members follows the bracket: one reading drops it.
                 let mut open = *state;
                 self.repair(&mut open, REOPENED, at, at + 1);
                 open.cost += cost::REOPENED;
                 open.at = (at + 1) as u32;
                 open.want = Want::Next;
-                self.push(open, None);
+                self.branch(open);
             }
             return self.close(state, at, at + 1);
         }
-        let mut around = frame.parent;
-        while let Some(outer) = self.frames.get(around as usize).copied() {
-            if outer.bracket == bracket {
-                while let Some(inner) = self.frames.get(state.frame as usize).copied() {
-                    if inner.bracket == bracket {
-                        break;
-                    }
-                    self.repair(state, NO_CLOSER, at, at);
-                    state.cost += 1;
-                    self.close(state, at, at)?;
-                }
-                return self.close(state, at, at + 1);
+        if self.trail.frames(frame.parent).any(|outer| outer.bracket == bracket) {
+            while !self.is_in(state, bracket) {
+                self.repair(state, NO_CLOSER, at, at);
+                state.cost += 1;
+                self.close(state, at, at)?;
             }
-            around = outer.parent;
+            return self.close(state, at, at + 1);
         }
         // Nothing of this kind is open: it is too much where the right one follows, otherwise it is the wrong kind.
         self.repair(state, EXTRA_CLOSER, at, at + 1);
         state.cost += cost::ODDITY;
         let next = self.text.skip(at + 1);
-        let right = match frame.bracket {
-            Bracket::Object => b'}',
-            Bracket::Array => b']',
-            Bracket::Paren => b')',
-        };
-        let too_much = self.text.at(next) == Some(right)
+        let too_much = self.text.at(next) == Some(frame.bracket.closer())
             || (frame.parent == NONE && self.text.comma(next).is_some() && self.text.closer_ahead(next));
         if too_much {
             state.at = (at + 1) as u32;
@@ -62,10 +50,8 @@ impl Search<'_, '_> {
 
     /// Whether an object with members is open directly inside of an array: a brace here opens the next item.
     pub(super) fn unclosed_before_item(&self, state: &State) -> bool {
-        self.frames.get(state.frame as usize).is_some_and(|frame| {
-            frame.bracket == Bracket::Object
-                && (frame.seen != 0 || frame.keys != NONE)
-                && self.frames.get(frame.parent as usize).is_some_and(|around| around.bracket == Bracket::Array)
+        self.frame(state).is_some_and(|frame| {
+            frame.bracket == Bracket::Object && (frame.seen != 0 || frame.keys != NONE) && self.inside_array(frame)
         })
     }
 
@@ -77,7 +63,7 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// Whether the members of a root object go on behind its closing bracket.
+    /// Whether the members of a root object go on after its closing bracket.
     pub(super) fn reopens(&self, frame: &Frame, at: usize) -> bool {
         let comma = self.text.skip(at);
         let Some(length) = self.text.comma(comma) else { return false };
@@ -95,7 +81,7 @@ impl Search<'_, '_> {
         if let Some(length) = self.text.comma(comma) {
             state.at = (comma + length) as u32;
             if state.want == Want::Next {
-                let object = self.frames.get(state.frame as usize)?.bracket == Bracket::Object;
+                let object = self.is_in(state, Bracket::Object);
                 state.want = if object { Want::Member } else { Want::Item };
             }
         }
@@ -103,14 +89,14 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// A closing tag of the call stands where the container should go on.
+    /// There is a closing tag of the call where the container should go on.
     pub(super) fn tag(&mut self, state: &mut State) -> Option<()> {
         state.tagged = true;
         let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
         self.over(state, ending, cost::OPEN)
     }
 
-    /// Whether a closing tag or a special token stands here.
+    /// Whether there is a closing tag or a special token here.
     pub(super) fn closing_tag(&self, at: usize) -> bool {
         matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
     }
@@ -122,7 +108,7 @@ impl Search<'_, '_> {
         Some(())
     }
 
-    /// Whether prose from here on leads to another object: a key stands behind its bracket.
+    /// Whether prose from here on leads to another object: its bracket is followed by a key.
     fn another_object(&self, at: usize) -> bool {
         const REACH: usize = 200;
         let near = &self.text.bytes[at..self.text.bytes.len().min(at + REACH)];
@@ -136,7 +122,7 @@ impl Search<'_, '_> {
     }
 
     /// What it costs that the root has ended and this follows.
-    pub(super) fn tail(&self, at: usize) -> u32 {
+    pub(crate) fn tail(&self, at: usize) -> u32 {
         let mut at = self.text.skip(at);
         while let Some(byte) = self.text.at(at) {
             match byte {

@@ -1,15 +1,15 @@
 //! The reader's grammar of values: strings, numbers, literals of several languages, and texts without quotes.
 
-use super::super::lex::{Gap, Quote};
-use super::Ending;
-use super::rules::{
+use super::super::super::lex::{Gap, Quote};
+use super::super::rules::{
     COMMENT, ESCAPED_SPACE, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
     PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
 };
-use super::search::Search;
-use super::state::{Bracket, Scan, State, StepKind, Want, cost};
+use super::super::state::{Bracket, Scan, State, StepKind, Want};
+use super::super::{Ending, cost};
+use super::Grammar;
 
-impl Search<'_, '_> {
+impl Grammar<'_, '_> {
     /// Skips to the next token and notes what was in between.
     #[inline]
     pub(super) fn token(&mut self, state: &mut State) -> usize {
@@ -24,7 +24,6 @@ impl Search<'_, '_> {
     fn token_behind_gap(&mut self, state: &mut State, start: usize) -> usize {
         let (at, gap) = self.text.gap(start);
         if at != start {
-            self.worked(at - start);
             if gap != (Gap { newline: gap.newline, ..Gap::default() }) {
                 for (there, rule) in [(gap.comment, COMMENT), (gap.odd_space, ODD_SPACE), (gap.escaped_space, ESCAPED_SPACE)] {
                     if there {
@@ -105,9 +104,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether the next member of the object around this array stands here: the array was not closed.
+    /// Whether the next member of the object around this array begins here: the array was not closed.
     pub(super) fn unclosed_before_key(&self, state: &State, at: usize) -> bool {
-        let around = self.frames.get(state.frame as usize).and_then(|frame| self.frames.get(frame.parent as usize));
+        let around = self.trail.frames(state.frame).nth(1);
         around.is_some_and(|around| {
             around.bracket == Bracket::Object && self.text.key(at).is_some_and(|key| self.fresh(around, key.name).is_some())
         })
@@ -121,7 +120,7 @@ impl Search<'_, '_> {
             b'(' => {
                 let mut text = *state;
                 if self.bare(&mut text, at).is_some() {
-                    self.push(text, None);
+                    self.branch(text);
                 }
                 self.repair(state, PARENS, at, at + 1);
                 state.cost += cost::ODDITY;
@@ -172,7 +171,7 @@ impl Search<'_, '_> {
 
     /// Whether the number or word that ends here is only the beginning of an unquoted text.
     fn goes_on(&self, state: &State, end: usize, number: bool) -> bool {
-        let object = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Object);
+        let object = self.is_in(state, Bracket::Object);
         match self.text.at(end) {
             None => return false,
             Some(b'"' | b'\'') => {
@@ -203,10 +202,10 @@ impl Search<'_, '_> {
 
     /// A text without quotes: up to what can only be structure.
     fn bare(&mut self, state: &mut State, at: usize) -> Option<()> {
-        let object = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Object);
+        let object = self.is_in(state, Bracket::Object);
         let mut nested: u32 = 0;
         let mut i = at;
-        let paren = self.frames.get(state.frame as usize).is_some_and(|frame| frame.bracket == Bracket::Paren);
+        let paren = self.is_in(state, Bracket::Paren);
         let mut half_quoted = false;
         while let Some(byte) = self.text.at(i) {
             match byte {
@@ -252,7 +251,7 @@ impl Search<'_, '_> {
             }
             i += 1;
         }
-        self.worked((i - at) * 8);
+        self.text.look(8 * (i - at));
         let end = at + self.text.source[at..i].trim_end().len();
         if end == at {
             return self.dead(at, "no value can start here");
@@ -272,23 +271,14 @@ impl Search<'_, '_> {
         }
         state.cost += cost::UNQUOTED;
         state.want = Want::Next;
-        self.push(*state, None);
-        if half_quoted {
-            return None;
-        }
-        self.half_quoted(&mut unquoted, at, 1)?;
-        *state = unquoted;
-        Some(())
+        self.branch(*state);
+        if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
     }
 
     /// A string whose opening quote is missing.
     fn half_quoted(&mut self, state: &mut State, at: usize, more: u32) -> Option<()> {
         state.cost += cost::UNQUOTED + more;
-        let scan = Scan::new(at, at, Quote::Double, false);
-        if state.cost as usize <= self.cheapest() {
-            return self.scan(state, scan);
-        }
-        self.push(*state, Some(scan));
+        self.branch_in(*state, Scan::new(at, at, Quote::Double, false), state.cost);
         None
     }
 

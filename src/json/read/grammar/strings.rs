@@ -1,14 +1,14 @@
-//! Where does a string end? At every unescaped delimiter the text behind it is looked at: only what may follow a value
+//! Where does a string end? At every unescaped delimiter the text after it is looked at: only what may follow a value
 //! there (a comma with an expected key, brackets that match, the end) makes it a candidate; everything else is content.
 
-use super::super::lex::Quote;
-use super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
-use super::search::{Again, Search};
-use super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want, cost};
-use super::straight::Aside;
-use super::{Ending, Key};
+use super::super::super::code::Code;
+use super::super::super::lex::Quote;
+use super::super::rules::{ESCAPED_END, HALF_QUOTED, INNER_QUOTES, NO_QUOTE, NO_QUOTE_AT_END, OPEN_STRING, Rule};
+use super::super::state::{Bracket, Frame, NONE, Scan, State, StepKind, Want};
+use super::super::{Ending, Key, cost};
+use super::Grammar;
 
-/// What the text behind a delimiter says about it.
+/// What the text after a delimiter says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Follow {
     /// What it costs to end the string here.
@@ -34,38 +34,33 @@ const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
 /// The rule that a quote falls under, when it is not JSON's.
 pub(super) fn quote_rule(quote: Quote) -> Rule {
     match quote {
-        Quote::Single => &("S5", "single quotes replaced", false),
-        Quote::SmartDouble | Quote::SmartSingle => &("S6", "typographic quotes replaced", false),
-        Quote::Backtick => &("S7", "backticks replaced", false),
-        Quote::Thrice(_) => &("S8", "triple quotes replaced", false),
-        Quote::Twice(_) => &("S8", "doubled quotes replaced", true),
-        Quote::Double | Quote::Bare => &("S16", "unquoted string", true),
+        Quote::Single => &(Code::S5, "single quotes replaced", false),
+        Quote::SmartDouble | Quote::SmartSingle => &(Code::S6, "typographic quotes replaced", false),
+        Quote::Backtick => &(Code::S7, "backticks replaced", false),
+        Quote::Thrice(_) => &(Code::S8, "triple quotes replaced", false),
+        Quote::Twice(_) => &(Code::S8, "doubled quotes replaced", true),
+        Quote::Double | Quote::Bare => &(Code::S16, "unquoted string", true),
     }
 }
 
-impl Search<'_, '_> {
-    /// Looks for the end of a string from `scan.at` on. Further ends wait in the queue.
+impl Grammar<'_, '_> {
+    /// Looks for the end of a string from `scan.at` on: to the first delimiter, and after that to the next place where it may
+    /// end. Further ends are branches.
     pub(super) fn scan(&mut self, state: &mut State, mut scan: Scan) -> Option<()> {
-        if self.frames.get(state.frame as usize).is_none() {
+        if self.frame(state).is_none() {
             return self.dead(state.at as usize, "not an object");
         }
         loop {
             let Some((end, after)) = self.text.delimiter(scan.at as usize, scan.quote) else {
                 return self.unended(state, &scan);
             };
-            self.worked(end - scan.at as usize);
             let clean = scan.inner == 0;
-            if self.is_straight() {
-                self.leave(state.cost + cost::FORGOTTEN, Aside::Forgotten(*state, scan, end));
-            } else {
-                self.forgotten(*state, &scan, end);
-            }
+            self.forgotten(*state, &mut scan, end);
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
                 _ => self.follow(after, state.frame, clean),
             };
             let mut found = None;
-            let text = self.steps.len() as u32;
             if let Some(candidate) = candidate {
                 let mut ended = *state;
                 self.ended(&mut ended, &scan, (scan.start as usize, end), after);
@@ -82,38 +77,28 @@ impl Search<'_, '_> {
                     Pass::Known => scan.passed += cost::PASSED,
                 }
             }
-            // The other way: the string goes on behind this delimiter.
+            // The other way: the string goes on after this delimiter.
             scan.inner += 1;
             scan.at = after as u32;
-            let price = state.cost + scan.passed + cost::INNER_QUOTES;
+            let goes_on = !matches!(scan.quote, Quote::Thrice(_)) || found.is_none();
+            if goes_on && (clean || found.is_some()) {
+                self.branch_in(*state, scan, state.cost + scan.passed + cost::INNER_QUOTES);
+            }
             match found {
                 Some(found) => {
-                    match scan.quote {
-                        Quote::Thrice(_) => {}
-                        _ if clean && !scan.is_half_quoted() => {
-                            self.push_again(Again { step: text, cost: state.cost, passed: scan.passed });
-                        }
-                        _ => self.push_at(price, *state, Some(scan)),
-                    }
-                    if found.cost as usize <= self.cheapest() {
-                        *state = found;
-                        return Some(());
-                    }
-                    self.push(found, None);
-                    return None;
+                    *state = found;
+                    return Some(());
                 }
-                None if price as usize > self.cheapest() => {
-                    self.push_at(price, *state, Some(scan));
-                    return None;
-                }
+                None if clean => return None,
                 None => {}
             }
         }
     }
 
     /// What unescaped quotes inside cost this string, if it ends here.
-    fn inner_cost(&mut self, scan: &mut Scan, end: usize) -> u32 {
+    fn inner_cost(&self, scan: &mut Scan, end: usize) -> u32 {
         let mut at = scan.balanced as usize;
+        self.text.look(end.saturating_sub(at));
         while let Some(found) = self.text.bracket(at, end) {
             at = found + 1;
             let (kind, change) = match self.text.bytes[found] {
@@ -138,11 +123,11 @@ impl Search<'_, '_> {
         scan.passed + cost::INNER_QUOTES + u32::from(unbalanced) * cost::UNBALANCED + u32::from(odd) * cost::ODD
     }
 
-    /// The string is these bytes; the reading goes on behind it.
+    /// The string is these bytes; the reading goes on after it.
     fn ended(&mut self, state: &mut State, scan: &Scan, (start, end): (usize, usize), after: usize) {
         let kind = if scan.more { StepKind::MoreText(scan.quote) } else { StepKind::Text(scan.quote) };
         self.note(state, kind, start, end);
-        if let Some(step) = self.steps.last_mut() {
+        if let Some(step) = self.trail.steps.last_mut() {
             step.after = after as u32;
         }
         if scan.is_half_quoted() {
@@ -157,9 +142,10 @@ impl Search<'_, '_> {
     }
 
     /// The closing quote may have been forgotten: the delimiter at `quote` opens the next key (or, on a new line, the next
-    /// item), and a comma or a newline stands before it.
-    pub(super) fn forgotten(&mut self, state: State, scan: &Scan, quote: usize) {
-        let Some(frame) = self.frames.get(state.frame as usize) else { return };
+    /// item), and it follows a comma or a newline.
+    fn forgotten(&mut self, state: State, scan: &mut Scan, quote: usize) {
+        let Some(frame) = self.frame(&state) else { return };
+
         let start = scan.start as usize;
         let before = self.text.source[start..quote].trim_end().len() + start;
         let newline = memchr::memchr(b'\n', &self.text.bytes[before..quote]).is_some();
@@ -178,9 +164,9 @@ impl Search<'_, '_> {
         };
         let end = if comma { before - 1 } else { before };
         let end = self.last_character(start, end);
-        // What closed properly did not lose its quote: a quote stands before the comma, or the first escaped one of the string.
+        // What closed properly did not lose its quote: there is a quote before the comma, or it is the first escaped one of the string.
         let closed = end > start && self.text.bytes[end - 1] == self.text.bytes[quote];
-        let escape = memchr::memmem::find(&self.text.bytes[start..end], b"\\\"").map(|at| start + at + 2);
+        let escape = self.text.escaped_quote(start).map(|at| at + 2).filter(|escape| *escape <= end);
         if closed && escape.is_none_or(|escape| escape == end) {
             return;
         }
@@ -189,11 +175,11 @@ impl Search<'_, '_> {
         self.repair(&mut found, NO_QUOTE, start, end);
         found.cost += price + cost::FORGOTTEN + u32::from(!comma);
         if scan.inner > 0 {
-            found.cost += self.inner_cost(&mut scan.clone(), end);
+            found.cost += self.inner_cost(scan, end);
             self.repair(&mut found, INNER_QUOTES, start, end);
         }
         found.entered = true;
-        self.push(found, None);
+        self.branch(found);
     }
 
     /// No delimiter is left: the string is open at the end of the text, or its closing quote was forgotten before the
@@ -203,6 +189,7 @@ impl Search<'_, '_> {
             return self.dead(scan.start as usize, "no value can start here");
         }
         let start = scan.start as usize;
+        self.text.look(2 * (self.text.bytes.len() - start));
         if scan.inner > 0 {
             state.cost += cost::INNER_QUOTES + scan.passed;
         }
@@ -214,7 +201,7 @@ impl Search<'_, '_> {
                 self.ended(&mut found, scan, (start, end), closers);
                 self.repair(&mut found, NO_QUOTE_AT_END, start, end);
                 found.cost += cost::FORGOTTEN_AT_END;
-                self.push(found, None);
+                self.branch(found);
             }
             None => {
                 let end = self.text.bytes.len();
@@ -222,14 +209,14 @@ impl Search<'_, '_> {
                 self.ended(&mut found, scan, (start, end), end);
                 self.repair(&mut found, OPEN_STRING, start, end);
                 self.over(&mut found, Ending::InString, cost::OPEN_STRING);
-                self.push(found, None);
+                self.branch(found);
             }
         }
         None
     }
 
     /// Whether the bracket at `closer` belongs to no bracket that was opened in the string from `start` on: a string of code
-    /// that was cut behind a brace of its own looks like one that only lost its quote.
+    /// that was cut after a brace of its own looks like one that only lost its quote.
     fn is_outside(&self, start: usize, closer: usize) -> bool {
         let open = match self.text.bytes[closer] {
             b'}' => b'{',
@@ -240,7 +227,7 @@ impl Search<'_, '_> {
         count(open) <= count(self.text.bytes[closer])
     }
 
-    /// The end of a string that lost its quote: without the whitespace behind it, and without a typographic quote in the
+    /// The end of a string that lost its quote: without the whitespace after it, and without a typographic quote in the
     /// place of the right one.
     fn last_character(&self, start: usize, end: usize) -> usize {
         let text = self.text.source[start..end].trim_end();
@@ -252,33 +239,21 @@ impl Search<'_, '_> {
     /// `"C:\"`: the backslash before the closing quote was content.
     fn escaped_end(&mut self, state: State, scan: &Scan) {
         let start = scan.start as usize;
-        let escapes = memchr::memmem::find_iter(&self.text.bytes[start..], b"\\\"").map(|at| start + at);
-        // Only the first one: behind an escaped quote the next one is escaped on purpose.
-        for at in escapes.take(1).collect::<Vec<_>>() {
-            if self.follow(at + 2, state.frame, true).is_some() {
-                let mut found = state;
-                self.ended(&mut found, scan, (start, at + 1), at + 2);
-                self.repair(&mut found, ESCAPED_END, start, at + 1);
-                found.cost += cost::INNER_QUOTES;
-                found.entered = true;
-                self.push(found, None);
-                return;
-            }
+        // Only the first one: after an escaped quote the next one is escaped on purpose.
+        let Some(at) = self.text.escaped_quote(start) else { return };
+        if self.follow(at + 2, state.frame, true).is_some() {
+            let mut found = state;
+            self.ended(&mut found, scan, (start, at + 1), at + 2);
+            self.repair(&mut found, ESCAPED_END, start, at + 1);
+            found.cost += cost::INNER_QUOTES;
+            found.entered = true;
+            self.branch(found);
         }
     }
 
     /// Where the closing brackets at the very end of the text begin that match what is open.
     fn closers_at_end(&self, start: usize, frame: u32) -> Option<usize> {
-        let mut open = Vec::new();
-        let mut at = frame;
-        while let Some(frame) = self.frames.get(at as usize) {
-            open.push(match frame.bracket {
-                Bracket::Object => b'}',
-                Bracket::Array => b']',
-                Bracket::Paren => b')',
-            });
-            at = frame.parent;
-        }
+        let open: Vec<u8> = self.trail.frames(frame).map(|frame| frame.bracket.closer()).collect();
         let text = self.text.source[start..].trim_end();
         let text = text.strip_suffix("```").unwrap_or(text);
         let places: Vec<usize> = text
@@ -296,16 +271,15 @@ impl Search<'_, '_> {
             .map(|count| start + places[count - 1])
     }
 
-    /// What the text behind a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
+    /// What the text after a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
     pub(super) fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let (mut at, gap) = self.text.gap(after);
-        self.worked(at - after);
         if gap.escaped_space && !clean {
             return None;
         }
         let mut open = frame;
         loop {
-            let Some(frame) = self.frames.get(open as usize) else {
+            let Some(frame) = self.trail.frame(open) else {
                 return follow(0, if self.tail(at) == 0 { Pass::Known } else { Pass::Free });
             };
             let Some(byte) = self.text.at(at) else {
@@ -314,12 +288,7 @@ impl Search<'_, '_> {
             if let Some(length) = self.text.comma(at) {
                 return self.follow_comma(at + length, frame, clean);
             }
-            let right = match frame.bracket {
-                Bracket::Object => b'}',
-                Bracket::Array => b']',
-                Bracket::Paren => b')',
-            };
-            if byte == right {
+            if byte == frame.bracket.closer() {
                 if frame.parent == NONE && frame.bracket == Bracket::Object && self.reopens(frame, at + 1) {
                     return follow(0, Pass::Open);
                 }
@@ -344,12 +313,8 @@ impl Search<'_, '_> {
             b']' => Bracket::Array,
             _ => Bracket::Paren,
         };
-        let mut around = frame.parent;
-        while let Some(outer) = self.frames.get(around as usize) {
-            if outer.bracket == bracket {
-                return follow(if clean { 0 } else { 2 * cost::ODDITY }, Pass::Free);
-            }
-            around = outer.parent;
+        if self.trail.frames(frame.parent).any(|outer| outer.bracket == bracket) {
+            return follow(if clean { 0 } else { 2 * cost::ODDITY }, Pass::Free);
         }
         clean.then_some(Follow { cost: 0, pass: Pass::Free })
     }
@@ -398,10 +363,6 @@ impl Search<'_, '_> {
             return follow(0, Pass::Open);
         }
         (clean && word > at).then_some(Follow { cost: cost::ODDITY, pass: Pass::Free })
-    }
-
-    fn inside_array(&self, frame: &Frame) -> bool {
-        self.frames.get(frame.parent as usize).is_some_and(|around| around.bracket == Bracket::Array)
     }
 
     /// The next member or item without a comma.

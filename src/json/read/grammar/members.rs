@@ -1,15 +1,16 @@
-//! The reader's grammar between values: keys, colons, commas, and what stands there instead of them.
+//! The reader's grammar between values: keys, colons, commas, and what models write instead of them.
 
-use super::super::lex::Quote;
-use super::rules::{
+use super::super::super::code::Code;
+use super::super::super::lex::Quote;
+use super::super::rules::{
     BARE_KEY, DOUBLE_OPENER, EXTRA_COMMA, FENCE_INSIDE, HALF_QUOTED, JOINED, KEY_QUOTES, NO_COLON, NO_COLON_EXTRA, NO_COMMA,
     ODD_KEY, ODD_SPACE, OTHER_COLON, SEMICOLON, STRAY_QUOTE, STRAY_WORD,
 };
-use super::search::Search;
-use super::state::{Bracket, State, Step, StepKind, Want, cost};
-use super::{Ending, Key};
+use super::super::state::{Bracket, State, Step, StepKind, Want};
+use super::super::{Ending, Key, cost};
+use super::Grammar;
 
-impl Search<'_, '_> {
+impl Grammar<'_, '_> {
     /// A key, or the end of the object.
     pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
         let at = self.token(state);
@@ -82,16 +83,14 @@ impl Search<'_, '_> {
                 let several = self.text.bytes[start..end].iter().any(|byte| matches!(byte, b':' | b','));
                 found.cost += cost::INNER_QUOTES + cost::ODDITY + u32::from(several) * cost::UNBALANCED;
                 self.colon(&mut found);
-                self.push(found, None);
+                self.branch(found);
                 break;
             }
             if !inner && self.value_ahead(next) && (next > after || self.text.quote(next).is_some()) {
                 let mut found = *state;
                 self.key(&mut found, (start, end), after, quote);
-                let expected = self
-                    .frames
-                    .get(state.frame as usize)
-                    .is_none_or(|frame| self.guide.key(frame.shape, &self.text.source[start..end]) != Key::Extra);
+                let name = &self.text.source[start..end];
+                let expected = self.frame(state).is_none_or(|frame| self.guide.key(frame.shape, name) != Key::Extra);
                 self.repair(&mut found, if expected { NO_COLON } else { NO_COLON_EXTRA }, after, next);
                 found.cost += cost::ODDITY;
                 best = Some(found);
@@ -109,7 +108,7 @@ impl Search<'_, '_> {
             self.colon(&mut found);
             match best {
                 None => best = Some(found),
-                Some(_) => self.push(found, None),
+                Some(_) => self.branch(found),
             }
         }
         if !inner && self.text.delimiter(start, quote).is_none() {
@@ -118,16 +117,12 @@ impl Search<'_, '_> {
             let empty = self.text.skip(start) == self.text.bytes.len();
             let ending = if empty { Ending::AfterComma } else { Ending::InKey };
             self.over(&mut over, ending, if empty { cost::OPEN } else { cost::SPILT });
-            self.push(over, None);
+            self.branch(over);
         }
         match best {
-            Some(best) if best.cost as usize <= self.cheapest() => {
+            Some(best) => {
                 *state = best;
                 Some(())
-            }
-            Some(best) => {
-                self.push(best, None);
-                None
             }
             None => self.dead(at, "a key without a colon"),
         }
@@ -188,7 +183,7 @@ impl Search<'_, '_> {
     /// Notes the key; the value is wanted next.
     fn key(&mut self, state: &mut State, (start, end): (usize, usize), after: usize, quote: Quote) {
         self.note(state, StepKind::Key(quote), start, end);
-        self.learn(state, &self.text.source[start..end]);
+        self.trail.learn(state, &self.text.source[start..end], self.guide);
         if !matches!(quote, Quote::Double | Quote::Bare) {
             self.repair(state, super::strings::quote_rule(quote), start, end);
         }
@@ -219,14 +214,14 @@ impl Search<'_, '_> {
     pub(super) fn next(&mut self, state: &mut State) -> Option<()> {
         let ended = state.at as usize;
         let at = self.token(state);
-        let bracket = self.frames.get(state.frame as usize)?.bracket;
+        let bracket = self.frame(state)?.bracket;
         let Some(byte) = self.text.at(at) else {
-            let ending = match self.steps.get(state.step as usize).map(|step| (step.kind, step.end as usize)) {
+            let ending = match self.trail.step(state.step).map(|step| (step.kind, step.end as usize)) {
                 Some((
                     StepKind::Number | StepKind::True | StepKind::False | StepKind::Null | StepKind::Text(Quote::Bare),
                     end,
                 )) if end == at => Ending::InWord,
-                Some((StepKind::Repair(("S9" | "S11" | "S16", ..)), end)) if end == at => Ending::InWord,
+                Some((StepKind::Repair((Code::S9 | Code::S11 | Code::S16, ..)), end)) if end == at => Ending::InWord,
                 _ => Ending::Open,
             };
             return self.over(state, ending, cost::OPEN);
@@ -295,9 +290,9 @@ impl Search<'_, '_> {
     }
 
     fn after_string(&self, state: &State) -> bool {
-        let mut step = self.steps.get(state.step as usize);
+        let mut step = self.trail.step(state.step);
         while let Some(Step { kind: StepKind::Repair(..), previous, .. }) = step {
-            step = self.steps.get(*previous as usize);
+            step = self.trail.step(*previous);
         }
         matches!(step.map(|step| step.kind), Some(StepKind::Text(_) | StepKind::MoreText(_)))
     }

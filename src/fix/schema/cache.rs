@@ -1,0 +1,90 @@
+//! Compiled schemas, shared by all requests.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Schema;
+
+/// How many bytes compiled schemas may take in sum, by [`weight`].
+const KEPT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Names that models use for the same parameter: each list is one meaning. Data, not logic: another table may be given.
+const ALIASES: [&[&str]; 3] =
+    [&["path", "file_path", "filename", "file", "uri"], &["content", "text", "new_content"], &["command", "cmd"]];
+
+/// Compiled schemas, shared by all requests; compiled for the called tool only, when it is called.
+#[derive(Debug)]
+pub struct Schemas {
+    cache: Mutex<Cache>,
+    aliases: Arc<[Vec<String>]>,
+}
+
+#[derive(Debug, Default)]
+struct Cache {
+    compiled: HashMap<Arc<str>, Arc<Schema>>,
+    /// Texts in the order of their arrival: the oldest leaves first.
+    order: VecDeque<Arc<str>>,
+    bytes: usize,
+}
+
+// === impl Schemas ===
+
+impl Default for Schemas {
+    fn default() -> Schemas {
+        Schemas::with_aliases(ALIASES.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect()))
+    }
+}
+
+impl Schemas {
+    /// Schemas with another table of parameter names that mean the same.
+    pub fn with_aliases(aliases: impl IntoIterator<Item = Vec<String>>) -> Schemas {
+        Schemas { cache: Mutex::default(), aliases: aliases.into_iter().collect() }
+    }
+
+    /// The compiled form of this schema text. Never fails: an invalid schema means that nothing is checked.
+    pub fn get(&self, text: &Arc<str>) -> Arc<Schema> {
+        if let Some(found) = self.lock().compiled.get(text) {
+            return Arc::clone(found);
+        }
+        let schema = Arc::new(Schema::compile(text, Arc::clone(&self.aliases)));
+        let mut cache = self.lock();
+        if cache.compiled.insert(Arc::clone(text), Arc::clone(&schema)).is_none() {
+            cache.order.push_back(Arc::clone(text));
+            cache.bytes += weight(text);
+        }
+        while cache.bytes > KEPT_BYTES
+            && let Some(oldest) = cache.order.pop_front()
+        {
+            cache.compiled.remove(&oldest);
+            cache.bytes -= weight(&oldest);
+        }
+        schema
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a compiled schema takes in memory, about, in bytes: a validator is some 25 times its text.
+fn weight(text: &str) -> usize {
+    4096 + 25 * text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_bounded_in_bytes() {
+        let schemas = Schemas::default();
+        for at in 0..40 {
+            let text = format!(r#"{{"type":"object","description":"{at}{}"}}"#, "x".repeat(200_000));
+            schemas.get(&Arc::from(text));
+        }
+        let cache = schemas.lock();
+        assert!(cache.bytes <= KEPT_BYTES && cache.compiled.len() < 40, "{} in {} bytes", cache.compiled.len(), cache.bytes);
+        assert_eq!(cache.bytes, cache.compiled.keys().map(|text| weight(text)).sum::<usize>());
+        assert_eq!(cache.order.len(), cache.compiled.len());
+    }
+}

@@ -1,0 +1,185 @@
+//! What checking a value against a schema may cost. `anyOf` whose branches are references can double the work with every
+//! level, and a validator cannot be stopped; so the cost is bounded before there is a validator.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::view::{Place, View};
+
+/// Longest schema text that is compiled, in bytes, measured as the document.
+const MOST_TEXT: usize = 1024 * 1024;
+/// Most subschemas, counted as often as they are reached.
+const MOST: usize = 50_000;
+/// Longest chain of subschemas.
+const DEPTH: usize = 128;
+/// Deepest recursion into a value and its subschemas together.
+const VALUE_DEPTH: usize = 1500;
+/// How often each value in a tree may be looked at on average, and what every tree is worth.
+const PER_VALUE: usize = 64;
+const AT_LEAST: usize = 100_000;
+
+/// Keywords that apply to the value itself: one subschema, a list of them, a table of them.
+const HERE: [&str; 4] = ["not", "if", "then", "else"];
+const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const HERE_TABLES: [&str; 2] = ["dependentSchemas", "dependencies"];
+/// Keywords that apply to its members or items.
+const BELOW: [&str; 7] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "contains",
+    "additionalItems",
+    "unevaluatedItems",
+];
+const BELOW_LISTS: [&str; 2] = ["prefixItems", "items"];
+const BELOW_TABLES: [&str; 1] = ["patternProperties"];
+/// The keyword that applies to members by their names.
+const NAMED_TABLES: [&str; 1] = ["properties"];
+
+/// What checking a value costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// A bounded number of steps for each value in it.
+    Bounded,
+    /// Some subschema contains itself: that depends on the value, see [`is_affordable`].
+    Recursive,
+}
+
+/// Measures a schema; `None` if it is too large, or if what it costs cannot be bounded.
+pub(super) fn measure(view: &View) -> Option<Cost> {
+    let document = view.document();
+    if !document.is_object() || bytes(document) > MOST_TEXT {
+        return None;
+    }
+    let mut walk = Walk { done: HashMap::new(), open: HashMap::new(), here: Vec::new(), recursive: false };
+    walk.size(view.root(), true)?;
+    Some(if walk.recursive { Cost::Recursive } else { Cost::Bounded })
+}
+
+/// Whether checking a value against a recursive schema costs no more than its size allows. The walk itself is bounded by that.
+pub(super) fn is_affordable(view: &View, value: &Value) -> bool {
+    let mut fuel = AT_LEAST + PER_VALUE * count(value);
+    is_checked_within(view.root(), value, &mut fuel, 0)
+}
+
+/// The bytes of a document, about.
+fn bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + bytes(item)).sum::<usize>(),
+        Value::Object(members) => 2 + members.iter().map(|(key, value)| key.len() + 4 + bytes(value)).sum::<usize>(),
+        _ => 4,
+    }
+}
+
+/// How many values there are in a tree.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Sizes of subschemas, by their address in the document.
+struct Walk {
+    done: HashMap<*const Value, usize>,
+    /// Those that are being measured, with their depth.
+    open: HashMap<*const Value, usize>,
+    /// Whether each of them applies to the same value as the one around it.
+    here: Vec<bool>,
+    recursive: bool,
+}
+
+// === impl Walk ===
+
+impl Walk {
+    fn size(&mut self, place: Place<'_>, here: bool) -> Option<usize> {
+        let Some(schema @ Value::Object(object)) = place.schema() else { return Some(1) };
+        let name = std::ptr::from_ref(schema);
+        if let Some(size) = self.done.get(&name) {
+            return Some(*size);
+        }
+        if let Some(depth) = self.open.get(&name) {
+            self.recursive = true;
+            // A subschema that applies to the value that it is applied to never comes to an end.
+            let endless = here && self.here[depth + 1..].iter().all(|here| *here);
+            return (!endless).then_some(1);
+        }
+        if self.here.len() == DEPTH || object.contains_key("$dynamicRef") || object.contains_key("$recursiveRef") {
+            return None;
+        }
+        self.open.insert(name, self.here.len());
+        self.here.push(here);
+        let mut size: usize = 1;
+        if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+            size += match place.referred() {
+                Some(target) => self.size(target, true)?,
+                // The dialects' own schemas are known to the validator.
+                None if reference.contains("json-schema.org/") => 1,
+                None => return None,
+            };
+        }
+        for (inner, scope) in subschemas(object) {
+            size = size.saturating_add(self.size(place.at(inner), scope == Scope::Here)?);
+            if size > MOST {
+                return None;
+            }
+        }
+        self.here.pop();
+        self.open.remove(&name);
+        self.done.insert(name, size);
+        (size <= MOST).then_some(size)
+    }
+}
+
+/// What a subschema applies to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// The value itself.
+    Here,
+    /// Its members or items, as far as is known here all of them.
+    Below,
+    /// The member of one name.
+    Named,
+}
+
+/// The subschemas of a schema, but for the one that it refers to.
+fn subschemas(object: &Map<String, Value>) -> impl Iterator<Item = (&Value, Scope)> {
+    let single = |keys: &'static [&'static str], scope: Scope| {
+        keys.iter().filter_map(move |key| object.get(*key)).filter(|schema| schema.is_object()).map(move |schema| (schema, scope))
+    };
+    let lists = |keys: &'static [&'static str], scope: Scope| {
+        keys.iter().filter_map(move |key| object.get(*key)?.as_array()).flatten().map(move |schema| (schema, scope))
+    };
+    let tables = |keys: &'static [&'static str], scope: Scope| {
+        keys.iter().filter_map(move |key| object.get(*key)?.as_object()).flat_map(Map::values).map(move |schema| (schema, scope))
+    };
+    let here = single(&HERE, Scope::Here).chain(lists(&HERE_LISTS, Scope::Here)).chain(tables(&HERE_TABLES, Scope::Here));
+    let below = single(&BELOW, Scope::Below).chain(lists(&BELOW_LISTS, Scope::Below)).chain(tables(&BELOW_TABLES, Scope::Below));
+    here.chain(below).chain(tables(&NAMED_TABLES, Scope::Named))
+}
+
+/// Walks as a validator would that never stops early; `false` when the fuel is spent.
+fn is_checked_within(place: Place<'_>, value: &Value, fuel: &mut usize, depth: usize) -> bool {
+    let Some(Value::Object(object)) = place.schema() else { return true };
+    if *fuel == 0 || depth > VALUE_DEPTH {
+        return false;
+    }
+    *fuel -= 1;
+    let mut check = |place: Place<'_>, value: &Value| is_checked_within(place, value, fuel, depth + 1);
+    if place.referred().is_some_and(|target| !check(target, value)) {
+        return false;
+    }
+    let named = object.get("properties").and_then(Value::as_object);
+    subschemas(object).all(|(schema, scope)| match (scope, value) {
+        (Scope::Here, _) => check(place.at(schema), value),
+        (Scope::Below, Value::Array(items)) => items.iter().all(|item| check(place.at(schema), item)),
+        (Scope::Below, Value::Object(members)) => members.values().all(|member| check(place.at(schema), member)),
+        _ => true,
+    }) && named.zip(value.as_object()).is_none_or(|(named, members)| {
+        members.iter().all(|(key, member)| named.get(key).is_none_or(|schema| check(place.at(schema), member)))
+    })
+}

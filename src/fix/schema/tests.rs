@@ -1,0 +1,96 @@
+//! Schemas that would cost without end, and what a place of a schema says.
+
+use serde_json::json;
+
+use super::*;
+use crate::fix::{End, Verdict, fix};
+
+fn schema(text: &Value) -> Arc<Schema> {
+    Schemas::default().get(&Arc::from(text.to_string()))
+}
+
+/// `depth` levels, each of which refers to the next one twice.
+fn doubled(depth: usize, keyword: &str) -> Value {
+    let mut defs = serde_json::Map::new();
+    for level in 0..depth {
+        let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});
+        defs.insert(format!("l{level}"), json!({keyword: [next, next]}));
+    }
+    defs.insert(format!("l{depth}"), json!({"type": "integer"}));
+    json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/l0"}}, "$defs": defs})
+}
+
+#[test]
+fn doubled_references_are_not_expanded() {
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        for depth in [5, 22, 60] {
+            for source in [r#"{"x":"no"}"#, r#"{"x":1,}"#, r#"{"x":{"y":[1]}}"#] {
+                fix(source, Some(&schema(&doubled(depth, keyword))), &[], End::Closed);
+            }
+        }
+    }
+    // What can be afforded is checked.
+    let report = fix(r#"{"x":"no"}"#, Some(&schema(&doubled(5, "anyOf"))), &[], End::Closed);
+    assert_eq!(report.verdict, Verdict::Refused, "{report:?}");
+}
+
+#[test]
+fn schemas_that_refer_to_themselves_are_checked_as_far_as_that_is_affordable() {
+    let tree = json!({"$defs": {"t": {"type": "object", "properties": {"n": {"type": "integer"}, "kids": {"type": "array",
+        "items": {"$ref": "#/$defs/t"}}}, "required": ["n"]}}, "$ref": "#/$defs/t"});
+    let tree = schema(&tree);
+    assert_eq!(fix(r#"{"n":1,"kids":[{"n":2}]}"#, Some(&tree), &[], End::Closed).verdict, Verdict::Clean);
+    assert_eq!(fix(r#"{"n":1,"kids":[{"m":2}]}"#, Some(&tree), &[], End::Closed).verdict, Verdict::Refused);
+    let twice = schema(&json!({"$defs": {"t": {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/t"}}, "required": ["y"]},
+        {"properties": {"x": {"$ref": "#/$defs/t"}}, "required": ["z"]}]}}, "$ref": "#/$defs/t"}));
+    let deep = format!("{}1{}", r#"{"x":"#.repeat(60), "}".repeat(60));
+    assert_eq!(fix(&deep, Some(&twice), &[], End::Closed).verdict, Verdict::Refused);
+}
+
+#[test]
+fn what_cannot_be_bounded_checks_nothing() {
+    let chain: serde_json::Map<String, Value> =
+        (0..5000).map(|at| (format!("l{at}"), json!({"$ref": format!("#/$defs/l{}", at + 1)}))).collect();
+    for text in [
+        json!({"$ref": "#"}),
+        json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}),
+        json!({"$defs": chain, "$ref": "#/$defs/l0"}),
+        json!({"type": "object", "description": "x".repeat(3 << 20)}),
+        json!({"$dynamicRef": "#x"}),
+    ] {
+        let report = fix("{'anything':1,}", Some(&schema(&text)), &[], End::Closed);
+        assert_eq!(report.accepted(), Some(r#"{"anything":1}"#));
+    }
+}
+
+#[test]
+fn many_properties_are_found_by_every_spelling() {
+    let properties: serde_json::Map<String, Value> =
+        (0..40).map(|at| (format!("key_number_{at}"), json!({"type": "integer"}))).collect();
+    let schema = schema(&json!({"type": "object", "properties": properties}));
+    let report = fix(r#"{"keyNumber7":"3","KEY-NUMBER-39":4}"#, Some(&schema), &[], End::Closed);
+    assert_eq!(report.accepted(), Some(r#"{"key_number_7":3,"key_number_39":4}"#), "{report:?}");
+}
+
+#[test]
+fn places_say_what_is_described() {
+    let view = View::parse(
+        r##"{"properties":{"a":{"$ref":"#/$defs/one%20two"},"b":{"type":"str","nullable":true},"c":{"anyOf":[{"type":"null"},
+        {"type":"array","items":{"type":"int"}}]},"d":{"type":"object","additionalProperties":{"enum":[1]}},"e":{}},
+        "required":["a"],"$defs":{"one two":{"type":"boolean"},"loop":{"$ref":"#/$defs/loop"}}}"##,
+    );
+    let root = view.root();
+    assert_eq!(root.keys().collect::<Vec<_>>(), ["a", "b", "c", "d", "e"]);
+    assert_eq!(root.required().collect::<Vec<_>>(), ["a"]);
+    assert!(root.has("e") && !root.has("f") && !root.member("f").is_known());
+    assert_eq!(root.member("a").accepts(&json!(true)), Some(true));
+    assert_eq!(root.member("a").allows(Types::STRING), Some(false));
+    assert_eq!(root.member("b").types(), Some(Types::STRING.or(Types::NULL)));
+    assert!(!root.member("b").is_plain_string());
+    assert_eq!(root.member("b").accepts(&json!(null)), Some(true));
+    assert_eq!(root.member("c").element().allows(Types::INTEGER), Some(true));
+    assert_eq!(root.member("c").allows(Types::ARRAY), Some(true));
+    assert_eq!(root.member("d").member("any").accepts(&json!(2)), Some(false));
+    assert!(root.member("e").is_untyped() && root.member("e").allows(Types::STRING).is_none());
+    assert_eq!(View::of(None).root().keys().count(), 0);
+}

@@ -1,0 +1,89 @@
+//! Sets of JSON types.
+
+use serde_json::Value;
+
+use crate::json::tree::{self, Node};
+
+/// A set of JSON types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Types(u8);
+
+// === impl Types ===
+
+impl Default for Types {
+    fn default() -> Types {
+        Types::ALL
+    }
+}
+
+impl Types {
+    pub(crate) const ALL: Types = Types(0x7f);
+    pub(crate) const NONE: Types = Types(0);
+    pub(crate) const NULL: Types = Types(1);
+    pub(crate) const BOOLEAN: Types = Types(2);
+    pub(crate) const INTEGER: Types = Types(4);
+    /// Every number: integers are among them.
+    pub(crate) const NUMBER: Types = Types(8 | 4);
+    pub(crate) const STRING: Types = Types(16);
+    pub(crate) const ARRAY: Types = Types(32);
+    pub(crate) const OBJECT: Types = Types(64);
+
+    /// The type of this name in JSON Schema, or in a language whose names models and clients use; `None` for other words.
+    pub(crate) fn named(name: &str) -> Option<Types> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "null" | "none" => Types::NULL,
+            "boolean" | "bool" => Types::BOOLEAN,
+            "integer" | "int" => Types::INTEGER,
+            "number" | "float" | "double" => Types::NUMBER,
+            "string" | "str" | "text" => Types::STRING,
+            "array" | "list" => Types::ARRAY,
+            "object" | "dict" => Types::OBJECT,
+            _ => return None,
+        })
+    }
+
+    /// The type of a value.
+    pub(crate) fn of(value: &Value) -> Types {
+        match value {
+            Value::Null => Types::NULL,
+            Value::Bool(_) => Types::BOOLEAN,
+            Value::Number(number) if number.is_i64() || number.is_u64() => Types::INTEGER,
+            Value::Number(_) => Types(8),
+            Value::String(_) => Types::STRING,
+            Value::Array(_) => Types::ARRAY,
+            Value::Object(_) => Types::OBJECT,
+        }
+    }
+
+    /// The type of a tree's root.
+    pub(crate) fn of_node(node: &Node<'_>) -> Types {
+        match &node.value {
+            tree::Value::Null => Types::NULL,
+            tree::Value::Bool(_) => Types::BOOLEAN,
+            tree::Value::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Types::INTEGER,
+            // `3.0` is an integer too, for those who want one.
+            tree::Value::Number(_) => Types::NUMBER,
+            tree::Value::Text(_) => Types::STRING,
+            tree::Value::Array(_) => Types::ARRAY,
+            tree::Value::Object(_) => Types::OBJECT,
+        }
+    }
+
+    /// Whether something of the other set is allowed here.
+    pub(crate) fn allow(self, other: Types) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) fn and(self, other: Types) -> Types {
+        Types(self.0 & other.0)
+    }
+
+    pub(crate) fn or(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_all(self) -> bool {
+        self.0 == Types::ALL.0
+    }
+}

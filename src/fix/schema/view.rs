@@ -1,0 +1,264 @@
+//! A schema as it was sent, seen from its places: which subschema describes a member, which types it allows. References,
+//! `nullable` and other languages' names of types are understood here and nowhere else.
+
+use serde_json::{Map, Value};
+
+use super::Types;
+use crate::event::Tool;
+
+/// How many references and branches deep a place is looked for.
+const DEPTH: usize = 12;
+/// How many subschemas one question may look at.
+const FUEL: usize = 10_000;
+
+/// The schema document of a tool's parameters. One that is no JSON says nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View(Value);
+
+/// A place in a document. Nothing is known of a place that the document does not describe.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'v> {
+    schema: Option<&'v Value>,
+    /// What references are relative to: the document, or the innermost subschema with an `$id`.
+    base: &'v Value,
+}
+
+// === impl View ===
+
+impl View {
+    /// The schema that the arguments of this tool are checked against; without a tool nothing is known.
+    pub(crate) fn of(tool: Option<&Tool>) -> View {
+        tool.map(|tool| View::parse(tool.checked_schema())).unwrap_or_default()
+    }
+
+    pub(super) fn parse(text: &str) -> View {
+        View(serde_json::from_str(text).unwrap_or_default())
+    }
+
+    /// The place of the parameters as a whole.
+    pub(crate) fn root(&self) -> Place<'_> {
+        Place { schema: Some(&self.0), base: &self.0 }
+    }
+
+    pub(super) fn document(&self) -> &Value {
+        &self.0
+    }
+}
+
+// === impl Place ===
+
+impl<'v> Place<'v> {
+    /// The names of the members that are described here, in the schema's order.
+    pub(crate) fn keys(self) -> impl Iterator<Item = &'v str> {
+        let properties = self.find(&|schema| schema.get("properties")?.as_object());
+        properties.into_iter().flat_map(Map::keys).map(String::as_str)
+    }
+
+    /// The names of the members that must be there.
+    pub(crate) fn required(self) -> impl Iterator<Item = &'v str> {
+        let names = |place: Place<'v>| place.keyword("required").and_then(Value::as_array);
+        let list = names(self).or_else(|| names(self.referred()?));
+        list.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// Whether a member of exactly this name is described.
+    pub(crate) fn has(self, key: &str) -> bool {
+        self.find(&|schema| schema.get("properties")?.get(key)).is_some()
+    }
+
+    /// The place of the member of exactly this name; nothing is known of one that is not described.
+    pub(crate) fn property(self, key: &str) -> Place<'v> {
+        self.inner(&|schema| schema.get("properties")?.get(key)).unwrap_or(Place { schema: None, ..self })
+    }
+
+    /// The place of a member.
+    pub(crate) fn member(self, key: &str) -> Place<'v> {
+        let named = |schema: &'v Map<String, Value>| schema.get("properties")?.get(key).filter(|found| found.is_object());
+        let others = |schema: &'v Map<String, Value>| schema.get("additionalProperties").filter(|found| found.is_object());
+        self.inner(&named).or_else(|| self.inner(&others)).unwrap_or(Place { schema: None, ..self })
+    }
+
+    /// The place of a list's elements.
+    pub(crate) fn element(self) -> Place<'v> {
+        self.inner(&|schema| schema.get("items").filter(|found| found.is_object())).unwrap_or(Place { schema: None, ..self })
+    }
+
+    /// Whether the schema has something for this place.
+    pub(crate) fn is_known(self) -> bool {
+        self.schema.is_some()
+    }
+
+    /// Whether it says nothing of types that are known.
+    pub(crate) fn is_untyped(self) -> bool {
+        match self.keyword("type") {
+            Some(_) => self.types().is_none(),
+            None => !["enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some()),
+        }
+    }
+
+    /// Whether it is a string and nothing else.
+    pub(crate) fn is_plain_string(self) -> bool {
+        self.types() == Some(Types::STRING)
+    }
+
+    /// The types that `type` and `nullable` name; `None` where they name none that is known.
+    pub(crate) fn types(self) -> Option<Types> {
+        let named = match self.keyword("type")? {
+            Value::String(name) => Types::named(name),
+            Value::Array(names) => {
+                let types: Option<Vec<Types>> = names.iter().map(|name| Types::named(name.as_str()?)).collect();
+                types?.into_iter().reduce(Types::or)
+            }
+            _ => None,
+        };
+        let nullable = self.keyword("nullable") == Some(&Value::Bool(true));
+        named.map(|types| if nullable { types.or(Types::NULL) } else { types })
+    }
+
+    /// Whether one of these types is allowed here; `None` if the schema says nothing of types.
+    pub(crate) fn allows(self, types: Types) -> Option<bool> {
+        let says = |place: Place<'v>| match place.keyword("enum") {
+            Some(Value::Array(values)) if place.keyword("type").is_none() => {
+                Some(values.iter().any(|value| types.allow(Types::of(value))))
+            }
+            _ => place.types().map(|own| own.allow(types)),
+        };
+        self.search(&|place| says(place).filter(|allowed| *allowed)).or_else(|| self.search(&says))
+    }
+
+    /// Whether a value is allowed here as far as types, constants and combinations say; `None` if that cannot be known.
+    pub(crate) fn accepts(self, value: &Value) -> Option<bool> {
+        self.accepts_within(value, 0, &mut { FUEL })
+    }
+
+    fn accepts_within(self, value: &Value, depth: usize, fuel: &mut usize) -> Option<bool> {
+        *fuel = fuel.checked_sub(1)?;
+        let object = match self.schema? {
+            Value::Bool(all) => return Some(*all),
+            Value::Object(object) if depth < DEPTH => object,
+            _ => return None,
+        };
+        if value.is_null() && object.get("nullable") == Some(&Value::Bool(true)) {
+            return Some(true);
+        }
+        let mut answers = Vec::new();
+        for (key, said) in object {
+            let mut inner = |schema: &'v Value| self.at(schema).accepts_within(value, depth + 1, fuel);
+            answers.push(match (key.as_str(), said) {
+                ("type", _) => Some(self.types().is_none_or(|types| is_of(value, types))),
+                ("enum", Value::Array(values)) => Some(values.contains(value)),
+                ("const", constant) => Some(constant == value),
+                ("anyOf", Value::Array(branches)) => any(branches.iter().map(inner)),
+                ("oneOf", Value::Array(branches)) => one(branches.iter().map(inner)),
+                ("allOf", Value::Array(branches)) => all(branches.iter().map(inner)),
+                ("not", schema) => inner(schema).map(|answer| !answer),
+                ("$ref", _) => self.referred().and_then(|target| target.accepts_within(value, depth + 1, fuel)),
+                ("$dynamicRef" | "$recursiveRef", _) => None,
+                _ => continue,
+            });
+        }
+        all(answers.into_iter())
+    }
+
+    /// A keyword of the subschema itself.
+    pub(super) fn keyword(self, name: &str) -> Option<&'v Value> {
+        self.schema?.get(name)
+    }
+
+    /// The subschema itself.
+    pub(super) fn schema(self) -> Option<&'v Value> {
+        self.schema
+    }
+
+    /// The place of a subschema of this one.
+    pub(super) fn at(self, schema: &'v Value) -> Place<'v> {
+        let base = if schema.get("$id").is_some_and(Value::is_string) { schema } else { self.base };
+        Place { schema: Some(schema), base }
+    }
+
+    /// The place that `$ref` points to, inside of the document.
+    pub(super) fn referred(self) -> Option<Place<'v>> {
+        let fragment = decoded(self.keyword("$ref")?.as_str()?.strip_prefix('#')?)?;
+        // A reference beside an `$id` is relative to it.
+        let base = self.at(self.schema?).base;
+        let target = if fragment.is_empty() || fragment.starts_with('/') {
+            base.pointer(&fragment)?
+        } else {
+            let anchored = |schema: &&'v Value| schema.get("$anchor").and_then(Value::as_str) == Some(fragment.as_str());
+            let places = ["$defs", "definitions"].into_iter().filter_map(|place| base.get(place)?.as_object());
+            places.flat_map(Map::values).find(anchored)?
+        };
+        Some(Place { base, ..self }.at(target))
+    }
+
+    /// The alternatives and parts.
+    fn branches(self) -> impl Iterator<Item = Place<'v>> {
+        let lists = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(move |key| self.keyword(key)?.as_array());
+        lists.flatten().map(move |branch| self.at(branch))
+    }
+
+    /// The first subschema that `pick` finds in this one or in what it is composed of.
+    fn inner(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<&'v Value>) -> Option<Place<'v>> {
+        self.search(&|place| place.schema?.as_object().and_then(pick).map(|found| place.at(found)))
+    }
+
+    fn find<T>(self, pick: &dyn Fn(&'v Map<String, Value>) -> Option<T>) -> Option<T> {
+        self.search(&|place| place.schema?.as_object().and_then(pick))
+    }
+
+    /// The first answer of this subschema, of what it refers to, and of its branches.
+    fn search<T>(self, ask: &dyn Fn(Place<'v>) -> Option<T>) -> Option<T> {
+        self.search_within(ask, 0, &mut { FUEL })
+    }
+
+    fn search_within<T>(self, ask: &dyn Fn(Place<'v>) -> Option<T>, depth: usize, fuel: &mut usize) -> Option<T> {
+        self.schema?;
+        *fuel = fuel.checked_sub(1).filter(|_| depth < DEPTH)?;
+        ask(self)
+            .or_else(|| self.referred()?.search_within(ask, depth + 1, fuel))
+            .or_else(|| self.branches().find_map(|branch| branch.search_within(ask, depth + 1, fuel)))
+    }
+}
+
+/// Whether a value is of one of these types; `3.0` is an integer.
+fn is_of(value: &Value, types: Types) -> bool {
+    let whole = || types.allow(Types::INTEGER) && value.as_f64().is_some_and(|number| number.fract() == 0.0);
+    types.allow(Types::of(value)) || whole()
+}
+
+/// The fragment of a reference without its percent signs (RFC 6901, section 6).
+fn decoded(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut sum = Some(false);
+    for answer in answers {
+        match answer {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => sum = None,
+        }
+    }
+    sum
+}
+
+fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    any(answers.map(|answer| answer.map(|answer| !answer))).map(|answer| !answer)
+}
+
+fn one(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let answers: Option<Vec<bool>> = answers.collect();
+    answers.map(|answers| answers.into_iter().filter(|answer| *answer).count() == 1)
+}
