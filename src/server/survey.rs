@@ -7,7 +7,10 @@ use futures_util::future::join_all;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::{App, Prefix, backend_of, chat};
+use super::{
+    App, Prefix, backend_of, chat,
+    forward::{self, Endpoint},
+};
 use crate::{
     adapter::Found,
     backend::{self, Backend, Kind, Model, Profile, ToolMode},
@@ -15,7 +18,7 @@ use crate::{
     config::Mode,
     error::Error,
     openai::ChatRequest,
-    plan::{self, Caller, Learned},
+    plan::{self, Learned, Plan},
     turn::{self, tap::Tap},
 };
 
@@ -62,6 +65,8 @@ pub struct Tried {
 
 /// So many models of a backend are asked about; the others are only counted.
 const MODELS: usize = 100;
+/// The largest answer of a backend.
+const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of text in a token, about.
 const TOKEN: usize = 4;
 
@@ -88,10 +93,19 @@ pub fn places(app: &App) -> Vec<String> {
 }
 
 /// One chat, as a client would have it; `tap` watches.
-pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<Tried, Error> {
+pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
+    let plan = planned(app, chat).await?;
+    let (planned, key) = (plan.learned, Learned::key(&plan.caller, &plan.backend, &plan.chat.model));
+    let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    let kept = app.turns.store.get(&key).await;
+    let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
+    Ok(Tried { completion, learned })
+}
+
+/// How this chat would be answered.
+pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
     chat.model = app.config.own_name(&chat.model);
     let backend = backend_of(app, &chat.model).await?;
-    let key = Learned::key(&Caller::default(), &backend, &chat.model);
     let headers = HeaderMap::new();
     let asked = chat::Asked {
         prefix: Prefix::default(),
@@ -100,12 +114,20 @@ pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<
         headers: &headers,
         last_counts: false,
     };
-    let plan = chat::plan(app, asked, chat, backend).await?;
-    let planned = plan.learned;
-    let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
-    let kept = app.turns.store.get(&key).await;
-    let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
-    Ok(Tried { completion, learned })
+    chat::plan(app, asked, chat, backend).await
+}
+
+/// The same chat without us: what the backend's own endpoint answers to the body.
+pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
+    let body = bytes::Bytes::from(body.to_string());
+    let backend = backend_of(app, &app.config.own_name(&forward::model(&body)?)).await?;
+    let headers = HeaderMap::from_iter([(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"))]);
+    let mut answer = forward::send(app, &backend, Endpoint::OpenAi("/chat/completions"), &headers, body).await?;
+    let bytes = answer.collect(ANSWER_BYTES).await?;
+    if !answer.status.is_success() {
+        return Err(backend::error_from(answer.status.as_u16(), &bytes));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 
 async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
