@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::{
-    App, Prefix, backend_of, chat,
+    answer::{self, Asked},
     forward::{self, Endpoint},
+    received::{Received, Target},
+    state::App,
 };
 use crate::{
     adapter::Found,
@@ -104,25 +106,19 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
 
 /// How this chat would be answered.
 pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
-    chat.model = app.config.own_name(&chat.model);
-    let backend = backend_of(app, &chat.model).await?;
-    let headers = HeaderMap::new();
-    let asked = chat::Asked {
-        prefix: Prefix::default(),
-        mode: Mode::Rewrite,
-        front: front::Kind::OpenAi,
-        headers: &headers,
-        last_counts: false,
-    };
-    chat::plan(app, asked, chat, backend).await
+    let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
+    chat.model.clone_from(&target.model);
+    let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
+    answer::plan(app, &Received::default(), &target, asked, chat).await
 }
 
-/// The same chat without us: what the backend's own endpoint answers to the body.
+/// The same chat without us: what the backend's own endpoint answers to this body.
 pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
-    let body = bytes::Bytes::from(body.to_string());
-    let backend = backend_of(app, &app.config.own_name(&forward::model(&body)?)).await?;
-    let headers = HeaderMap::from_iter([(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"))]);
-    let mut answer = forward::send(app, &backend, Endpoint::OpenAi("/chat/completions"), &headers, body).await?;
+    let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let target = Target::find(app, model).await?;
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let sent = forward::send(app, &target.backend, Endpoint::OpenAi("/chat/completions"), &headers, body.to_string().into());
+    let mut answer = sent.await?;
     let bytes = answer.collect(ANSWER_BYTES).await?;
     if !answer.status.is_success() {
         return Err(backend::error_from(answer.status.as_u16(), &bytes));

@@ -209,7 +209,7 @@ impl Recommendation {
         // Within the bounds of what was measured, the choice of its own is as good.
         let as_good = chosen.iter().all(|(form, way)| {
             let row = |way: &str| rows.iter().find(|row| (row.form.as_str(), row.way.as_str()) == (form, way));
-            way == tools || row(way).zip(row(tools)).is_some_and(|(own, best)| own.percent[2] >= best.percent[0])
+            way == tools || row(way).zip(row(tools)).is_some_and(|(own, best)| own.percent[2] >= best.percent[1])
         });
         Some(Recommendation { tools: (*tools).to_owned(), by_itself: chosen.to_vec(), needless: as_good })
     }
