@@ -134,6 +134,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_tokens: u64,
+    /// The share of a model's context that a client's tools may take, in percent; beyond it their descriptions are shortened.
+    pub tools_percent: u64,
 }
 
 /// What the command line says over the file.
@@ -256,7 +258,13 @@ impl Config {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, body_bytes: 64 * 1024 * 1024, context_tokens: 32 * 1024 }
+        Limits {
+            held_bytes: 16 * 1024,
+            argument_bytes: 8 * 1024 * 1024,
+            body_bytes: 64 * 1024 * 1024,
+            context_tokens: 32 * 1024,
+            tools_percent: 50,
+        }
     }
 }
 

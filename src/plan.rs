@@ -31,8 +31,10 @@ use crate::{
 mod react;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 pub use react::React;
+pub use trim::trim;
 
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
@@ -100,6 +102,8 @@ pub struct Learned {
     pub no_thinking: bool,
     /// It refuses fields that it does not know.
     pub plain: bool,
+    /// Its server takes no grammar that begins with a call.
+    pub no_grammar: bool,
 }
 
 /// Who asks: part of store keys and logs. One local user, until there are more.
@@ -151,19 +155,18 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
+    let context = context(config, &backend, model);
     if let Some(react) = &mut react {
-        // An Ollama is never asked for more; of other backends nobody may know the context.
-        let cap = config.limits.context_tokens;
-        let context = match backend.kind {
-            backend::Kind::Ollama => model.context.unwrap_or(cap).min(cap),
-            _ => model.context.unwrap_or(cap),
-        };
-        react.offer(&mut incoming, context)?;
+        // Of some backends nobody may know the context.
+        react.offer(&mut incoming, context.unwrap_or(config.limits.context_tokens))?;
     }
-    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
+    let Incoming { request: mut chat, mut tools, shape, one_call, profile, mut warnings } = incoming;
     let route = config.route(&chat.model);
     let adapter = reader(config, library, &chat.model, model)?.adapter;
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
+    if let Some(context) = context.filter(|_| react.is_none()) {
+        warnings.extend(trim(&mut chat, &mut tools, context, config.limits.tools_percent));
+    }
     backend::spell(&backend, adapter.names, &mut tools);
     let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
     Ok(Plan {
@@ -217,6 +220,15 @@ fn shell(config: &Config, answer: &str) -> Shell {
             // Void's own terminal tool.
             ShellVia::RunCommand => Via::Tool { name: "run_command".into(), parameter: "command".into() },
         },
+    }
+}
+
+/// The context that a model gets, in tokens, as far as anybody knows; an Ollama is never asked for more than the cap.
+pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64> {
+    let cap = config.limits.context_tokens;
+    match backend.kind {
+        backend::Kind::Ollama => Some(model.context.unwrap_or(cap).min(cap)),
+        _ => model.context,
     }
 }
 

@@ -13,7 +13,10 @@ fn no_file_is_a_complete_configuration() {
     assert_eq!(addresses, ["127.0.0.1:8000", "[::1]:8000"]);
     assert_eq!((config.mode, config.retry, config.backends.len()), (Mode::Rewrite, 1, 0));
     assert!(!config.log_excerpts, "the log shows no values unless it is asked to");
-    assert_eq!(config.limits, Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 67108864, context_tokens: 32768 });
+    assert_eq!(
+        config.limits,
+        Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 67108864, context_tokens: 32768, tools_percent: 50 }
+    );
     if cfg!(target_os = "linux") {
         assert_eq!(config.adapters, Overlay::Usual("/data/toolglot/adapters".into()));
     }
@@ -60,7 +63,10 @@ fn every_key_acts() {
     assert!(!format!("{config:?}").contains("s3cret"));
     assert_eq!((config.backends[1].name.as_str(), config.backends[1].url.as_str()), ("ollama", "http://127.0.0.1:11434"));
     assert_eq!(config.route("GEMini").and_then(|route| route.mode), Some(Mode::Rewrite));
-    assert_eq!(config.limits, Limits { held_bytes: 100, argument_bytes: 1000, body_bytes: 10000, context_tokens: 32768 });
+    assert_eq!(
+        config.limits,
+        Limits { held_bytes: 100, argument_bytes: 1000, body_bytes: 10000, context_tokens: 32768, tools_percent: 50 }
+    );
 }
 
 #[test]

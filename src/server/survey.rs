@@ -19,6 +19,7 @@ use crate::{
     client::{self, Hints, front},
     config::Mode,
     error::Error,
+    event::Note,
     openai::ChatRequest,
     plan::{self, Learned, Plan},
     turn::{self, tap::Tap},
@@ -142,7 +143,8 @@ async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]
         (None, None) => (ToolMode::Native, "the backend does not say; if it refuses tools, they go into the prompt"),
     };
     let cost = cost(backend, &reader, &listed.id, mode, tools)?;
-    let notes = notes(app, &listed.id, &model, &reader, mode);
+    let mut notes = notes(app, &listed.id, &model, &reader, mode);
+    notes.extend(trimmed(app, backend, &model, tools)?);
     Ok(Spoken { model, reader, tools: mode, why, cost, notes })
 }
 
@@ -175,6 +177,18 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
         })
     };
     Ok(Some((size(tools)?.saturating_sub(size(&[])?) / TOKEN) as u64))
+}
+
+/// What becomes of tools that would fill the model's context.
+fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Result<Option<String>, Error> {
+    let Some(context) = plan::context(&app.config, backend, model).filter(|_| !tools.is_empty()) else { return Ok(None) };
+    let request = json!({"model": model.id, "messages": [{"role": "user", "content": "x"}], "tools": tools});
+    let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
+    let note = plan::trim(&mut incoming.request, &mut incoming.tools, context, app.config.limits.tools_percent);
+    Ok(note.and_then(|note| match note {
+        Note::Warning { text, .. } => Some(text),
+        _ => None,
+    }))
 }
 
 /// A chat template that is none of those that the family is known by, or none that can carry tools.
