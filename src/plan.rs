@@ -155,14 +155,14 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
+    let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
     let context = context(config, &backend, model);
     if let Some(react) = &mut react {
         // Of some backends nobody may know the context.
-        react.offer(&mut incoming, context.unwrap_or(config.limits.context_tokens))?;
+        react.offer(&mut incoming, &adapter, context.unwrap_or(config.limits.context_tokens))?;
     }
     let Incoming { request: mut chat, mut tools, shape, one_call, profile, mut warnings } = incoming;
     let route = config.route(&chat.model);
-    let adapter = reader(config, library, &chat.model, model)?.adapter;
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     if let Some(context) = context.filter(|_| react.is_none()) {
         warnings.extend(trim(&mut chat, &mut tools, context, config.limits.tools_percent));
@@ -251,6 +251,16 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
         }
         _ => found,
     })
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// What must not appear in messages: the backend's key, and the client's own where it goes on.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let of_client = self.passed.authorization.as_ref().and_then(|value| value.to_str().ok()?.split_once(' '));
+        self.backend.secrets().chain(of_client.map(|(_, credential)| credential))
+    }
 }
 
 // === impl Learned ===
