@@ -185,6 +185,7 @@ impl<O: Sink> Rounds<O> {
                 Ok(None) => {}
                 Err(error) => {
                     may_hold = false;
+                    let error = error.without(plan.secrets());
                     self.without_grammar(&error).await;
                 }
             }
