@@ -342,7 +342,8 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    async fn remember(&self) {
+    /// Keeps what was learned of the model.
+    async fn remember(&mut self) {
         let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
         if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;

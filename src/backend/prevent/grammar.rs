@@ -30,6 +30,8 @@ array ::= "[" ws (value (ws "," ws value)*)? ws "]"
 value ::= object | array | string | number | boolean | null
 "#;
 
+/// What ends a list of members.
+const NOTHING: &str = "\"\"";
 /// Choices beyond this are not spelled out.
 const CHOICES: usize = 500;
 
@@ -136,7 +138,7 @@ impl<'s> Grammar<'s> {
     /// the first member, because of the commas.
     fn object(&mut self, schema: &'s Value, properties: &'s Map<String, Value>) -> String {
         let required = schema.get("required").and_then(Value::as_array);
-        let mut rest = [String::new(), String::new()];
+        let mut rest = [NOTHING.to_owned(), NOTHING.to_owned()];
         let members: Vec<(bool, String)> = properties
             .iter()
             .map(|(key, property)| {
@@ -211,8 +213,8 @@ mod tests {
         assert_eq!(
             rules(&schema),
             [
-                r#"r1 ::= "\"b\"" ws ":" ws integer "#,
-                r#"r2 ::= ws "," ws "\"b\"" ws ":" ws integer "#,
+                r#"r1 ::= "\"b\"" ws ":" ws integer """#,
+                r#"r2 ::= ws "," ws "\"b\"" ws ":" ws integer """#,
                 r#"r3 ::= "\"a\"" ws ":" ws string r2 | r1"#,
                 r#"r4 ::= ws "," ws "\"a\"" ws ":" ws string r2 | r2"#,
                 r#"r5 ::= "{" ws r3 ws "}""#,
@@ -236,11 +238,12 @@ mod tests {
             ),
             (json!({"type": "object"}), "object"),
             (json!({"type": "object", "additionalProperties": {"type": "integer"}}), r#"string ws ":" ws integer"#),
-            (json!({"type": "object", "properties": {}}), r#""{" ws  ws "}""#),
+            (json!({"type": "object", "properties": {}}), r#""{" ws "" ws "}""#),
             (json!(true), "value"),
             (json!({"$ref": "elsewhere.json"}), "value"),
         ] {
-            assert!(of(property.clone()).contains(expected), "{property}: {}", of(property));
+            let rules = of(property.clone());
+            assert!(rules.contains(expected), "{property}: {rules}");
         }
     }
 
