@@ -165,7 +165,10 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     let route = config.route(&chat.model);
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     if let Some(context) = context.filter(|_| react.is_none()) {
-        warnings.extend(trim(&mut chat, &mut tools, context, config.limits.tools_percent));
+        if let Some(note) = trim(&mut chat, &mut tools, context, config.limits.tools_percent) {
+            tracing::info!(model = chat.model, ?note, "tools");
+            warnings.push(note);
+        }
     }
     backend::spell(&backend, adapter.names, &mut tools);
     let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());

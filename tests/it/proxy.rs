@@ -16,6 +16,7 @@ mod chat;
 mod faults;
 mod ollama;
 mod prefix;
+mod prevention;
 mod requests;
 mod slow;
 mod void;
