@@ -4,6 +4,7 @@
 usage: serve.py MODEL.gguf PORT ALIAS [CONTEXT]
 Prints `ready` once it answers, and runs until it is ended.
 """
+
 import signal
 import sys
 
