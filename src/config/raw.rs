@@ -1,6 +1,9 @@
 //! `proxy.toml` as it is written -> structs with everything optional, and the error that a person can act on.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -23,6 +26,11 @@ pub(super) struct Raw {
     pub(super) progress: Option<bool>,
     pub(super) show_warnings: bool,
     pub(super) log_excerpts: bool,
+    pub(super) api_keys_file: Option<PathBuf>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) insecure: bool,
+    pub(super) modes: Option<Vec<Mode>>,
+    pub(super) workers: Option<NonZeroUsize>,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,
