@@ -31,7 +31,7 @@ const NOTES: [&str; 6] = ["title", "$schema", "$comment", "examples", "example",
 const TOKEN: u64 = 4;
 
 /// Tokens that the tools take in a prompt, about.
-pub fn cost(tools: &Tools) -> u64 {
+fn cost(tools: &Tools) -> u64 {
     tools.iter().map(|tool| (tool.name.len() + tool.description.len() + tool.schema.len() + 60) as u64).sum::<u64>() / TOKEN
 }
 
