@@ -137,7 +137,16 @@ impl RawBackend {
                 return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)")));
             }
             (None, None) => return Err(Error::proxy(format!("backend `{name}` needs a `url` or a `kind`"))),
-            (Some(_), Some(Kind::Replay)) => return Err(Error::proxy(format!("backend `{name}` of kind replay has no `url`"))),
+            (Some(folder), Some(Kind::Replay)) => {
+                let folder = base.join(folder);
+                if !folder.is_dir() {
+                    return Err(Error::proxy(format!(
+                        "backend `{name}` of kind replay: {} is not a folder of recordings",
+                        folder.display()
+                    )));
+                }
+                folder.to_string_lossy().into_owned()
+            }
             (Some(url), _) => base_url(url).ok_or_else(|| {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,

@@ -41,7 +41,7 @@ fn server(seen: &Seen) -> Script {
     ])
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn tasks_go_straight_and_through_the_proxy_and_are_asked_once() {
     let fake = Fake::start(server).await;
     let backend = format!("openai={}/v1", fake.url);

@@ -12,6 +12,7 @@ mod bench;
 mod call;
 mod cli;
 mod clients;
+mod docs;
 mod doctor;
 mod fake;
 mod fixtures;
