@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Prepared, Profile, Round, error_from, request::parameters_of};
+use super::{Kind, Prepared, Profile, Round, ToolMode, error_from, request::parameters_of};
 use crate::{
     adapter::{Adapter, Call, Syntax},
     error::Error,
@@ -51,10 +51,11 @@ const OTHER_FORMS: [&str; 6] = ["response_format", "grammar", "json_schema", "lo
 
 impl Held {
     /// The grammar for this round; `None` where none applies: another server, no tools, a call that must be made (which the
-    /// server itself sees to), an answer that is wanted in another form, images, a family whose calls are no JSON.
+    /// server itself sees to), a client whose own form is asked for, an answer that is wanted in another form, images, a family whose calls are no JSON.
     pub fn of(round: &Round<'_>) -> Option<Held> {
         let llama = round.backend.kind == Kind::OpenAi && round.backend.profile == Profile::LlamaCpp;
-        let free = round.offer && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
+        let free =
+            round.offer && round.mode != ToolMode::Client && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
         let plain = !OTHER_FORMS.iter().any(|field| round.chat.rest.contains_key(*field));
         let text = round.chat.messages.iter().all(|message| match &message.content {
             Content::Parts(parts) => parts.iter().all(|part| part.get("text").is_some()),

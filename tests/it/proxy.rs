@@ -18,6 +18,7 @@ mod faults;
 mod ollama;
 mod prefix;
 mod prevention;
+mod recover;
 mod requests;
 mod slow;
 mod void;

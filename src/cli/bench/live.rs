@@ -121,7 +121,8 @@ impl Live {
         // Neighbours share their prompt's beginning, so that the backend's cache holds.
         let mut jobs = Vec::new();
         for form in &forms {
-            for way in &ways {
+            // Only a client that brings a tool prompt can be asked in its own form.
+            for way in ways.iter().filter(|way| *form != Form::Openai || way.name != "client") {
                 let of_form = tasks.iter().filter(|(_, forms)| forms.contains(form));
                 jobs.extend(of_form.flat_map(|(task, _)| (0..self.repeat).map(move |seed| (*form, way, task, seed))));
             }

@@ -19,7 +19,7 @@ pub(super) struct Way {
 }
 
 /// The ways there are, in the order of the table.
-pub(super) const NAMES: [&str; 4] = ["straight", "native", "prompt", "raw"];
+pub(super) const NAMES: [&str; 5] = ["straight", "native", "prompt", "raw", "client"];
 
 impl Way {
     /// Opens the way: a server of its own, so that nothing is learned from another one.
@@ -50,7 +50,7 @@ impl Way {
 
     /// How tools would be offered to the model for this request.
     pub(super) async fn planned(&self, body: &Value) -> Result<ToolMode, Error> {
-        Ok(survey::planned(&self.app, ChatRequest::from_value(body.clone())?).await?.learned.tools)
+        Ok(survey::planned(&self.app, ChatRequest::from_value(body.clone())?).await?.tool_mode())
     }
 }
 
