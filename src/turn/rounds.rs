@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 mod act;
 
@@ -103,6 +103,23 @@ impl<O: Sink> Rounds<O> {
 
     /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        let stepped = match self.agent.as_ref().and_then(Agent::end) {
+            None => self.step_on().await,
+            Some(end) => match timeout_at(end, self.step_on()).await {
+                Ok(stepped) => stepped,
+                Err(_) => {
+                    self.out_of_time();
+                    Ok(false)
+                }
+            },
+        };
+        if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
+            tap.failed(error);
+        }
+        stepped
+    }
+
+    async fn step_on(&mut self) -> Result<bool, Error> {
         if self.agent.as_ref().is_some_and(Agent::runs) {
             return Ok(self.run_tools().await);
         }
@@ -190,6 +207,9 @@ impl<O: Sink> Rounds<O> {
                 }
             }
             let mut response = send(&self.shared.client, &prepared.outgoing).await?;
+            if let Some(tap) = &mut self.tap {
+                tap.answered(&response.headers);
+            }
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     let in_the_prompt = Tools::default();
@@ -202,7 +222,8 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            error.headers = backend::pace_headers(&response.headers);
             if holds && error.code.as_deref() != Some("context_length_exceeded") {
                 may_hold = false;
                 self.without_grammar(&error).await;
@@ -290,6 +311,7 @@ impl<O: Sink> Rounds<O> {
         let outcome = answer.finish(&mut self.behind());
         if let Some(tap) = &mut self.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
+            outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
         }
         if self.agent.is_some() {
             return self.act(&outcome);

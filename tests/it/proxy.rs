@@ -21,6 +21,7 @@ mod prevention;
 mod recover;
 mod requests;
 mod slow;
+mod visible;
 mod void;
 
 /// A proxy on a free port.

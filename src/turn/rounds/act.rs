@@ -66,6 +66,16 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
+    /// The time of the turn is over while an answer with tools is under way: what it has said stays, its calls do not run.
+    pub(super) fn out_of_time(&mut self) {
+        self.abandon();
+        let Some(agent) = &mut self.agent else { return };
+        let line = agent.give_up();
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        self.tell(&line);
+        self.finish(Some(FinishReason::Length));
+    }
+
     /// The end of a turn in mode `react`.
     fn finish(&mut self, reason: Option<FinishReason>) {
         let Some(agent) = &mut self.agent else { return };
