@@ -26,6 +26,7 @@ mod prevent;
 mod probe;
 mod replay;
 mod request;
+mod tokens;
 
 pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
@@ -38,6 +39,7 @@ pub use prevent::Held;
 pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
+pub use tokens::tokens;
 
 /// The API that a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -14,8 +14,9 @@ use super::{
     Shared,
     answer::{Answer, Policy, Setup},
     aside::Aside,
-    context,
+    context, count,
     extras::{self, Extras},
+    prefix,
     react::Agent,
     reading::{Behind, Reading},
     reask,
@@ -60,6 +61,10 @@ pub(super) struct Rounds<O> {
     aside: Aside,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,
+    /// What the backend has counted for the conversation as it is.
+    counted: Option<Usage>,
+    /// The backend has taken a request of this turn.
+    asked: bool,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -98,6 +103,8 @@ impl<O: Sink> Rounds<O> {
             progress: None,
             extras: Extras::default(),
             aside,
+            counted: None,
+            asked: false,
         }
     }
 
@@ -116,7 +123,14 @@ impl<O: Sink> Rounds<O> {
         if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
             tap.failed(error);
         }
-        stepped
+        match stepped {
+            // The client would send the whole request again, and all of it would run a second time.
+            Err(error) if self.plan.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
+                self.break_off(&error);
+                Ok(false)
+            }
+            stepped => stepped,
+        }
     }
 
     async fn step_on(&mut self) -> Result<bool, Error> {
@@ -132,6 +146,9 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(read).map_err(|error| error.without(self.plan.secrets()));
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
+        if let Some(usage) = self.counted.take() {
+            count::learn(&self.plan, &self.shared, usage).await;
+        }
         match taken {
             Ok(more) => {
                 self.tell_progress();
@@ -173,6 +190,7 @@ impl<O: Sink> Rounds<O> {
             }
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
+<<<<<<< HEAD
             let round = backend::Round {
                 backend: &plan.backend,
                 adapter: &plan.adapter,
@@ -188,6 +206,10 @@ impl<O: Sink> Rounds<O> {
                 authorization: plan.passed.authorization.as_ref(),
             };
             let mut prepared = backend::request(&round)?;
+=======
+            let offer = self.agent.as_ref().is_none_or(Agent::offers);
+            let mut prepared = backend::request(&plan.round(offer, context.num_ctx))?;
+>>>>>>> main
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
@@ -216,6 +238,10 @@ impl<O: Sink> Rounds<O> {
                     let tools = if plan.verbatim { &in_the_prompt } else { &*plan.tools };
                     tap.round(&plan.chat, tools, prepared.dialect);
                 }
+                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
+                    prefix::compare(&self.plan, &self.shared, &request.body).await;
+                }
+                self.asked = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.behind().event(Event::Note(note));
                 }
@@ -317,6 +343,7 @@ impl<O: Sink> Rounds<O> {
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
+            self.counted = outcome.usage;
             self.end();
             return false;
         };
