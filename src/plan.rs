@@ -162,25 +162,12 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
     let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
-<<<<<<< HEAD
     let context = context(config, &backend, model);
     if let Some(react) = &mut react {
         // Of some backends nobody may know the context.
         react.offer(&mut incoming, &adapter, context.unwrap_or(config.limits.context_tokens))?;
     }
-    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, mut warnings } = incoming;
-=======
-    // An Ollama is never asked for more; of other backends nobody may know the context.
-    let cap = config.limits.context_tokens;
-    let context = match backend.kind {
-        backend::Kind::Ollama => Some(model.context.unwrap_or(cap).min(cap)),
-        _ => model.context,
-    };
-    if let Some(react) = &mut react {
-        react.offer(&mut incoming, &adapter, context.unwrap_or(cap))?;
-    }
-    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, warnings, echo } = incoming;
->>>>>>> main
+    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, mut warnings, echo } = incoming;
     let route = config.route(&chat.model);
     let wanted = route.and_then(|route| route.tools);
     // The client's prompt names its own tools alone.

@@ -96,21 +96,10 @@ pub fn places(app: &App) -> Vec<String> {
 }
 
 /// One chat, as a client would have it; `tap` watches.
-<<<<<<< HEAD
 pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
     let plan = planned(app, chat).await?;
     let (planned, key) = (plan.learned, Learned::key(&plan.caller, &plan.backend, &plan.chat.model));
     let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
-=======
-pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<Tried, Error> {
-    let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
-    chat.model.clone_from(&target.model);
-    let key = Learned::key(&Caller::default(), &target.backend, &target.model);
-    let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
-    let plan = answer::plan(app, &Received::default(), &target, asked, chat.into()).await?;
-    let planned = plan.learned;
-    let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
->>>>>>> main
     let kept = app.turns.store.get(&key).await;
     let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
     Ok(Tried { completion, learned })
@@ -121,7 +110,7 @@ pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
     let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
     chat.model.clone_from(&target.model);
     let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
-    answer::plan(app, &Received::default(), &target, asked, chat).await
+    answer::plan(app, &Received::default(), &target, asked, chat.into()).await
 }
 
 /// The same chat without us: what the backend's own endpoint answers to this body.

@@ -190,26 +190,9 @@ impl<O: Sink> Rounds<O> {
             }
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
-<<<<<<< HEAD
-            let round = backend::Round {
-                backend: &plan.backend,
-                adapter: &plan.adapter,
-                chat: &plan.chat,
-                tools: &plan.tools,
-                offer: self.agent.as_ref().is_none_or(Agent::offers),
-                mode: plan.tool_mode(),
-                fold_system: plan.learned.fold_system,
-                alternate: plan.learned.alternate,
-                plain: plan.learned.plain,
-                vision: plan.vision,
-                num_ctx: context.num_ctx,
-                authorization: plan.passed.authorization.as_ref(),
-            };
-            let mut prepared = backend::request(&round)?;
-=======
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
-            let mut prepared = backend::request(&plan.round(offer, context.num_ctx))?;
->>>>>>> main
+            let round = plan.round(offer, context.num_ctx);
+            let mut prepared = backend::request(&round)?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
