@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 use crate::{config, error::Error, redact};
 
 pub mod adapters;
+mod bench;
 pub mod call;
 pub mod check;
 mod doctor;
@@ -44,6 +45,8 @@ enum Command {
     Fix(fix::Fix),
     /// Look at backends, models and clients, and say what is wrong
     Doctor(doctor::Doctor),
+    /// Measure a model with real requests, straight and through the proxy
+    Bench(bench::Bench),
     /// List the adapters, tell which one a model gets, import and export them
     Adapters(adapters::Adapters),
     /// Validate adapters, configuration and registry
@@ -79,6 +82,7 @@ pub fn main() -> ExitCode {
         Command::Normalize(normalize) => normalize.run(&mut io::stdin().lock(), &mut output),
         Command::Fix(fix) => fix.run(&mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Doctor(doctor) => doctor.run(&environment, &mut output),
+        Command::Bench(bench) => bench.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),

@@ -164,6 +164,8 @@ pub struct Limits {
     pub connections: usize,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_tokens: u64,
+    /// The share of a model's context that a client's tools may take, in percent; beyond it their descriptions are shortened.
+    pub tools_percent: u64,
 }
 
 /// What the command line says over the file.
@@ -328,6 +330,7 @@ impl Default for Limits {
             body_bytes: 16 * 1024 * 1024,
             connections: 1000,
             context_tokens: 32 * 1024,
+            tools_percent: 50,
         }
     }
 }

@@ -32,9 +32,11 @@ mod react;
 mod repeats;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 pub use react::React;
 pub use repeats::Repeats;
+pub use trim::trim;
 
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
@@ -106,6 +108,8 @@ pub struct Learned {
     pub no_thinking: bool,
     /// It refuses fields that it does not know.
     pub plain: bool,
+    /// Its server takes no grammar that begins with a call.
+    pub no_grammar: bool,
 }
 
 /// Who asks: part of store keys and logs. One local user, until there are more.
@@ -158,16 +162,12 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
     let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
-    // An Ollama is never asked for more; of other backends nobody may know the context.
-    let cap = config.limits.context_tokens;
-    let context = match backend.kind {
-        backend::Kind::Ollama => Some(model.context.unwrap_or(cap).min(cap)),
-        _ => model.context,
-    };
+    let context = context(config, &backend, model);
     if let Some(react) = &mut react {
-        react.offer(&mut incoming, &adapter, context.unwrap_or(cap))?;
+        // Of some backends nobody may know the context.
+        react.offer(&mut incoming, &adapter, context.unwrap_or(config.limits.context_tokens))?;
     }
-    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, warnings, echo } = incoming;
+    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, mut warnings, echo } = incoming;
     let route = config.route(&chat.model);
     let wanted = route.and_then(|route| route.tools);
     // The client's prompt names its own tools alone.
@@ -177,6 +177,12 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     let repeats = Repeats::of(&chat.messages, &tools);
     chat.messages = verbatim.unwrap_or(chat.messages);
     learned.tools = wanted.filter(|mode| *mode != ToolMode::Client).unwrap_or(learned.tools);
+    if let Some(context) = context.filter(|_| react.is_none() && !as_written)
+        && let Some(note) = trim(&mut chat, &mut tools, context, config.limits.tools_percent)
+    {
+        tracing::info!(model = chat.model, ?note, "tools");
+        warnings.push(note);
+    }
     backend::spell(&backend, adapter.names, &mut tools);
     let tools = Arc::new(tools);
     let size = Size::of(&chat, &tools);
@@ -240,6 +246,15 @@ fn shell(config: &Config, answer: &str) -> Shell {
             // Void's own terminal tool.
             ShellVia::RunCommand => Via::Tool { name: "run_command".into(), parameter: "command".into() },
         },
+    }
+}
+
+/// The context that a model gets, in tokens, as far as anybody knows; an Ollama is never asked for more than the cap.
+pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64> {
+    let cap = config.limits.context_tokens;
+    match backend.kind {
+        backend::Kind::Ollama => Some(model.context.unwrap_or(cap).min(cap)),
+        _ => model.context,
     }
 }
 

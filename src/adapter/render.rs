@@ -16,6 +16,7 @@ use crate::{
     openai::{ChatRequest, Content, Message, ToolCall},
 };
 
+mod example;
 mod filters;
 #[cfg(test)]
 mod tests;
@@ -29,8 +30,9 @@ pub struct Prompt {
     /// there is a template of it, else bare JSON. In raw mode it is always the family's own form.
     pub style: Option<Style>,
     /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `own_form` (it is
-    /// the family's own), `choice` (how many calls, and whether one must be made), `example`; and for other words than those
-    /// of `choice` also `parallel`, `required` (a call must be made), `named` (this tool must be called).
+    /// the family's own), `choice` (how many calls, and whether one must be made), `example` (in bare JSON, of a tool of the
+    /// client's); and for other words than those of `choice` also `parallel`, `required` (a call must be made), `named` (this
+    /// tool must be called).
     pub tools: Option<String>,
     /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`, `index` (of the call
     /// in its turn).
@@ -47,8 +49,6 @@ pub struct Prompt {
     pub result_role: ResultRole,
     /// Results that follow each other share a message.
     pub merge_results: bool,
-    /// A worked example, shown by the instruction as it stands.
-    pub example: Option<String>,
 }
 
 /// What a model is asked for.
@@ -126,6 +126,7 @@ Write nothing before or after it, and no code fence around it. "arguments" holds
 {%- endif %} {{ choice }}
 {%- if example %}
 
+For example, with a value in the place of the dots:
 {{ example }}
 {%- endif %}
 
@@ -155,7 +156,6 @@ impl Default for Prompt {
             alternate: true,
             result_role: ResultRole::User,
             merge_results: true,
-            example: None,
         }
     }
 }
@@ -201,7 +201,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     let mut messages: Vec<Message> = messages.into_iter().map(|(_, message)| message).collect();
     if tools.wanted() {
         let parallel = request.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
-        instruct(&mut messages, templates.tools(prompt, tools, parallel)?);
+        instruct(&mut messages, templates.tools(tools, parallel)?);
     }
     if prompt.system == System::Fold {
         fold_system(&mut messages);
@@ -280,7 +280,7 @@ impl<'p> Templates<'p> {
         String::from_utf8(out.0).map_err(|error| failed(name, &error))
     }
 
-    fn tools(&self, prompt: &Prompt, tools: &Tools, parallel: bool) -> Result<String, Error> {
+    fn tools(&self, tools: &Tools, parallel: bool) -> Result<String, Error> {
         let list: Vec<Value> = tools
             .iter()
             .map(|tool| {
@@ -298,7 +298,7 @@ impl<'p> Templates<'p> {
         let own_form = own.is_some();
         let call_form = own.map_or_else(|| self.in_json(form), Ok)?;
         let required = tools.choice == ToolChoice::Required;
-        let example = &prompt.example;
+        let example = example::of(tools).filter(|_| !own_form).map(|call| self.in_json(&[call])).transpose()?;
         let choice = self.render("choice", context! { own_form, required, named, parallel })?;
         let data = context! { tools => Serde(list), call_form, own_form, choice, required, named, parallel, example };
         self.render("tools", data)

@@ -145,7 +145,7 @@ fn function(written: Option<&Value>, tool: &Tool) -> Value {
 }
 
 /// A tool's schema; a tool without parameters has an object without properties.
-fn parameters_of(tool: &Tool) -> Value {
+pub(super) fn parameters_of(tool: &Tool) -> Value {
     match serde_json::from_str(&tool.schema) {
         Ok(Value::Object(schema)) if !schema.is_empty() => {
             let mut schema = Value::Object(schema);

@@ -14,6 +14,7 @@ mod xml;
 
 use shell::{Form, Shell, Spooled};
 use xml::Grammar;
+pub use xml::{Executed, executed};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -15,7 +15,14 @@ fn no_file_is_a_complete_configuration() {
     assert!(!config.log_excerpts, "the log shows no values unless it is asked to");
     assert_eq!(
         config.limits,
-        Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 16777216, connections: 1000, context_tokens: 32768 }
+        Limits {
+            held_bytes: 16384,
+            argument_bytes: 8388608,
+            body_bytes: 16777216,
+            connections: 1000,
+            context_tokens: 32768,
+            tools_percent: 50
+        }
     );
     if cfg!(target_os = "linux") {
         assert_eq!(config.adapters, Overlay::Usual("/data/toolglot/adapters".into()));
@@ -72,7 +79,14 @@ fn every_key_acts() {
     assert_eq!(config.route("GEMini").and_then(|route| route.mode), Some(Mode::Rewrite));
     assert_eq!(
         config.limits,
-        Limits { held_bytes: 100, argument_bytes: 1000, body_bytes: 10000, connections: 1000, context_tokens: 32768 }
+        Limits {
+            held_bytes: 100,
+            argument_bytes: 1000,
+            body_bytes: 10000,
+            connections: 1000,
+            context_tokens: 32768,
+            tools_percent: 50
+        }
     );
 }
 

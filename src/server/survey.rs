@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::{
     answer::{self, Asked},
+    forward::{self, Endpoint},
     received::{Received, Target},
     state::App,
 };
@@ -17,8 +19,9 @@ use crate::{
     client::{self, Hints, front},
     config::Mode,
     error::Error,
+    event::Note,
     openai::ChatRequest,
-    plan::{self, Caller, Learned},
+    plan::{self, Learned, Plan},
     turn::{self, tap::Tap},
 };
 
@@ -65,6 +68,8 @@ pub struct Tried {
 
 /// So many models of a backend are asked about; the others are only counted.
 const MODELS: usize = 100;
+/// The largest answer of a backend.
+const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of text in a token, about.
 const TOKEN: usize = 4;
 
@@ -91,17 +96,35 @@ pub fn places(app: &App) -> Vec<String> {
 }
 
 /// One chat, as a client would have it; `tap` watches.
-pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<Tried, Error> {
-    let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
-    chat.model.clone_from(&target.model);
-    let key = Learned::key(&Caller::default(), &target.backend, &target.model);
-    let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
-    let plan = answer::plan(app, &Received::default(), &target, asked, chat.into()).await?;
-    let planned = plan.learned;
-    let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
+pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
+    let plan = planned(app, chat).await?;
+    let (planned, key) = (plan.learned, Learned::key(&plan.caller, &plan.backend, &plan.chat.model));
+    let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     let kept = app.turns.store.get(&key).await;
     let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
     Ok(Tried { completion, learned })
+}
+
+/// How this chat would be answered.
+pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
+    let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
+    chat.model.clone_from(&target.model);
+    let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
+    answer::plan(app, &Received::default(), &target, asked, chat.into()).await
+}
+
+/// The same chat without us: what the backend's own endpoint answers to this body.
+pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
+    let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let target = Target::find(app, model).await?;
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let sent = forward::send(app, &target.backend, Endpoint::OpenAi("/chat/completions"), &headers, body.to_string().into());
+    let mut answer = sent.await?;
+    let bytes = answer.collect(ANSWER_BYTES).await?;
+    if !answer.status.is_success() {
+        return Err(backend::error_from(answer.status.as_u16(), &bytes).without(target.backend.secrets()));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 
 async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
@@ -120,7 +143,8 @@ async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]
         (None, None) => (ToolMode::Native, "the backend does not say; if it refuses tools, they go into the prompt"),
     };
     let cost = cost(backend, &reader, &listed.id, mode, tools)?;
-    let notes = notes(app, &listed.id, &model, &reader, mode);
+    let mut notes = notes(app, &listed.id, &model, &reader, mode);
+    notes.extend(trimmed(app, backend, &model, tools)?);
     Ok(Spoken { model, reader, tools: mode, why, cost, notes })
 }
 
@@ -153,6 +177,18 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
         })
     };
     Ok(Some((size(tools)?.saturating_sub(size(&[])?) / TOKEN) as u64))
+}
+
+/// What becomes of tools that would fill the model's context.
+fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Result<Option<String>, Error> {
+    let Some(context) = plan::context(&app.config, backend, model).filter(|_| !tools.is_empty()) else { return Ok(None) };
+    let request = json!({"model": model.id, "messages": [{"role": "user", "content": "x"}], "tools": tools});
+    let mut incoming = client::read(ChatRequest::from_value(request)?, &Hints::default())?;
+    let note = plan::trim(&mut incoming.request, &mut incoming.tools, context, app.config.limits.tools_percent);
+    Ok(note.and_then(|note| match note {
+        Note::Warning { text, .. } => Some(text),
+        _ => None,
+    }))
 }
 
 /// A chat template that is none of those that the family is known by, or none that can carry tools.

@@ -25,7 +25,7 @@ use super::{
     tap::Tap,
 };
 use crate::{
-    backend::{self, Decoder, Dialect, Refusal, Size},
+    backend::{self, Decoder, Dialect, Held, Refusal, Size},
     client::shape::Shape,
     error::Error,
     event::{Delta, Event, FinishReason, Note, Sink, Tools, Usage},
@@ -181,6 +181,7 @@ impl<O: Sink> Rounds<O> {
             agent.begin(&self.shared, &mut self.plan).await;
         }
         extras::put_back(&self.shared, &mut self.plan).await;
+        let mut may_hold = !self.plan.learned.no_grammar;
         loop {
             if self.plan.learned.no_thinking {
                 for field in ["think", "reasoning_effort"] {
@@ -190,11 +191,26 @@ impl<O: Sink> Rounds<O> {
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
-            let mut prepared = backend::request(&plan.round(offer, context.num_ctx))?;
+            let round = plan.round(offer, context.num_ctx);
+            let mut prepared = backend::request(&round)?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
             plan.backend.turn().await?;
+            let held = match Held::of(&round).filter(|_| may_hold) {
+                Some(held) => held.prepare(&self.shared.client, &round, &prepared).await,
+                None => Ok(None),
+            };
+            let holds = matches!(held, Ok(Some(_)));
+            match held {
+                Ok(Some(held)) => prepared = held,
+                Ok(None) => {}
+                Err(error) => {
+                    may_hold = false;
+                    let error = error.without(plan.secrets());
+                    self.without_grammar(&error).await;
+                }
+            }
             let mut response = send(&self.shared.client, &prepared.outgoing).await?;
             if let Some(tap) = &mut self.tap {
                 tap.answered(&response.headers);
@@ -217,6 +233,11 @@ impl<O: Sink> Rounds<O> {
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
             let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
             error.headers = backend::pace_headers(&response.headers);
+            if holds && error.code.as_deref() != Some("context_length_exceeded") {
+                may_hold = false;
+                self.without_grammar(&error).await;
+                continue;
+            }
             if !self.learn(&error).await {
                 return Err(error);
             }
@@ -345,11 +366,26 @@ impl<O: Sink> Rounds<O> {
             ?refusal,
             "asking in another way: {error}"
         );
+        self.remember().await;
+        !self.spoken
+    }
+
+    /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.
+    async fn without_grammar(&mut self, error: &Error) {
+        let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
+        tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
+        if refused {
+            self.plan.learned.no_grammar = true;
+            self.remember().await;
+        }
+    }
+
+    /// Keeps what was learned of the model.
+    async fn remember(&mut self) {
         let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
         if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
         }
-        !self.spoken
     }
 
     fn behind(&mut self) -> Behind<'_, O> {

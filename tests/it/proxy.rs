@@ -18,6 +18,7 @@ mod faults;
 mod messages;
 mod ollama;
 mod prefix;
+mod prevention;
 mod recover;
 mod requests;
 mod responses;

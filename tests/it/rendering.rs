@@ -26,8 +26,8 @@ const TAGGED_RESULT: &str = "<tool_response>\nshelf \"7\"\n</tool_response>";
 const PLAIN_RESULT: &str = "Result of the tool call find_book:\nshelf \"7\"";
 
 const FAMILIES: &[Family] = &[
-    Family { model: "gemma3:12b", tools: &["Tools:\n{\"name\":\"find_book\""], calls: JSON_CALLS, result: PLAIN_RESULT },
-    Family { model: "gemma3n:e4b", tools: &["Tools:\n{\"name\":\"find_book\""], calls: JSON_CALLS, result: PLAIN_RESULT },
+    Family { model: "gemma3:12b", tools: &["Tools:\n{\"name\": \"find_book\""], calls: JSON_CALLS, result: PLAIN_RESULT },
+    Family { model: "gemma3n:e4b", tools: &["Tools:\n{\"name\": \"find_book\""], calls: JSON_CALLS, result: PLAIN_RESULT },
     Family {
         model: "gemma4:e4b",
         tools: &["<|tool>declaration:find_book{description:<|\"|>Finds a book.<|\"|>,parameters:{type:<|\"|>OBJECT<|\"|>"],
@@ -44,19 +44,24 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "qwen2.5:7b",
-        tools: &["<tools>\n{\"type\":\"function\",\"function\":{\"name\":\"find_book\""],
+        tools: &["<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"find_book\""],
         calls: TAGGED_CALLS,
         result: TAGGED_RESULT,
     },
-    Family { model: "qwen2.5-coder:7b", tools: &["<tools>\n{\"type\":\"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
+    Family {
+        model: "qwen2.5-coder:7b",
+        tools: &["<tools>\n{\"type\": \"function\""],
+        calls: TAGGED_CALLS,
+        result: TAGGED_RESULT,
+    },
     Family {
         model: "qwen3:8b",
-        tools: &["<tools>\n{\"type\":\"function\"", "<tool_call>\n{\"name\": \"TOOL_NAME\""],
+        tools: &["<tools>\n{\"type\": \"function\"", "<tool_call>\n{\"name\": <function-name>"],
         calls: TAGGED_CALLS,
         result: TAGGED_RESULT,
     },
-    Family { model: "hermes3:8b", tools: &["<tools>\n{\"type\":\"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
-    Family { model: "granite4:3b", tools: &["<tools>\n{\"type\":\"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
+    Family { model: "hermes3:8b", tools: &["<tools>\n{\"type\": \"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
+    Family { model: "granite4:3b", tools: &["<tools>\n{\"type\": \"function\""], calls: TAGGED_CALLS, result: TAGGED_RESULT },
     Family {
         model: "qwen3-coder:30b",
         tools: &[
@@ -74,13 +79,13 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "llama3.1:8b",
-        tools: &["{\"type\":\"function\",\"function\":{\"name\":\"find_book\""],
+        tools: &["{\"type\": \"function\", \"function\": {\"name\": \"find_book\""],
         calls: PARAMETER_CALLS,
         result: "{\"output\": \"shelf \\\"7\\\"\"}",
     },
     Family {
         model: "llama3.3:70b",
-        tools: &["{\"type\":\"function\""],
+        tools: &["{\"type\": \"function\""],
         calls: PARAMETER_CALLS,
         result: "{\"output\": \"shelf \\\"7\\\"\"}",
     },
@@ -92,7 +97,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "mistral-small3.2:24b",
-        tools: &["[AVAILABLE_TOOLS][{\"type\":\"function\",\"function\":{\"name\":\"find_book\"", "}}][/AVAILABLE_TOOLS]"],
+        tools: &["[AVAILABLE_TOOLS][{\"type\": \"function\", \"function\": {\"name\": \"find_book\"", "}}][/AVAILABLE_TOOLS]"],
         calls: "[TOOL_CALLS]find_book[ARGS]{\"title\": \"Moby Dick\", \"year\": 1851}[TOOL_CALLS]list_shelves[ARGS]{}",
         result: "[TOOL_RESULTS]shelf \"7\"[/TOOL_RESULTS]",
     },
@@ -116,7 +121,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "deepseek-v3:671b",
-        tools: &["### find_book\nDescription: Finds a book.\n\nParameters: {\"type\":\"object\""],
+        tools: &["### find_book\nDescription: Finds a book.\n\nParameters: {\"type\": \"object\""],
         calls: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>find_book\n```json\n{\"title\": \"Moby Dick\", \"year\": 1851}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>list_shelves\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         result: "<｜tool▁output▁begin｜>shelf \"7\"<｜tool▁output▁end｜>",
     },
@@ -134,7 +139,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "deepseek-ai/DeepSeek-V3.2",
-        tools: &["<functions>\n{\"name\":\"find_book\""],
+        tools: &["<functions>\n{\"name\": \"find_book\""],
         calls: "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"find_book\">\n<｜DSML｜parameter name=\"title\" string=\"true\">Moby Dick</｜DSML｜parameter>\n<｜DSML｜parameter name=\"year\" string=\"false\">1851</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"list_shelves\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
         result: "<function_results>\n<result>shelf \"7\"</result>\n</function_results>",
     },
@@ -149,19 +154,19 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         model: "phi4-mini:3.8b",
-        tools: &["<|tool|>[{\"name\":\"find_book\"", "<|/tool|>", "functools[{\"name\":\"TOOL_NAME\""],
+        tools: &["<|tool|>[{\"name\": \"find_book\"", "<|/tool|>", "functools[{\"name\":\"TOOL_NAME\""],
         calls: "functools[{\"name\":\"find_book\",\"arguments\":{\"title\":\"Moby Dick\",\"year\":1851}}, {\"name\":\"list_shelves\",\"arguments\":{}}]",
         result: PLAIN_RESULT,
     },
     Family {
         model: "glm-4.6",
-        tools: &["<tools>\n{\"name\":\"find_book\"", "<arg_key>PARAMETER</arg_key>\n<arg_value>VALUE</arg_value>"],
+        tools: &["<tools>\n{\"name\": \"find_book\"", "<arg_key>PARAMETER</arg_key>\n<arg_value>VALUE</arg_value>"],
         calls: "<tool_call>find_book\n<arg_key>title</arg_key>\n<arg_value>Moby Dick</arg_value>\n<arg_key>year</arg_key>\n<arg_value>1851</arg_value>\n</tool_call>\n<tool_call>list_shelves\n</tool_call>",
         result: TAGGED_RESULT,
     },
     Family {
         model: "kimi-k2:1t",
-        tools: &["[{\"type\":\"function\",\"function\":{\"name\":\"find_book\"", "functions.TOOL_NAME:0"],
+        tools: &["[{\"type\": \"function\", \"function\": {\"name\": \"find_book\"", "functions.TOOL_NAME:0"],
         calls: "<|tool_calls_section_begin|><|tool_call_begin|>functions.find_book:0<|tool_call_argument_begin|>{\"title\": \"Moby Dick\", \"year\": 1851}<|tool_call_end|><|tool_call_begin|>functions.list_shelves:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
         result: "## Return of functions.find_book\nshelf \"7\"",
     },

@@ -4,12 +4,13 @@
 use minijinja::{Environment, Error, ErrorKind, Value as Data, context, value::Serde};
 use serde_json::{Value, json};
 
+use super::example::spaced;
 use crate::adapter::write::lax_value;
 
 /// Adds the filters.
 pub(super) fn add(environment: &mut Environment<'_>) {
-    // The built-in one escapes for HTML, which models would copy.
-    environment.add_filter("tojson", |value: Data| Ok::<_, Error>(json_of(&value)?.to_string()));
+    // The built-in one escapes for HTML, which models would copy, and leaves out the blanks that chat templates write.
+    environment.add_filter("tojson", |value: Data| Ok::<_, Error>(spaced(&json_of(&value)?)));
     environment.add_filter("lax", lax);
     environment.add_filter("upper_types", upper_types);
     environment.add_filter("typescript", |schema: Data| Ok::<_, Error>(typescript(&json_of(&schema)?)));

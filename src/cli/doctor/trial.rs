@@ -104,7 +104,7 @@ pub(super) async fn run(app: &App, model: &str) -> Trial {
         let request =
             json!({"model": model, "messages": case.messages, "tools": tools(), "temperature": 0, "max_tokens": TOKENS});
         let tried = match ChatRequest::from_value(request) {
-            Ok(chat) => match timeout(PATIENCE, survey::ask(app, chat, Box::new(Watch(sender)))).await {
+            Ok(chat) => match timeout(PATIENCE, survey::ask(app, chat, Some(Box::new(Watch(sender))))).await {
                 Ok(tried) => tried,
                 Err(_) => Err(Error::backend(format!("no answer within {} minutes", PATIENCE.as_secs() / 60))),
             },

@@ -15,12 +15,14 @@ use crate::{
 
 mod cline;
 mod defuse;
+mod executed;
 mod history;
 mod overlay;
 mod prompt;
 mod tags;
 mod void;
 
+pub use executed::{Executed, executed};
 pub(super) use void::complete_native;
 
 #[cfg(test)]

@@ -1,0 +1,216 @@
+//! Prevention at llama.cpp while a model is free to answer in text: from the opener of a call on it can only write the name of an
+//! offered tool and arguments that fit its schema. The server takes such a grammar (`grammar_lazy`, `grammar_triggers`) only for
+//! text completions; so it is asked for the prompt that its chat template makes (`/apply-template`), and then to go on with that.
+
+use serde_json::{Map, Value, json};
+
+use super::{Kind, Prepared, Profile, Round, ToolMode, error_from, request::parameters_of};
+use crate::{
+    adapter::{Adapter, Call, Syntax},
+    error::Error,
+    event::{ToolChoice, Tools},
+    openai::Content,
+    upstream::{Client, HttpRequest, Outgoing},
+};
+
+mod grammar;
+
+use grammar::{Grammar, literal};
+
+/// What holds a model to its tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    grammar: String,
+    triggers: Vec<Value>,
+    preserved: Vec<String>,
+    /// Markers behind which the model would be thinking already.
+    thinks: Vec<String>,
+}
+
+/// Types of triggers, as the server numbers them.
+const WORD: u8 = 1;
+const PATTERN: u8 = 2;
+/// A larger grammar costs more than it prevents.
+const GRAMMAR_BYTES: usize = 256 * 1024;
+const PROMPT_BYTES: usize = 64 * 1024 * 1024;
+/// What only a chat has. Everything else of a request is sampling, and goes on.
+const CHAT_ONLY: [&str; 8] = [
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "chat_template_kwargs",
+    "reasoning_effort",
+    "reasoning_format",
+    "max_tokens",
+];
+/// What asks for another form of the answer.
+const OTHER_FORMS: [&str; 6] = ["response_format", "grammar", "json_schema", "logprobs", "n", "logit_bias"];
+
+// === impl Held ===
+
+impl Held {
+    /// The grammar for this round; `None` where none applies: another server, no tools, a call that must be made (which the
+    /// server itself sees to), a client whose own form is asked for, an answer that is wanted in another form, images, a family whose calls are no JSON.
+    pub fn of(round: &Round<'_>) -> Option<Held> {
+        let llama = round.backend.kind == Kind::OpenAi && round.backend.profile == Profile::LlamaCpp;
+        let free =
+            round.offer && round.mode != ToolMode::Client && !round.tools.is_empty() && round.tools.choice == ToolChoice::Auto;
+        let plain = !OTHER_FORMS.iter().any(|field| round.chat.rest.contains_key(*field));
+        let text = round.chat.messages.iter().all(|message| match &message.content {
+            Content::Parts(parts) => parts.iter().all(|part| part.get("text").is_some()),
+            _ => true,
+        });
+        if !(llama && free && plain && text && round.adapter.recipient.is_none()) {
+            return None;
+        }
+        let family = round.adapter;
+        let own = family.own().first();
+        let markers = markers(own.into_iter().chain(family.calls.iter()))?;
+        if own.is_some_and(|own| !is_plain_json(own)) {
+            return None;
+        }
+        let several = round.chat.rest.get("parallel_tool_calls").and_then(Value::as_bool).unwrap_or(true);
+        let parameters: Vec<(String, Value)> =
+            round.tools.iter().map(|tool| (tool.wire_name.clone(), parameters_of(tool))).collect();
+        let grammar = write(&parameters, &markers, several);
+        if grammar.len() > GRAMMAR_BYTES {
+            return None;
+        }
+        let words = markers.iter().map(|(open, _)| json!({"type": WORD, "value": open}));
+        let bare = json!({"type": PATTERN, "value": pattern(round.tools)});
+        Some(Held {
+            grammar,
+            triggers: words.chain([bare]).collect(),
+            preserved: preserved(family, &markers),
+            thinks: family.reasoning.iter().flat_map(|region| region.open.clone()).collect(),
+        })
+    }
+
+    /// The same request with the model held to its tools. Fails where the server does not take part.
+    pub async fn prepare(self, client: &Client, round: &Round<'_>, prepared: &Prepared) -> Result<Option<Prepared>, Error> {
+        let Outgoing::Http(request) = &prepared.outgoing else { return Ok(None) };
+        let mut body: Map<String, Value> = serde_json::from_slice(&request.body)
+            .map_err(|error| Error::proxy(format!("the request is no JSON object: {error}")))?;
+        let url = format!("{}/apply-template", round.backend.origin());
+        let asked = HttpRequest { url, ..request.clone() };
+        let mut answer = client.send(Outgoing::Http(asked)).await?;
+        let bytes = answer.collect(PROMPT_BYTES).await?;
+        if !answer.status.is_success() {
+            return Err(error_from(answer.status.as_u16(), &bytes));
+        }
+        let told: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let prompt = told.get("prompt").and_then(Value::as_str);
+        let prompt = prompt.ok_or_else(|| Error::backend("`/apply-template` gave no prompt"))?;
+        if self.thinks.iter().any(|open| prompt.trim_end().ends_with(open.as_str())) {
+            return Ok(None); // the answer would begin inside of reasoning, and nothing in it would say so
+        }
+        if let Some(limit) = body.get("max_tokens").cloned() {
+            body.insert("n_predict".into(), limit);
+        }
+        body.retain(|field, _| !CHAT_ONLY.contains(&field.as_str()));
+        body.insert("prompt".into(), prompt.into());
+        body.insert("grammar".into(), self.grammar.into());
+        body.insert("grammar_lazy".into(), true.into());
+        body.insert("grammar_triggers".into(), self.triggers.into());
+        body.insert("preserved_tokens".into(), self.preserved.into());
+        let url = format!("{}/completions", round.backend.url);
+        let request = HttpRequest { url, body: Value::Object(body).to_string().into(), ..request.clone() };
+        Ok(Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() }))
+    }
+}
+
+/// A form whose calls are one JSON object of name and arguments between markers.
+fn is_plain_json(form: &Call) -> bool {
+    let plain = matches!(&form.syntax, Syntax::Json(keys) if !keys.array && !keys.name_is_key && keys.header.is_empty());
+    plain && form.open.iter().any(|open| !open.is_empty())
+}
+
+/// The openers of the first such form, each with what closes it.
+fn markers<'c>(mut forms: impl Iterator<Item = &'c Call>) -> Option<Vec<(String, String)>> {
+    let form = forms.find(|form| is_plain_json(form))?;
+    let close = |at: usize| form.close.get(at).or(form.close.last()).cloned().unwrap_or_default();
+    let open = form.open.iter().enumerate().filter(|(_, open)| !open.is_empty());
+    Some(open.map(|(at, open)| (open.clone(), close(at))).collect())
+}
+
+fn preserved(family: &Adapter, markers: &[(String, String)]) -> Vec<String> {
+    let markers = markers.iter().flat_map(|(open, close)| [open, close]);
+    let mut all: Vec<String> = family.preserve.iter().chain(markers).filter(|text| !text.is_empty()).cloned().collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Calls between markers, and a bare call from its name on; nothing follows but further calls.
+fn write(tools: &[(String, Value)], markers: &[(String, String)], several: bool) -> String {
+    let mut grammar = Grammar::new();
+    let calls: Vec<String> = tools
+        .iter()
+        .map(|(name, parameters)| {
+            let name = literal(&Value::from(name.as_str()).to_string());
+            let arguments = grammar.arguments(parameters);
+            grammar.rule(&format!(r#"{name} ws "," ws key ws ":" ws {arguments} ws "}}""#))
+        })
+        .collect();
+    grammar.named("key", r#""\"arguments\"" | "\"parameters\"""#);
+    grammar.named("named", &calls.join(" | "));
+    grammar.named("call", r#""{" ws "\"name\"" ws ":" ws named"#);
+    let marked = |(open, close): &(String, String)| format!("{} ws call ws {}", literal(open), literal(close));
+    grammar.named("marked", &markers.iter().map(marked).collect::<Vec<_>>().join(" | "));
+    let further = |call: &str| if several { format!(" ({call})*") } else { String::new() };
+    grammar.named("bare", &format!(r#"named{} ws "```"? ws"#, further(r#"ws [,;]? ws call"#)));
+    grammar.named("root", &format!("marked{} ws | bare", further("ws marked")));
+    grammar.into_text()
+}
+
+/// An answer that begins with a bare or fenced call of an offered tool; the grammar takes over at the name.
+fn pattern(tools: &Tools) -> String {
+    let escape = |name: &str| {
+        let escaped = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c.to_string() } else { format!("\\{c}") });
+        escaped.collect::<String>()
+    };
+    let names: Vec<String> = tools.iter().map(|tool| escape(&tool.wire_name)).collect();
+    let names = names.join("|");
+    format!(r#"^\s*(?:```\w*\s*)?\{{\s*"name"\s*:\s*("(?:{names})"\s*,\s*"(?:arguments|parameters)"\s*:)"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Tool;
+
+    #[test]
+    fn both_ways_into_a_call_lead_to_offered_names_only() {
+        let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+        let markers = [("<tool_call>".to_owned(), "</tool_call>".to_owned())];
+        let text = write(&[("get_weather".into(), parameters)], &markers, true);
+        for line in [
+            r#"named ::= r4"#,
+            r#"r4 ::= "\"get_weather\"" ws "," ws key ws ":" ws r3 ws "}""#,
+            r#"marked ::= "<tool_call>" ws call ws "</tool_call>""#,
+            r#"root ::= marked (ws marked)* ws | bare"#,
+        ] {
+            assert!(text.lines().any(|own| own == line), "{line} in:\n{text}");
+        }
+        assert!(write(&[], &markers, false).contains("root ::= marked ws | bare"));
+    }
+
+    #[test]
+    fn a_bare_answer_is_held_only_from_an_offered_name_on() {
+        let tools = Tools::new([Tool::new("get_weather", "", "{}"), Tool::new("a.b-c", "", "{}")], ToolChoice::Auto);
+        let found = regex::Regex::new(&pattern(&tools)).unwrap();
+        for (text, expected) in [
+            (r#"{"name": "get_weather", "arguments": "#, true),
+            ("```json\n{\"name\": \"a.b-c\",\n \"parameters\":", true),
+            (r#"{"name": "my-package", "version": "#, false),
+            (r#"{"name": "get_weather", "#, false),
+            (r#"For example {"name": "get_weather", "arguments": "#, false),
+            (r#"{"name": "aXb-c", "arguments": "#, false),
+        ] {
+            assert_eq!(found.is_match(text), expected, "{text}");
+        }
+    }
+}

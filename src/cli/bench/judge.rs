@@ -1,0 +1,244 @@
+//! What came against what was wanted: the form and the values of calls, never the wording of an answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    form::{Form, Made, Reply},
+    task::{Call, Content, Task, Want},
+    world::World,
+};
+
+/// What became of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verdict {
+    /// As it was wanted.
+    Right,
+    /// A call was executed that was not wanted, or files are neither as they were nor as they should be.
+    Wrong,
+    /// Nothing was executed that should have been, or the answer lacks a fact.
+    Missed,
+    /// The request failed.
+    Error,
+}
+
+/// What is wrong with an answer whatever was wanted of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Faults {
+    /// The user sees the text of a call.
+    pub(super) shown: bool,
+    /// Calls of names that are not offered.
+    pub(super) unknown: usize,
+    /// Calls whose arguments do not fit the tool's schema.
+    pub(super) invalid: usize,
+}
+
+impl Faults {
+    /// Adds those of a further answer.
+    pub(super) fn add(&mut self, form: Form, task: &Task, reply: &Reply) {
+        self.shown |= shows_a_call(task, &reply.text);
+        for call in &reply.calls {
+            match task.tools.iter().find(|tool| tool["name"] == call.name.as_str()) {
+                None => self.unknown += 1,
+                Some(tool) => self.invalid += usize::from(!fits(form, tool, &call.arguments)),
+            }
+        }
+    }
+}
+
+/// Judges one answer to a task of one turn.
+pub(super) fn one(form: Form, task: &Task, reply: &Reply) -> Verdict {
+    let matches = |wanted: &Call, made: &Made| same(form, task, wanted, made);
+    let right = match &task.want {
+        Want::Calls { calls } => {
+            let mut left: Vec<&Made> = reply.calls.iter().collect();
+            calls.iter().all(|wanted| {
+                let found = left.iter().position(|made| matches(wanted, made));
+                found.map(|at| left.remove(at)).is_some()
+            }) && left.is_empty()
+        }
+        Want::Any { any } => {
+            !reply.calls.is_empty() && reply.calls.iter().all(|made| any.iter().any(|wanted| matches(wanted, made)))
+        }
+        Want::Text { text } | Want::Files { text, .. } => reply.calls.is_empty() && says(reply, text),
+    };
+    match (right, reply.calls.is_empty()) {
+        (true, _) => Verdict::Right,
+        (false, true) => Verdict::Missed,
+        (false, false) => Verdict::Wrong,
+    }
+}
+
+/// Judges what a task of several turns has left behind.
+pub(super) fn end(task: &Task, world: &World, last: &Reply) -> Verdict {
+    let Want::Files { files, text } = &task.want else { return Verdict::Missed };
+    let as_wanted = |path: &str| files.get(path).map(|wanted| holds(wanted.as_ref(), world.files.get(path)));
+    if files.keys().all(|path| as_wanted(path) == Some(true)) && says(last, text) && last.calls.is_empty() {
+        return Verdict::Right;
+    }
+    let paths = task.files.keys().chain(world.files.keys());
+    let spoilt = |path: &&String| task.files.get(*path) != world.files.get(*path) && as_wanted(path) != Some(true);
+    if paths.into_iter().any(|path| spoilt(&path)) { Verdict::Wrong } else { Verdict::Missed }
+}
+
+fn holds(wanted: Option<&Content>, found: Option<&String>) -> bool {
+    match (wanted, found) {
+        (None, found) => found.is_none(),
+        (Some(_), None) => false,
+        (Some(wanted), Some(found)) => {
+            wanted.contains.iter().all(|text| found.contains(text)) && !wanted.lacks.iter().any(|text| found.contains(text))
+        }
+    }
+}
+
+fn says(reply: &Reply, texts: &[String]) -> bool {
+    let said = reply.text.to_lowercase();
+    !reply.text.trim().is_empty() && texts.iter().all(|text| said.contains(&text.to_lowercase()))
+}
+
+/// Whether the call that was made is the one that was wanted: every argument that is named has a value that is right, and no
+/// other parameter was invented.
+fn same(form: Form, task: &Task, wanted: &Call, made: &Made) -> bool {
+    let Some(arguments) = made.arguments.as_object().filter(|_| made.name == wanted.name) else { return false };
+    let tool = task.tools.iter().find(|tool| tool["name"] == made.name.as_str());
+    let known = |key: &String| tool.is_some_and(|tool| !tool["parameters"]["properties"][key].is_null());
+    let accepted = |key: &String, values: &Vec<Value>| match arguments.get(key) {
+        None => values.iter().any(|value| value == ""),
+        Some(given) => values.iter().any(|value| agree(form, task.loose, value, given)),
+    };
+    arguments.keys().all(known) && wanted.arguments.iter().all(|(key, values)| accepted(key, values))
+}
+
+/// Whether a value that is wanted and a value that was given are the same. In Void's form every value is text.
+fn agree(form: Form, loose: bool, wanted: &Value, given: &Value) -> bool {
+    if let Some(parts) = wanted.get("contains").and_then(Value::as_array) {
+        let Some(given) = given.as_str().map(str::to_lowercase) else { return false };
+        return parts.iter().filter_map(Value::as_str).all(|part| given.contains(&part.to_lowercase()));
+    }
+    match (wanted, given) {
+        (Value::String(wanted), Value::String(given)) => plain(loose, wanted) == plain(loose, given),
+        (Value::Number(wanted), Value::Number(given)) => wanted.as_f64() == given.as_f64(),
+        (Value::Array(wanted), Value::Array(given)) => {
+            wanted.len() == given.len() && wanted.iter().zip(given).all(|(wanted, given)| agree(form, loose, wanted, given))
+        }
+        (Value::Object(wanted), Value::Object(given)) => wanted.iter().all(|(key, wanted)| {
+            let values = wanted.as_array().map(Vec::as_slice).unwrap_or_default();
+            match given.get(key) {
+                None => values.iter().any(|value| value == ""),
+                Some(given) => agree(form, loose, wanted, given) || values.iter().any(|value| agree(form, loose, value, given)),
+            }
+        }),
+        (Value::Number(_) | Value::Bool(_), Value::String(given)) if form == Form::Void => {
+            serde_json::from_str(given.trim()).is_ok_and(|given: Value| given == *wanted)
+        }
+        (wanted, given) => wanted == given,
+    }
+}
+
+/// A text as it is compared: without case and blanks around it; loosely, without punctuation and blanks at all.
+fn plain(loose: bool, text: &str) -> String {
+    let text = text.trim().to_lowercase().replace('\'', "\"");
+    match loose {
+        true => text.chars().filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^' | '(' | ')')).collect(),
+        false => text,
+    }
+}
+
+/// Whether arguments fit the schema. Void's client knows only which parameters are required.
+fn fits(form: Form, tool: &Value, arguments: &Value) -> bool {
+    let schema = &tool["parameters"];
+    match form {
+        Form::Openai => arguments.is_object() && jsonschema::is_valid(schema, arguments),
+        Form::Void => schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .all(|key| arguments.get(key).and_then(Value::as_str).is_some_and(|value| !value.trim().is_empty())),
+    }
+}
+
+/// Whether a text holds what was meant as a call: marks of calls, an object of a name and arguments, or a tag of a tool.
+fn shows_a_call(task: &Task, text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let object = has(&["\"name\":", "\"tool\":", "\"function\":"]) && has(&["\"arguments\":", "\"parameters\":"]);
+    let named = |tool: &Value| tool["name"].as_str().is_some_and(|name| text.contains(&format!("<{name}>")));
+    object || has(&["<tool_call>", "<function="]) || task.tools.iter().any(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cli::bench::task;
+
+    fn task(id: &str) -> Task {
+        task::own().unwrap().into_iter().map(|(task, _)| task).find(|task| task.id == id).unwrap()
+    }
+
+    fn reply(text: &str, calls: &[(&str, Value)]) -> Reply {
+        let made =
+            |(name, arguments): &(&str, Value)| Made { id: "c".into(), name: (*name).into(), arguments: arguments.clone() };
+        Reply { text: text.into(), calls: calls.iter().map(made).collect() }
+    }
+
+    #[test]
+    fn calls_are_judged_by_their_values() {
+        let city = |city: &str| ("get_weather", json!({"city": city}));
+        for (id, calls, expected) in [
+            ("one/weather", vec![city("oslo, Norway")], Verdict::Right),
+            ("one/weather", vec![city("Bergen")], Verdict::Wrong),
+            ("one/weather", vec![], Verdict::Missed),
+            ("one/weather", vec![("get_weather", json!({"city": "Oslo", "planet": "Mars"}))], Verdict::Wrong),
+            ("one/lamp", vec![("set_light", json!({"room": "office", "on": true, "brightness": 30.0}))], Verdict::Right),
+            ("one/lamp", vec![("set_light", json!({"room": "office", "on": true, "brightness": "30"}))], Verdict::Wrong),
+            ("none/poem", vec![], Verdict::Right),
+            ("none/poem", vec![("query_table", json!({"table": "leaves"}))], Verdict::Wrong),
+            ("parallel/cities", vec![city("Rome"), city("Paris"), city("Madrid")], Verdict::Right),
+            ("parallel/cities", vec![city("Rome"), city("Paris")], Verdict::Wrong),
+            (
+                "nested/order",
+                vec![(
+                    "place_order",
+                    json!({"customer": {"name": "Jane Roe", "address": {"street": "5 Mill Road", "city": "Leeds"}}, "items": [{"sku": "A-17", "quantity": 3}, {"sku": "B-02", "quantity": 1}]}),
+                )],
+                Verdict::Right,
+            ),
+            ("nested/order", vec![("place_order", json!({"customer": {"name": "Jane Roe"}, "items": []}))], Verdict::Wrong),
+        ] {
+            assert_eq!(one(Form::Openai, &task(id), &reply("", &calls)), expected, "{id} {calls:?}");
+        }
+        let lines = ("read_file", json!({"uri": "/workspace/demo/src/config.rs", "start_line": "1", "end_line": "2"}));
+        assert_eq!(one(Form::Void, &task("edit/read-lines"), &reply("", &[lines])), Verdict::Right, "Void's values are text");
+        assert_eq!(one(Form::Openai, &task("result/weather"), &reply("It is -4 degrees.", &[])), Verdict::Right);
+    }
+
+    #[test]
+    fn several_turns_are_judged_by_what_they_leave() {
+        let task = task("loop/clean-up");
+        let mut world = World { files: task.files.clone() };
+        let done = reply("Done.", &[]);
+        assert_eq!(end(&task, &world, &done), Verdict::Missed);
+        world.files.remove("/workspace/demo/notes.txt");
+        assert_eq!(end(&task, &world, &done), Verdict::Right);
+        world.files.remove("/workspace/demo/Cargo.toml");
+        assert_eq!(end(&task, &world, &done), Verdict::Right, "only the files that are named count");
+        world.files.remove("/workspace/demo/README.md");
+        assert_eq!(end(&task, &world, &done), Verdict::Wrong);
+    }
+
+    #[test]
+    fn faults_are_seen_whatever_was_wanted() {
+        let task = task("one/lamp");
+        let mut faults = Faults::default();
+        faults.add(
+            Form::Openai,
+            &task,
+            &reply("", &[("set_lamp", json!({})), ("set_light", json!({"room": "cellar", "on": true}))]),
+        );
+        faults.add(Form::Openai, &task, &reply("{\"name\": \"set_light\", \"arguments\": {}}", &[]));
+        assert_eq!(faults, Faults { shown: true, unknown: 1, invalid: 1 });
+    }
+}

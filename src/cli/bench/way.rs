@@ -1,0 +1,73 @@
+//! Who a request goes to: straight to the backend, or through the proxy with the tools offered in one of its ways.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    backend::ToolMode,
+    config::{Config, Environment, Route},
+    error::Error,
+    openai::ChatRequest,
+    server::{self, App, survey},
+};
+
+/// A way to the model.
+pub(super) struct Way {
+    /// `straight`, or what `tools` on a route says.
+    pub(super) name: String,
+    app: App,
+}
+
+/// The ways there are, in the order of the table.
+pub(super) const NAMES: [&str; 5] = ["straight", "native", "prompt", "raw", "client"];
+
+impl Way {
+    /// Opens the way: a server of its own, so that nothing is learned from another one.
+    pub(super) fn open(name: &str, model: &str, config: &Config, environment: &Environment) -> Result<Way, Error> {
+        let mut config = config.clone();
+        if let Some(tools) = mode(name)? {
+            let own = config.route(model).cloned();
+            let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };
+            config.routes.insert(0, route);
+        }
+        let settings = server::Settings {
+            config,
+            demo: false,
+            ollama: environment.ollama_url(),
+            record: None,
+            environment: environment.clone(),
+        };
+        Ok(Way { name: name.to_owned(), app: server::app(settings)? })
+    }
+
+    /// The completion in OpenAI's form.
+    pub(super) async fn ask(&self, body: &Value) -> Result<Value, Error> {
+        if self.name == "straight" {
+            return survey::straight(&self.app, body).await;
+        }
+        Ok(survey::ask(&self.app, ChatRequest::from_value(body.clone())?, None).await?.completion)
+    }
+
+    /// How tools would be offered to the model for this request.
+    pub(super) async fn planned(&self, body: &Value) -> Result<ToolMode, Error> {
+        Ok(survey::planned(&self.app, ChatRequest::from_value(body.clone())?).await?.tool_mode())
+    }
+}
+
+/// What a way's name means on a route; `None`: it is the straight one.
+fn mode(name: &str) -> Result<Option<ToolMode>, Error> {
+    if name == "straight" {
+        return Ok(None);
+    }
+    let mode = ToolMode::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name));
+    mode.map(Some).map_err(|_| Error::proxy(format!("there is no way `{name}`; there are: {}", NAMES.join(", "))))
+}
+
+/// The name of a way of asking, as a route says it.
+pub(super) fn name(mode: ToolMode) -> &'static str {
+    NAMES.into_iter().find(|&name| self::mode(name).is_ok_and(|named| named == Some(mode))).unwrap_or("native")
+}
+
+fn empty(model: &str) -> Route {
+    Route { model: model.to_owned(), backend: None, adapter: None, mode: None, tools: None }
+}

@@ -1,0 +1,244 @@
+//! Tools that would fill a small context -> the same tools with shorter texts. What a call is made of (names, types, values,
+//! required keys) is never touched. A pure function of the tools and the context, so that the backend's cache holds.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    event::{Note, Tool, Tools},
+    openai::ChatRequest,
+};
+
+/// A rule of shortening. They are applied to all tools, one after the other, until the tools fit.
+struct Rule {
+    name: &'static str,
+    /// What becomes of the tool's own description.
+    tool: fn(&str) -> &str,
+    /// What becomes of the description of a required and of an optional parameter.
+    required: fn(&str) -> &str,
+    optional: fn(&str) -> &str,
+}
+
+const RULES: [Rule; 4] = [
+    Rule { name: "notes about schemas were left out", tool: whole, required: whole, optional: whole },
+    Rule { name: "descriptions were cut to their first paragraph", tool: paragraph, required: paragraph, optional: paragraph },
+    Rule { name: "descriptions were cut to their first sentence", tool: sentence, required: sentence, optional: sentence },
+    Rule { name: "descriptions of parameters were left out", tool: sentence, required: nothing, optional: nothing },
+];
+
+/// Keys of a schema that say nothing about what is valid, beside the description.
+const NOTES: [&str; 6] = ["title", "$schema", "$comment", "examples", "example", "markdownDescription"];
+/// Bytes of text in a token, about.
+const TOKEN: u64 = 4;
+
+/// Tokens that the tools take in a prompt, about.
+fn cost(tools: &Tools) -> u64 {
+    tools.iter().map(|tool| (tool.name.len() + tool.description.len() + tool.schema.len() + 60) as u64).sum::<u64>() / TOKEN
+}
+
+/// Shortens the tools until they take at most `percent` of the context (in tokens), or until nothing is left to shorten. Says what
+/// was done; `None`: they fit as they are.
+pub fn trim(chat: &mut ChatRequest, tools: &mut Tools, context: u64, percent: u64) -> Option<Note> {
+    let most = context.saturating_mul(percent) / 100;
+    let before = cost(tools);
+    if before <= most {
+        return None;
+    }
+    let mut done = "nothing in them can be shortened";
+    for rule in &RULES {
+        for tool in tools.iter_mut() {
+            rule.apply(tool);
+        }
+        done = rule.name;
+        if cost(tools) <= most {
+            break;
+        }
+    }
+    for own in &mut chat.tools {
+        let Some(function) = own.get_mut("function").and_then(Value::as_object_mut) else { continue };
+        let Some(tool) = function.get("name").and_then(Value::as_str).and_then(|name| tools.get(name)) else { continue };
+        if function.contains_key("description") {
+            function.insert("description".into(), tool.description.as_str().into());
+        }
+        if function.contains_key("parameters") {
+            function.insert("parameters".into(), serde_json::from_str(&tool.schema).unwrap_or_default());
+        }
+    }
+    let after = cost(tools);
+    let text = format!(
+        "the tools take about {before} of the model's {context} tokens of context, more than {percent} percent (`limits.tools_percent`); \
+         the model gets about {after}: {done}"
+    );
+    Some(Note::Warning { code: "tools_trimmed", text })
+}
+
+// === impl Rule ===
+
+impl Rule {
+    fn apply(&self, tool: &mut Tool) {
+        let description = (self.tool)(&tool.description).to_owned();
+        tool.description = description;
+        if let Ok(mut schema) = serde_json::from_str::<Value>(&tool.schema) {
+            self.schema(&mut schema);
+            tool.schema = schema.to_string().into();
+        }
+    }
+
+    /// The descriptions of a schema's properties, at any depth.
+    fn schema(&self, schema: &mut Value) {
+        let Some(object) = schema.as_object_mut() else { return };
+        object.retain(|key, _| !NOTES.contains(&key.as_str()));
+        let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+            for (name, property) in properties {
+                let shorten = if required.iter().any(|key| key == name) { self.required } else { self.optional };
+                property.as_object_mut().into_iter().for_each(|property| shortened(property, shorten));
+                self.schema(property);
+            }
+        }
+        for key in ["items", "additionalProperties"] {
+            object.get_mut(key).into_iter().for_each(|part| self.part(part));
+        }
+        for key in ["anyOf", "oneOf", "allOf"] {
+            object.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten().for_each(|part| self.part(part));
+        }
+        for key in ["$defs", "definitions"] {
+            object
+                .get_mut(key)
+                .and_then(Value::as_object_mut)
+                .into_iter()
+                .flat_map(Map::values_mut)
+                .for_each(|part| self.part(part));
+        }
+    }
+
+    /// A schema that is no property itself.
+    fn part(&self, schema: &mut Value) {
+        schema.as_object_mut().into_iter().for_each(|schema| shortened(schema, self.optional));
+        self.schema(schema);
+    }
+}
+
+fn shortened(schema: &mut Map<String, Value>, shorten: fn(&str) -> &str) {
+    // A property may be called so, too: then this is its schema.
+    let Some(Value::String(text)) = schema.get("description") else { return };
+    match shorten(text) {
+        "" => _ = schema.shift_remove("description"),
+        short if short.len() < text.len() => {
+            let short = short.to_owned();
+            schema.insert("description".into(), short.into());
+        }
+        _ => {}
+    }
+}
+
+fn whole(text: &str) -> &str {
+    text
+}
+
+fn nothing(_: &str) -> &str {
+    ""
+}
+
+fn paragraph(text: &str) -> &str {
+    let text = text.trim();
+    text.split("\n\n").next().unwrap_or(text).trim_end()
+}
+
+/// Up to the first full stop that ends a sentence: one that a blank and no small letter follow.
+fn sentence(text: &str) -> &str {
+    let text = text.trim();
+    let text = text.split('\n').next().unwrap_or(text).trim_end();
+    let ends = text.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+    let end = ends.into_iter().find(|end| {
+        let mut rest = text.get(*end..).unwrap_or_default().chars();
+        rest.next().is_none_or(char::is_whitespace) && rest.next().is_none_or(|next| !next.is_lowercase())
+    });
+    // A first sentence of one word, such as `Optional.`, says too little.
+    let end = end.filter(|end| text.get(..*end).is_some_and(|first| first.contains(' ')));
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::ToolChoice;
+
+    fn tool(at: usize) -> Tool {
+        let long = "Where to look. This goes on for a while, e.g. with an example, and says nothing new about it.\n\nAnd a second paragraph.";
+        let schema = json!({
+            "$schema": "http://json-schema.org/draft-07/schema#", "title": "Search", "type": "object",
+            "properties": {
+                "path": {"type": "string", "title": "Path", "description": long},
+                "title": {"type": "string", "description": "Optional. The title to look for, where it is known. Leave it empty otherwise."},
+                "mode": {"enum": ["fast", "exact"], "default": "fast", "description": long},
+                "where": {"type": "array", "items": {"type": "object", "properties": {"key": {"type": "integer", "description": long}}, "required": ["key"]}},
+            },
+            "required": ["path"],
+        });
+        Tool::new(format!("search_{at}"), long, schema.to_string())
+    }
+
+    fn tools(count: usize) -> Tools {
+        Tools::new((0..count).map(tool), ToolChoice::Auto)
+    }
+
+    /// A schema without any text for people.
+    fn bare(schema: &Value) -> Value {
+        let mut schema = schema.clone();
+        Rule { name: "", tool: nothing, required: nothing, optional: nothing }.schema(&mut schema);
+        schema
+    }
+
+    #[test]
+    fn what_a_call_is_made_of_is_never_touched() {
+        for count in [1, 16, 60] {
+            let before = tools(count);
+            for percent in [1, 20, 50, 80, 100] {
+                let mut after = before.clone();
+                let mut chat = ChatRequest::default();
+                let note = trim(&mut chat, &mut after, 8192, percent);
+                assert_eq!(note.is_some(), cost(&before) > 8192 * percent / 100);
+                for (before, after) in before.iter().zip(after.iter()) {
+                    let read = |tool: &Tool| serde_json::from_str::<Value>(&tool.schema).unwrap();
+                    assert_eq!((before.name.as_str(), bare(&read(before))), (after.name.as_str(), bare(&read(after))));
+                    assert!(after.schema.len() <= before.schema.len() && !after.description.is_empty());
+                    assert!(read(after).pointer("/properties/title/type").is_some(), "a property may be called `title`");
+                }
+                assert!(cost(&after) <= cost(&before));
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_trimmed_is_said_and_goes_into_the_clients_own_list() {
+        let mut tools = tools(20);
+        let function = |tool: &Tool| json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "strict": true, "parameters": serde_json::from_str::<Value>(&tool.schema).unwrap()}});
+        let mut chat = ChatRequest { tools: tools.iter().map(function).collect(), ..ChatRequest::default() };
+        let Some(Note::Warning { code, text }) = trim(&mut chat, &mut tools, 4096, 70) else { panic!("they do not fit") };
+        assert_eq!(code, "tools_trimmed");
+        assert!(text.contains("4096 tokens") && text.contains("first sentence") && text.contains("tools_percent"), "{text}");
+        assert!(cost(&tools) <= 2867, "{}", cost(&tools));
+        let first = &chat.tools[0]["function"];
+        assert_eq!((&first["description"], &first["strict"]), (&json!("Where to look."), &json!(true)));
+        assert_eq!(first["parameters"]["properties"]["path"]["description"], "Where to look.");
+        assert!(trim(&mut chat, &mut tools, 4096, 70).is_none(), "once is enough");
+    }
+
+    #[test]
+    fn a_sentence_ends_where_the_next_begins() {
+        for (text, expected) in [
+            ("One. Two.", "One. Two."),
+            ("Reads a file. Then more.", "Reads a file."),
+            ("Reads e.g. a file. More.", "Reads e.g. a file."),
+            ("Reads v1.2 of it", "Reads v1.2 of it"),
+            ("Optional. The folder, if any.", "Optional. The folder, if any."),
+            ("First line\nsecond line", "First line"),
+            ("Größe in Bytes. Ändert nichts.", "Größe in Bytes."),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(text), expected, "{text}");
+        }
+    }
+}

