@@ -249,7 +249,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
         toolglot::config::Config::parse(
             text,
             Some(&directory.path().join("proxy.toml")),
-            &toolglot::config::Overrides::default(),
+            &toolglot::config::Overrides { without_secrets: true, ..toolglot::config::Overrides::default() },
             &toolglot::config::Environment::from([("SOME_KEY", "x"), ("SOME_KEYS", "bob:k-2"), ("SOME_TOKEN", "x")]),
         )
     };

@@ -60,7 +60,9 @@ fn every_configuration_that_is_shown_can_be_read() {
     let environment = Environment::from([("HOME", "/nonexistent"), ("PATH", "/bin")]);
     let mut seen = 0;
     for block in blocks().iter().filter(|block| block.language == "toml") {
-        let read = Config::parse(&block.text, None, &Overrides::default(), &environment);
+        // The keys that they name are on the reader's machine.
+        let overrides = Overrides { without_secrets: true, ..Overrides::default() };
+        let read = Config::parse(&block.text, None, &overrides, &environment);
         assert!(read.is_ok(), "{}: {}", block.place, read.unwrap_err());
         seen += 1;
     }

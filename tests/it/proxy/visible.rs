@@ -41,7 +41,7 @@ async fn metrics_count_what_happened() {
         "toolglot_requests_total{mode=\"rewrite\",status=\"200\"} 1",
         "toolglot_requests_total{mode=\"rewrite\",status=\"500\"} 1",
         "toolglot_requests_total{mode=\"\",status=\"404\"} 1",
-        "toolglot_backend_errors_total{backend=\"b\",status=\"500\"} 1",
+        "toolglot_backend_errors_total{backend=\"ollama\",status=\"500\"} 1",
         "toolglot_calls_total{adapter=\"generic\",verdict=\"clean\"} 1",
         "toolglot_first_byte_seconds_count 2",
         "toolglot_added_seconds_count 1",
