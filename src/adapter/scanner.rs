@@ -100,6 +100,8 @@ pub struct Scanner {
     gone: usize,
     /// Bytes that were held for nothing.
     wasted: usize,
+    /// Why the answer ended, once it has.
+    ended: Option<FinishReason>,
     /// Up to here, counted from the beginning of the answer, the text is inside of a value that is no call.
     inside_value: usize,
 }
@@ -148,6 +150,7 @@ impl Scanner {
             quiet: false,
             gone: 0,
             wasted: 0,
+            ended: None,
             inside_value: 0,
         }
     }
@@ -176,6 +179,7 @@ impl Scanner {
 
     /// The answer is over. A call that was cut off has left without its `CallEnd`; the `Finish` event is the caller's.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
+        self.ended = Some(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
             self.emit(self.buf.len(), out);

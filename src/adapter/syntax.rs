@@ -47,8 +47,16 @@ pub(super) enum Step {
     /// A marked call that is closed and cannot be read, behind others that can: its arguments are as written, and `end` as in
     /// [`Step::Done`]. They are never handed to the fixer, which would find something in any text.
     Torn { whole: Vec<Parsed>, torn: Parsed, why: &'static str, end: usize },
-    /// The text ended inside of a call; the last one is as far as it got.
-    Cut { whole: Vec<Parsed>, cut: Parsed },
+    /// The text ended inside of a call, behind others that are whole. `cut` is as far as it got; its name is empty unless it
+    /// was ended by what ends names. `closed`: its arguments are closed, and only what stands around them is open.
+    Cut { whole: Vec<Parsed>, cut: Parsed, closed: bool },
+}
+
+impl Step {
+    /// The text ended before the name of a call did.
+    fn nameless() -> Step {
+        Step::Cut { whole: Vec::new(), cut: Parsed::default(), closed: false }
+    }
 }
 
 /// What a reader may look at besides the text.

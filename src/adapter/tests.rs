@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod cuts;
+mod ends;
 mod limits;
 mod slips;
 

@@ -9,8 +9,9 @@ pub use super::gate::{Policy, Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
+    event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally},
+    json::extent::Extent,
 };
 
 /// What an answer is read with.
@@ -53,6 +54,16 @@ pub struct Outcome {
     pub usage: Option<Usage>,
 }
 
+// === impl Outcome ===
+
+impl Outcome {
+    /// The tool whose call was refused because the model ended its answer inside the arguments.
+    pub fn unclosed(&self) -> Option<&str> {
+        let refused = self.checked.iter().rfind(|checked| checked.report.why == Some(Why::Truncated(FinishReason::Stop)))?;
+        Some(&refused.name)
+    }
+}
+
 // === impl Answer ===
 
 impl Answer {
@@ -79,6 +90,12 @@ impl Answer {
     /// The same answer, its calls counted; `excerpts` lets log lines show pieces of their arguments.
     pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
         self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
+        self
+    }
+
+    /// The same answer, from a model that was told that its call of this tool was not complete.
+    pub fn after_unclosed(mut self, tool: Option<String>) -> Answer {
+        self.fixer = self.fixer.with_unclosed(tool);
         self
     }
 
@@ -130,8 +147,8 @@ impl Answer {
         if let Some(call) = native {
             stage.drop_calls = false;
             stage.start(&call);
-            // Whole arguments prove themselves; only a call that is cut shows that the end came too early.
-            if reason != FinishReason::Length {
+            // Nothing follows it: that it is whole, its own brackets must prove.
+            if reason != FinishReason::Length && closed(&call.arguments) {
                 stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
             }
         }
@@ -148,6 +165,12 @@ impl Answer {
             stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
         }
     }
+}
+
+/// Whether the brackets of a native call's arguments are balanced; without any there is nothing to close.
+fn closed(arguments: &str) -> bool {
+    let text = arguments.trim();
+    !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some()
 }
 
 /// The stages behind the scanner.

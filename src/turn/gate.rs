@@ -5,7 +5,7 @@
 //!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
 //!   that does not fit the schema is delivered as the model wrote it; anything else becomes one line of notice.
 //! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
-//! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
+//! * `tool_calls` means that at least one call was delivered; anything else is what the backend said.
 
 use crate::{
     client::shape::Carrier,
@@ -49,7 +49,6 @@ pub(super) struct Gate {
     open: Option<(String, Option<String>, String)>,
     withheld: String,
     refused: u32,
-    truncated: bool,
     reask: Option<Reask>,
     said: Said,
 }
@@ -79,7 +78,6 @@ impl Gate {
             open: None,
             withheld: String::new(),
             refused: 0,
-            truncated: false,
             reask: None,
             said: Said { line_start: true, ..Said::default() },
         }
@@ -180,14 +178,12 @@ impl Gate {
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered > 0, "call refused");
         if self.policy.answers_refused {
-            self.truncated |= *why == Why::Truncated;
             return out.event(Event::Refused { name, why, raw });
         }
         if self.delivered > 0 {
             return;
         }
-        self.truncated |= *why == Why::Truncated;
-        if self.policy.may_reask && *why != Why::Truncated {
+        if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
             self.reask = Some(Reask { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
             return;
         }
@@ -217,7 +213,6 @@ impl Gate {
             self.notice(&format!("[toolglot] {why}"), out);
         }
         match reason {
-            _ if self.truncated => FinishReason::Length,
             FinishReason::ToolCalls => FinishReason::Stop,
             other => other,
         }

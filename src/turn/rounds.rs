@@ -44,6 +44,8 @@ pub(super) struct Rounds<O> {
     reading: Option<Box<Reading>>,
     /// How often the model was asked again.
     asked_again: u8,
+    /// The tool whose call the answer before left unclosed.
+    unclosed: Option<String>,
     /// The client has something of this turn.
     spoken: bool,
     /// The prose of the current answer.
@@ -91,6 +93,7 @@ impl<O: Sink> Rounds<O> {
             out,
             reading: None,
             asked_again: 0,
+            unclosed: None,
             spoken: false,
             said: String::new(),
             gap: false,
@@ -218,7 +221,10 @@ impl<O: Sink> Rounds<O> {
                 ..Policy::default()
             },
         };
-        Answer::new(setup).towards(self.shape.carrier()).observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
+        Answer::new(setup)
+            .towards(self.shape.carrier())
+            .observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
+            .after_unclosed(self.unclosed.clone())
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
@@ -260,6 +266,7 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
+        self.unclosed = outcome.unclosed().map(str::to_owned);
         if let Some(tap) = &mut self.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
         }

@@ -6,9 +6,9 @@ use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
     adapter::{
         Inside,
-        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
+        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types, value::sound},
     },
-    event::{Event, Sink, Tool, Why},
+    event::{Event, FinishReason, Sink, Tool, Why},
     fix::{
         End, fix,
         name::{Resolved, resolve},
@@ -36,6 +36,8 @@ pub(super) struct Candidate {
     /// Nothing but whitespace and calls stand before it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
+    /// The answer ended behind its marker before a name did.
+    pub(super) nameless: bool,
 }
 
 /// The code fence that a candidate stands in.
@@ -86,10 +88,12 @@ impl Scanner {
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
         match step {
-            Step::More if window == self.buf.len() => {
+            Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);
                 return false;
             }
+            // The answer is over before the name is.
+            Step::More if window == self.buf.len() => candidate.nameless |= marked,
             Step::More if candidate.confirmed => {
                 let name = reader.name(&self.buf[body..window], context).unwrap_or_default();
                 self.overrun(&name, &candidate, out);
@@ -108,7 +112,7 @@ impl Scanner {
                     true => !calls.is_empty() || self.options.framing,
                     false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
                 };
-                if count && self.closes_fence(&candidate, to, end) {
+                if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
                 }
@@ -125,9 +129,24 @@ impl Scanner {
                     return true;
                 }
             }
-            Step::Cut { whole, cut } => {
-                let known = matches!(resolve(&self.tools, &cut.name), Resolved::Known { .. });
-                if marked || known {
+            Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
+                candidate.nameless |= marked;
+                self.wasted += window - body;
+            }
+            Step::Cut { mut whole, cut, closed } => {
+                let limited = matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter));
+                let counts = |call: &Parsed| marked || self.counts(call);
+                if closed && !limited && counts(&cut) {
+                    whole.push(cut);
+                    whole.retain(counts);
+                    self.accept_at_end(whole, &candidate, out);
+                    return true;
+                }
+                let counts = match marked {
+                    true => !self.is_mentioned(&candidate, std::slice::from_ref(&cut)),
+                    false => !whole.is_empty() || (limited && self.is_known(&cut.name)),
+                };
+                if counts {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }
@@ -139,6 +158,17 @@ impl Scanner {
         (candidate.reader, candidate.confirmed) = (None, false);
         self.candidate = Some(candidate);
         true
+    }
+
+    /// Whether calls behind a marker are only spoken of: the marker stands within a line, no tool of theirs is offered, and
+    /// what stands in the place of their arguments is not JSON.
+    fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
+        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && !sound(&call.arguments);
+        !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        matches!(resolve(&self.tools, name), Resolved::Known { .. })
     }
 
     /// How many bytes of a candidate at `at` may be looked at before its name is known.
@@ -221,15 +251,25 @@ impl Scanner {
         }
     }
 
-    /// The answer ended inside of a call.
-    fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+    /// The answer ended behind the arguments of the last of these calls.
+    fn accept_at_end(&mut self, calls: Vec<Parsed>, candidate: &Candidate, out: &mut dyn Sink) {
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        for call in whole.into_iter().filter(|call| self.counts(call)).collect::<Vec<_>>() {
+        for call in calls {
             self.send(&call, true, out);
         }
-        self.send(&cut, false, out);
         (self.from, self.pos) = (self.buf.len(), self.buf.len());
+    }
+
+    /// The answer ended inside of a call.
+    fn cut(&mut self, mut whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+        whole.retain(|call| self.counts(call));
+        self.accept_at_end(whole, candidate, out);
+        match self.ended {
+            // Its arguments are whole, and still it is not known that the call is.
+            Some(reason) if sound(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
+            _ => self.send(&cut, false, out),
+        }
     }
 
     /// Unmarked calls behind prose count now: nothing but calls followed them.
@@ -273,6 +313,9 @@ impl Scanner {
 
     /// None of the forms fits: it is text (a code fence, a control token, anything).
     fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
+        if candidate.nameless && self.at_line_start(candidate.at) {
+            return self.cut(Vec::new(), Parsed::default(), candidate, out);
+        }
         match &candidate.fence {
             Some(fence) => {
                 self.advance(fence.content, out);

@@ -103,6 +103,7 @@ impl Scanner {
             confirmed: false,
             fresh: self.fresh,
             fence,
+            nameless: false,
         });
         begun
     }

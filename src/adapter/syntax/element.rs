@@ -53,7 +53,7 @@ impl ElementReader {
             Outcome::More => Step::More,
             Outcome::Reject => Step::Reject,
             Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(arguments)], end },
-            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
+            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false },
         }
     }
 

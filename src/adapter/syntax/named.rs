@@ -90,7 +90,7 @@ impl NamedReader {
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
         let unfinished = || match context.end {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()) },
+            true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false },
             false => Step::More,
         };
         loop {

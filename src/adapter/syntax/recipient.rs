@@ -266,7 +266,7 @@ impl RecipientReader {
         let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
         let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
         let cut = |arguments: &str| match context.end {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
+            true => Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false },
             false => Step::More,
         };
         let behind_end = |begin: usize, end: usize| {
