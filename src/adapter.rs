@@ -173,12 +173,10 @@ pub struct Parameters {
 pub enum Inside {
     /// Nothing: it is a draft.
     Ignore,
-    /// The reasoning ends there, without its closing marker.
-    ImplicitEnd,
-    /// It is a call if the answer ends without anything else: the model forgot to close its reasoning.
+    /// It is a call if the reasoning is never closed and only calls follow: the model forgot to close it.
     #[default]
-    PromoteAtEnd,
-    /// It is a call, and the reasoning goes on.
+    AtEnd,
+    /// It is a call, and the reasoning goes on. For families that are documented to call while they think.
     Parse,
 }
 

@@ -21,13 +21,14 @@ use crate::{
 };
 
 mod candidate;
+mod draft;
 mod entry;
 mod framing;
 mod header;
-mod promote;
 mod text;
 
 use candidate::Candidate;
+use draft::Draft;
 use text::Inline;
 
 /// What a scanner may be told.
@@ -86,16 +87,18 @@ pub struct Scanner {
     inline: usize,
     /// Whitespace at the start of the text belongs to framing before it.
     swallow_blank: bool,
-    /// Reasoning from the first marker of a call on: promoted if the answer ends without anything else.
-    draft: Option<String>,
+    /// Calls that were written inside reasoning.
+    draft: Draft,
     /// All reasoning of a region that was believed open: sent again as content if it never closed and nothing else came.
     believed: Option<String>,
     /// The backend's own reasoning field.
     field: String,
+    /// Nothing of the text was looked at.
+    at_start: bool,
     /// The text may begin inside of a header.
     primed: bool,
-    /// This message is for somebody who is no tool: a call counts only where the message begins.
-    quiet: bool,
+    /// This message is addressed to the user: nothing in it is a call.
+    for_user: bool,
     /// Bytes that were before the buffer.
     gone: usize,
     /// Bytes that were held for nothing.
@@ -143,11 +146,12 @@ impl Scanner {
             line_blank: true,
             inline: 0,
             swallow_blank: open,
-            draft: None,
+            draft: Draft::default(),
             believed: open.then(String::new),
             field: String::new(),
+            at_start: true,
             primed,
-            quiet: false,
+            for_user: false,
             gone: 0,
             wasted: 0,
             ended: None,
@@ -161,7 +165,7 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::PromoteAtEnd && self.tools.wanted() {
+            if self.inside() == Inside::AtEnd && self.tools.wanted() {
                 self.field.push_str(text);
             }
             return;
@@ -182,7 +186,8 @@ impl Scanner {
         self.ended = Some(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
-            self.emit(self.buf.len(), out);
+            let end = if self.draft.is_empty() { self.buf.len() } else { self.buf.trim_end().len().max(self.from) };
+            self.emit(end, out);
         } else {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);
@@ -191,7 +196,7 @@ impl Scanner {
                 self.emit(self.buf.len(), out);
             }
         }
-        self.promote(reason, out);
+        self.accept_draft(reason, out);
     }
 
     /// The backend goes on with a call of its own: what stands at the end of a marker is what it leaked of that call.
@@ -228,6 +233,12 @@ impl Scanner {
                 Some(progress) => return progress,
                 None => self.primed = false,
             }
+        }
+        if self.at_start {
+            if !self.skip_label(end) {
+                return false;
+            }
+            self.at_start = false;
         }
         if let Some(form) = self.behind {
             match self.swallow_closers(form, end) {
@@ -308,13 +319,14 @@ impl Scanner {
                 Some(false) => {}
             }
         }
-        self.not_a_call(at, found.len, mark.drop, out);
+        let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
+        self.not_a_call(at, found.len, mark.drop || lone, out);
         true
     }
 
     /// Whether calls are looked for here.
     fn wanted(&self) -> bool {
-        self.tools.wanted() && (!self.quiet || self.fresh)
+        self.tools.wanted() && !self.for_user
     }
 
     fn inside(&self) -> Inside {

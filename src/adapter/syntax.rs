@@ -170,17 +170,20 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
     let lead = blank(text);
     let length = text[lead..].find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len() - lead);
     let after = lead + length;
+    if length > WORD_BYTES {
+        return Word::No;
+    }
     let gap = blank(&text[after..]);
-    for at in (after..=after + gap).filter(|&at| text.is_char_boundary(at)) {
+    for at in (after..=after + gap.min(WORD_BYTES)).filter(|&at| text.is_char_boundary(at)) {
         let rest = &text[at..];
         if !over && ends.clone().any(|end| end.len() > rest.len() && end.starts_with(rest)) {
-            return if length > WORD_BYTES { Word::No } else { Word::Maybe };
+            return Word::Maybe;
         }
         if let Some(end) = ends.clone().filter(|end| rest.starts_with(end)).max_by_key(|end| end.len()) {
             return Word::Ends { name: lead..after, at, length: end.len() };
         }
     }
-    match after + gap == text.len() && !over && length <= WORD_BYTES && gap <= WORD_BYTES {
+    match after + gap == text.len() && !over && gap <= WORD_BYTES {
         true => Word::Maybe,
         false => Word::No,
     }

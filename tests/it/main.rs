@@ -12,6 +12,7 @@ mod call;
 mod cli;
 mod clients;
 mod doctor;
+mod drafts;
 mod fake;
 mod fixtures;
 mod floors;

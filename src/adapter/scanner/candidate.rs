@@ -4,10 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
-    adapter::{
-        Inside,
-        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types, value::sound},
-    },
+    adapter::syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types, value::sound},
     event::{Event, FinishReason, Sink, Tool, Why},
     fix::{
         End, fix,
@@ -15,7 +12,6 @@ use crate::{
     },
 };
 
-pub(super) const FENCE: &str = "```";
 /// Text that was held for nothing is read again. So many bytes of it for each byte of the answer, and some more at its
 /// beginning, are allowed; beyond that the name of an offered tool has to come within [`HASTY_BYTES`].
 const REREAD: usize = 4;
@@ -47,7 +43,7 @@ pub(super) struct Fence {
     pub(super) length: usize,
     /// Where its content begins.
     pub(super) content: usize,
-    /// What ends a body in it.
+    /// The same ticks again, which end a body in it.
     pub(super) close: [String; 1],
 }
 
@@ -94,12 +90,12 @@ impl Scanner {
             }
             // The answer is over before the name is.
             Step::More if window == self.buf.len() => candidate.nameless |= marked,
-            Step::More if candidate.confirmed => {
+            Step::More if candidate.confirmed && !self.is_drafting() => {
                 let name = reader.name(&self.buf[body..window], context).unwrap_or_default();
                 self.overrun(&name, &candidate, out);
                 return true;
             }
-            Step::More if self.worth_holding(reader, &self.buf[body..window], context) => {
+            Step::More if !candidate.confirmed && self.worth_holding(reader, &self.buf[body..window], context) => {
                 candidate.confirmed = true;
                 self.candidate = Some(candidate);
                 return true;
@@ -123,7 +119,7 @@ impl Scanner {
             }
             Step::Passed { end: stop, .. } => self.wasted += stop,
             Step::Torn { whole, torn, why, end: stop } => {
-                if marked {
+                if marked && !self.is_drafting() {
                     self.accept(whole, &candidate, form, marked, body + stop, out);
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return true;
@@ -133,6 +129,8 @@ impl Scanner {
                 candidate.nameless |= marked;
                 self.wasted += window - body;
             }
+            // A model that stopped while it thought of a call has not made it.
+            Step::Cut { closed, .. } if self.is_drafting() && !closed => self.wasted += window - body,
             Step::Cut { mut whole, cut, closed } => {
                 let limited = matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter));
                 let counts = |call: &Parsed| marked || self.counts(call);
@@ -167,7 +165,7 @@ impl Scanner {
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
     }
 
-    fn is_known(&self, name: &str) -> bool {
+    pub(super) fn is_known(&self, name: &str) -> bool {
         matches!(resolve(&self.tools, name), Resolved::Known { .. })
     }
 
@@ -218,11 +216,16 @@ impl Scanner {
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
         let Some(fence) = &candidate.fence else { return true };
-        self.buf[fence.content..to].trim_end().ends_with(FENCE) || (end && self.buf[to..].trim().is_empty())
+        self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
     }
 
     /// Calls were read in `candidate.at..to`.
     fn accept(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
+        if self.is_drafting() && !calls.is_empty() {
+            self.hold_draft(calls, candidate, to, out);
+            self.behind = Some(form);
+            return;
+        }
         let at_once = marked || candidate.fresh || relaxed(&self.tools.choice);
         if !at_once {
             self.tentative.extend(calls);
@@ -238,7 +241,7 @@ impl Scanner {
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
     }
 
-    /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
+    /// The text before a call has left; whitespace beside the call goes.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Between calls there are only whitespace and separators, between tentative ones their own text.
         let between_calls = self.fresh && self.calls > 0 && self.region != Region::Reasoning;
@@ -246,13 +249,13 @@ impl Scanner {
             let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);
         }
-        if self.region == Region::Reasoning && self.inside() == Inside::ImplicitEnd {
-            self.region = Region::Text;
-        }
     }
 
     /// The answer ended behind the arguments of the last of these calls.
     fn accept_at_end(&mut self, calls: Vec<Parsed>, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.is_drafting() {
+            return self.hold_draft(calls, candidate, self.buf.len(), out);
+        }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
         for call in calls {
@@ -299,7 +302,7 @@ impl Scanner {
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
     }
 
-    fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
+    pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
         let index = self.calls;
         self.calls += 1;
         out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
@@ -313,7 +316,8 @@ impl Scanner {
 
     /// None of the forms fits: it is text (a code fence, a control token, anything).
     fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
-        if candidate.nameless && self.at_line_start(candidate.at) {
+        let lone = candidate.marker.0 > 1 && self.is_lone(candidate.at, candidate.marker.0);
+        if candidate.nameless && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         match &candidate.fence {
@@ -322,7 +326,7 @@ impl Scanner {
                 self.region = Region::Fence(fence.tick, fence.length);
             }
             None if candidate.marker.0 == 0 => {}
-            None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1, out),
+            None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1 || lone, out),
         }
     }
 
@@ -336,6 +340,9 @@ impl Scanner {
         }
         match starts_with_any(&self.buf[at..], call.close.iter().chain(&call.section_close), end) {
             Start::Yes(length) => {
+                if !self.draft.is_empty() {
+                    self.draft.push_markup(&self.buf[self.from..at + length]);
+                }
                 (self.from, self.pos) = (at + length, at + length);
                 Some(true)
             }

@@ -2,7 +2,7 @@
 
 use super::{
     Region, Scanner,
-    candidate::{Candidate, FENCE, Fence},
+    candidate::{Candidate, Fence},
 };
 use crate::adapter::{
     Call, Syntax,
@@ -89,7 +89,8 @@ impl Scanner {
     pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: content, marked: false }).collect();
-        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close: [FENCE.to_owned()] }))
+        let close = [char::from(tick).to_string().repeat(length)];
+        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close }))
     }
 
     fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {

@@ -174,7 +174,7 @@ fn opening_fence(text: &str, over: bool) -> Start {
     let bare = text.trim_start_matches('`');
     let word = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
     match text.len() - bare.len() {
-        3 if word < bare.len() => Start::Yes(3 + word),
+        3 if word < bare.len() && word <= FENCE_WORD_BYTES => Start::Yes(3 + word),
         ..=3 if !over && word == bare.len() && word <= FENCE_WORD_BYTES => Start::Maybe,
         _ => Start::No,
     }

@@ -250,7 +250,7 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
     };
     match stop {
         Some(stop) if stop <= ID_BYTES => Seen::Yes((tail[..stop].trim().to_owned(), open.len() + stop + close.len())),
-        None if !over && tail.len() <= ID_BYTES => Seen::Maybe,
+        None if !over && tail.len() < ID_BYTES + close.len().max(1) => Seen::Maybe,
         _ => Seen::No,
     }
 }

@@ -158,11 +158,14 @@ impl PythonReader {
                 Start::No => {}
             }
             if FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
-                let Some(newline) = rest.find('\n') else {
-                    return Some(if context.end || rest.len() > HEAD_BYTES { Step::Reject } else { Step::More });
+                return match rest.find('\n') {
+                    Some(newline) if newline <= HEAD_BYTES => {
+                        self.at = at + newline;
+                        None
+                    }
+                    None if !context.end && rest.len() <= HEAD_BYTES => Some(Step::More),
+                    _ => Some(Step::Reject),
                 };
-                self.at = at + newline;
-                return None;
             }
         }
         self.bracket = rest.starts_with('[');
@@ -299,7 +302,7 @@ fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
         let length = rest.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)));
         let Some(length) = length else { return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe } };
         let word = &rest[..length];
-        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at > HEAD_BYTES {
+        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at + length > HEAD_BYTES {
             return Head::No;
         }
         let gap = if lines { rest[length..].len() - rest[length..].trim_start_matches(' ').len() } else { 0 };

@@ -206,7 +206,7 @@ fn name_end(text: &str, data: &Recipient) -> usize {
     let start = data.start.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
     let tail = &text[start..];
     let name = start + blank(tail) + word(tail).len();
-    text.len() - text[name..].trim_start_matches(' ').len()
+    text.len() - text[name..].trim_start_matches([' ', '\r']).len()
 }
 
 /// Whether a header that was not ended is made of nothing but what headers are made of.
