@@ -89,6 +89,8 @@ pub struct Scanner {
     swallow_blank: bool,
     /// Calls that were written inside reasoning.
     draft: Draft,
+    /// Whether the answer began inside reasoning, as far as it has shown.
+    began: Option<bool>,
     /// All reasoning of a region that was believed open: sent again as content if it never closed and nothing else came.
     believed: Option<String>,
     /// The backend's own reasoning field.
@@ -147,6 +149,7 @@ impl Scanner {
             inline: 0,
             swallow_blank: open,
             draft: Draft::default(),
+            began: None,
             believed: open.then(String::new),
             field: String::new(),
             at_start: true,
@@ -208,6 +211,12 @@ impl Scanner {
             self.candidate = None;
         }
         self.finish(FinishReason::Stop, out);
+    }
+
+    /// Whether the answer began inside reasoning, where it showed that: it closed reasoning that it had not opened (then its
+    /// beginning left as text), it opened reasoning itself, or it never closed what was believed to be open.
+    pub fn began_inside(&self) -> Option<bool> {
+        self.began
     }
 
     /// One transition; whether there is progress to be made.

@@ -52,6 +52,8 @@ pub struct Outcome {
     pub checked: Vec<Checked>,
     /// Token counts of the backend.
     pub usage: Option<Usage>,
+    /// Whether the answer began inside reasoning, if it showed that.
+    pub began_inside: Option<bool>,
 }
 
 // === impl Outcome ===
@@ -155,7 +157,8 @@ impl Answer {
         stage.drop_calls = false;
         stage.event(Event::Finish { reason, usage: self.usage });
         let (delivered, reask) = self.gate.outcome();
-        Outcome { delivered, reask, checked: self.fixer.checked().to_vec(), usage: self.usage }
+        let began_inside = self.scanner.began_inside();
+        Outcome { delivered, reask, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
     fn close_native(&mut self, out: &mut dyn Sink) {

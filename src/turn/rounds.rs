@@ -24,6 +24,7 @@ use super::{
     tap::Tap,
 };
 use crate::{
+    adapter::scanner,
     backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::Shape,
     error::Error,
@@ -44,6 +45,8 @@ pub(super) struct Rounds<O> {
     reading: Option<Box<Reading>>,
     /// How often the model was asked again.
     asked_again: u8,
+    /// An answer showed something about the model that is to be kept.
+    relearned: bool,
     /// The tool whose call the answer before left unclosed.
     unclosed: Option<String>,
     /// The client has something of this turn.
@@ -94,6 +97,7 @@ impl<O: Sink> Rounds<O> {
             reading: None,
             asked_again: 0,
             unclosed: None,
+            relearned: false,
             spoken: false,
             said: String::new(),
             gap: false,
@@ -118,6 +122,9 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(read);
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
+        if std::mem::take(&mut self.relearned) {
+            self.keep_learned().await;
+        }
         match taken {
             Ok(more) => {
                 self.tell_progress();
@@ -213,7 +220,7 @@ impl<O: Sink> Rounds<O> {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: plan.scanner.clone(),
+            scanner: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
             policy: Policy {
                 may_reask: self.asked_again < plan.retry,
                 answers_refused: self.agent.is_some(),
@@ -266,6 +273,9 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
+        if let Some(open) = outcome.began_inside {
+            self.relearned |= std::mem::replace(&mut self.plan.learned.reasoning_open, open) != open;
+        }
         self.unclosed = outcome.unclosed().map(str::to_owned);
         if let Some(tap) = &mut self.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
@@ -314,11 +324,16 @@ impl<O: Sink> Rounds<O> {
             ?refusal,
             "asking in another way: {error}"
         );
+        self.keep_learned().await;
+        !self.spoken
+    }
+
+    /// What was learned holds for later requests, too.
+    async fn keep_learned(&self) {
         let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
         if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
         }
-        !self.spoken
     }
 
     fn behind(&mut self) -> Behind<'_, O> {

@@ -125,6 +125,7 @@ impl Scanner {
             && !text.trim().is_empty()
         {
             self.said = true;
+            self.began = Some(false);
             out.event(Event::Text(&text));
         }
     }

@@ -54,6 +54,8 @@ impl Scanner {
             self.accept_tentative(out);
             self.remove(at, behind + label, out);
             (self.region, self.swallow_blank) = (Region::Reasoning, true);
+            // A marker that closes it later proves nothing about the beginning.
+            self.began = self.began.or(Some(self.options.reasoning_open));
             return Some(true);
         }
         if found.mark.reasoning_close {
@@ -69,6 +71,8 @@ impl Scanner {
             if anywhere || ends_line || self.at_line_start(at) {
                 self.remove(at, behind, out);
                 self.swallow_blank = !self.said;
+                // Closed without being opened: what came before it was reasoning.
+                self.began = self.began.or(self.said.then_some(true));
                 return Some(true);
             }
         }
