@@ -230,16 +230,17 @@ impl Triggers {
 
 /// The special tokens of a form: where they are no part of a call they are no text either. Not of a form some of whose special
 /// tokens end within a tag: half of its markup would stay.
-fn control_tokens(call: &Call) -> impl Iterator<Item = &String> {
+fn control_tokens(call: &Call) -> Vec<&str> {
     let barred = |marker: &str| marker.contains(['|', '｜']);
     let whole = |marker: &str| marker.starts_with('<') && marker.ends_with('>') && barred(marker);
-    let separators: &[&Vec<String>] = match &call.syntax {
-        Syntax::Named(named) => &[&named.open, &named.close, &named.skip],
-        _ => &[],
-    };
-    let markers = [&call.section, &call.section_close, &call.open, &call.close].into_iter().chain(separators.to_vec()).flatten();
-    let partial = call.open.iter().any(|marker| barred(marker) && !whole(marker));
-    markers.filter(move |marker| !partial && whole(marker))
+    if call.open.iter().any(|marker| barred(marker) && !whole(marker)) {
+        return Vec::new();
+    }
+    let mut markers = vec![&call.section, &call.section_close, &call.open, &call.close];
+    if let Syntax::Named(named) = &call.syntax {
+        markers.extend([&named.open, &named.close, &named.skip]);
+    }
+    markers.into_iter().flatten().map(String::as_str).filter(|marker| whole(marker)).collect()
 }
 
 /// The word and the bit of a pair of bytes.

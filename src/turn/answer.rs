@@ -61,7 +61,8 @@ pub struct Outcome {
 impl Outcome {
     /// The tool whose call was refused because the model ended its answer inside the arguments.
     pub fn unclosed(&self) -> Option<&str> {
-        let refused = self.checked.iter().rfind(|checked| checked.report.why == Some(Why::Truncated(FinishReason::Stop)))?;
+        let unclosed = |why: &Why| matches!(why, Why::Truncated(FinishReason::Stop | FinishReason::ToolCalls));
+        let refused = self.checked.iter().rfind(|checked| checked.report.why.as_ref().is_some_and(unclosed))?;
         Some(&refused.name)
     }
 }

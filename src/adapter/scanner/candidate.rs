@@ -141,8 +141,8 @@ impl Scanner {
                     return true;
                 }
                 let counts = match marked {
-                    true => !self.is_mentioned(&candidate, std::slice::from_ref(&cut)),
-                    false => !whole.is_empty() || (limited && self.is_known(&cut.name)),
+                    true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut)),
+                    false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
                 };
                 if counts {
                     self.cut(whole, cut, &candidate, out);

@@ -81,8 +81,8 @@ impl Scanner {
     }
 
     /// Tries a call whose header begins at `at`, with a marker of this length.
-    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize, marked: bool) {
-        self.begin(at, (marker, true), vec![Entry { form, body: at, marked }], None);
+    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
+        self.begin(at, (marker, true), vec![Entry { form, body: at, marked: true }], None);
     }
 
     /// Tries a code fence whose whole content may be a call.

@@ -74,7 +74,8 @@ impl Scanner {
             }
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
-                self.begin_headed(at, marker, form, !recipient.plain || marker > 0);
+                // Where the text begins inside of the header, the prompt wrote its marker.
+                self.begin_headed(at, marker, form);
                 return Some(true);
             }
         }

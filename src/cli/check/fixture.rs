@@ -309,11 +309,11 @@ fn calls(events: &str) -> Vec<&str> {
     events.lines().filter(|line| line.starts_with("call ")).collect()
 }
 
-/// Whether the calls at the end of `text` are text in the whole answer: an unmarked call counts at the end of an answer, and
-/// is an example where prose follows it.
+/// Whether the calls at the end of `text` are no calls in the whole answer: an unmarked one is an example where prose follows
+/// it, one inside reasoning a draft where the reasoning goes on.
 fn is_quoted(text: &str, early: &str, full: &str) -> bool {
     let said = |events: &str| -> String {
-        let texts = events.lines().filter_map(|line| line.strip_prefix("text "));
+        let texts = events.lines().filter_map(|line| line.strip_prefix("text ").or(line.strip_prefix("reasoning ")));
         texts.filter_map(|text| serde_json::from_str::<String>(text).ok()).collect()
     };
     let before = said(early);
