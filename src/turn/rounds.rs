@@ -329,7 +329,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// What was learned holds for later requests, too.
-    async fn keep_learned(&self) {
+    async fn keep_learned(&mut self) {
         let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
         if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
