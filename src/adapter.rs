@@ -146,8 +146,7 @@ pub struct Recipient {
     /// The tags that the arguments are written in: around a key, around its value. Otherwise they are JSON.
     #[serde(default)]
     pub parameters: Option<Parameters>,
-    /// The body of a message to a tool is a call in one of the other forms. Such a form counts in a message to somebody
-    /// else only where that message begins with it.
+    /// The body of a message to a tool is a call in one of the other forms.
     #[serde(default)]
     pub forms: bool,
     /// The markers are plain text: a header counts only where a line begins, and only if the recipient is known.

@@ -5,7 +5,8 @@
 //! * calls are looked for only where tools are offered; never inside code fences or inline code;
 //! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it stands
 //!   at the start of the answer or at its end;
-//! * the end of an answer that was cut off is not its end: an unmarked call behind prose is text there, a draft in
+//! * a call inside reasoning counts only if the reasoning is never closed and only calls follow; text for the user holds none;
+//! * the end of an answer that was cut off is not its end: an unmarked call after prose is text there, a draft in
 //!   reasoning stays a draft;
 //! * what looked like a call and was not is text again, unchanged.
 //!
