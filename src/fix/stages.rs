@@ -199,7 +199,12 @@ fn ends_in_whole_value(text: &str) -> bool {
 /// Stage 4: whether a text that ended so may run (X1 to X3), and the fix for what had to be closed.
 fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix>, Why> {
     let guessed = reading.repairs.iter().any(|repair| repair.guess);
-    let closable = call.end == End::CutAgain && !guessed && ends_in_whole_value(text);
+    let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
+    let closable = match call.end {
+        End::CutAgain => !guessed && ends_in_whole_value(text),
+        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag,
+        _ => false,
+    };
     if (reading.ending != Ending::Complete || guessed) && !closable {
         // A cut text may look complete only because of how its quotes were read.
         cut(call.end).map_or(Ok(()), Err)?;
@@ -209,9 +214,9 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
     }
     let (closed, level) = match (call.end, reading.ending) {
         (_, Ending::Complete) => (false, Verdict::Clean),
+        (_, Ending::Open) if closed_by_tag => (true, Verdict::Lossless),
         (End::CutAgain, Ending::Open | Ending::InWord) => (true, Verdict::Guess),
         (End::Cut(_) | End::CutAgain, _) => return Err(cut(call.end).unwrap_or(UNCLOSED)),
-        (_, Ending::Open) if reading.tagged => (true, Verdict::Lossless),
         (End::Closed, Ending::Open | Ending::InWord) => (true, Verdict::Lossless),
         (End::Closed, Ending::AfterComma) => (true, Verdict::Guess),
         (End::Closed, _) => return Err(UNCLOSED),
