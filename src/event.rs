@@ -2,7 +2,10 @@
 //! hand to each other ([`Event`]), and the table of tools of a request ([`Tools`]). No serde, no IO: both sides know
 //! this file and nothing of each other.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 /// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +76,7 @@ pub enum Event<'a> {
         name: &'a str,
         /// Why it was refused.
         why: &'a Why,
-        /// What the model wrote: the argument text (for [`Why::Schema`] one complete JSON object).
+        /// What the model wrote: the argument text (for [`Why::Schema`] and [`Why::Unsure`] one complete JSON object).
         raw: &'a str,
     },
     /// Progress and warnings, for fronts that can show them.
@@ -115,6 +118,9 @@ pub enum Why {
     Markup(String),
     /// A complete object that does not satisfy the tool's schema; the text is the validator's message with its path.
     Schema(String),
+    /// Arguments that fit and are a guess that must not be wrong: the model is asked again once, and what it says then is
+    /// delivered. The text says what was guessed.
+    Unsure(String),
     /// The name is not one of the offered tools, in a shape that cannot carry it.
     UnknownTool(String),
     /// A value that the client's form cannot express safely.
@@ -136,6 +142,7 @@ impl std::fmt::Display for Why {
             Why::NotAnObject => f.write_str("its arguments are not a JSON object"),
             Why::Markup(what) => write!(f, "its arguments are torn: {what}"),
             Why::Schema(what) => write!(f, "its arguments do not fit the tool's schema: {what}"),
+            Why::Unsure(what) => write!(f, "its arguments can be read in two ways: {what}"),
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
@@ -297,6 +304,8 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tools {
     list: Vec<Tool>,
+    /// Where each name is in the list.
+    places: HashMap<String, usize>,
     /// What the client said about using them.
     pub choice: ToolChoice,
 }
@@ -304,7 +313,7 @@ pub struct Tools {
 impl Tools {
     /// A table of these tools; a later tool with a name that is there already is left out.
     pub fn new(tools: impl IntoIterator<Item = Tool>, choice: ToolChoice) -> Tools {
-        let mut table = Tools { list: Vec::new(), choice };
+        let mut table = Tools { choice, ..Tools::default() };
         for tool in tools {
             table.add(tool);
         }
@@ -313,16 +322,15 @@ impl Tools {
 
     /// Adds a tool; `false` if its name is taken (the first one wins).
     pub fn add(&mut self, tool: Tool) -> bool {
-        if self.get(&tool.name).is_some() {
-            return false;
-        }
+        let Entry::Vacant(place) = self.places.entry(tool.name.clone()) else { return false };
+        place.insert(self.list.len());
         self.list.push(tool);
         true
     }
 
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.list.iter().find(|tool| tool.name == name)
+        self.places.get(name).and_then(|place| self.list.get(*place))
     }
 
     /// The tool of exactly this name or wire name.
@@ -335,7 +343,7 @@ impl Tools {
         self.list.iter()
     }
 
-    /// The tools in the client's order, to be completed (wire names, overlays).
+    /// The tools in the client's order, to be completed (wire names, overlays). Their names must stay.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Tool> {
         self.list.iter_mut()
     }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
 use super::{End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name};
-use crate::event::{Event, FinishReason, Sink, Tools, Why};
+use crate::event::{Effect, Event, FinishReason, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
 const EXCERPT: usize = 80;
@@ -133,6 +133,7 @@ impl Fixer {
             End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if self.unclosed.as_deref() == Some(name) => End::CutAgain,
             end => end,
         };
+        let reads = matches!(&resolved, name::Resolved::Known { tool, .. } if tool.effect == Effect::Reads);
         let (name, report) = match resolved {
             // An empty name is never a call.
             _ if open.name.trim().is_empty() => {
@@ -158,7 +159,8 @@ impl Fixer {
             self.tally.count_rule("M1");
         }
         self.log(&open, name, &report);
-        match (&report.why, report.arguments.as_deref()) {
+        let unsure = if reads { None } else { unsure(&report) };
+        match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
                 let index = self.next;
                 self.next += 1;
@@ -207,6 +209,15 @@ impl Fixer {
             ),
         }
     }
+}
+
+/// Why the model should confirm these arguments before a tool with effects runs on them: a wrong path is a wrong file.
+fn unsure(report: &Report) -> Option<Why> {
+    let fix = report.fixes.iter().find(|fix| fix.rule == "T2b")?;
+    let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
+    Some(Why::Unsure(format!(
+        "a backslash at {place} is an escape or a character; write every backslash that is a character twice"
+    )))
 }
 
 /// The first bytes of a text's SHA-256, to recognise it without showing it.
