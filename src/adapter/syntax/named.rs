@@ -78,6 +78,9 @@ impl NamedReader {
         if self.head.is_none() {
             match head(text, named, context) {
                 Seen::Maybe => return Step::More,
+                Seen::No if context.end && matches!(head(text, named, Context { end: false, ..context }), Seen::Maybe) => {
+                    return Step::nameless();
+                }
                 Seen::No => return Step::Reject,
                 Seen::Yes(head) => self.head = Some(head),
             }
