@@ -17,6 +17,7 @@ pub mod call;
 pub mod check;
 mod doctor;
 pub mod fix;
+mod log;
 pub mod mcp;
 pub mod normalize;
 mod serve;

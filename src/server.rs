@@ -6,15 +6,14 @@ use std::sync::Arc;
 use axum::{
     Extension, Router,
     middleware::{from_fn, from_fn_with_state},
-    response::Response,
     routing::{get, post},
 };
-use http::{Method, Uri};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{client::front::Kind, config::Mode, error::Error};
 
+mod account;
 mod answer;
 mod apart;
 mod catalog;
@@ -27,15 +26,19 @@ mod greeting;
 mod guard;
 mod health;
 mod listen;
+mod metrics;
 mod models;
 mod ollama;
 mod react;
 mod received;
 mod record;
+mod reload;
 mod reply;
 mod run;
 mod state;
 pub mod survey;
+mod trace;
+mod unknown;
 
 use received::Prefix;
 
@@ -73,11 +76,14 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/generate", post(generate::plain))
         .route("/generate_with_mcp", post(generate::with_mcp))
         .route("/healthz", get(health::health))
-        .fallback(unknown)
-        .method_not_allowed_fallback(wrong_method)
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::metrics))
+        .fallback(unknown::unknown)
+        .method_not_allowed_fallback(unknown::wrong_method)
         .layer(
             // From the outside in.
             ServiceBuilder::new()
+                .layer(from_fn_with_state(live.clone(), trace::trace))
                 .layer(from_fn(drain::drain))
                 .layer(from_fn_with_state(live.clone(), guard::guard))
                 .layer(from_fn_with_state(Arc::clone(&live.app().apart), apart::apart))
@@ -86,13 +92,4 @@ pub fn router(live: impl Into<Live>) -> Router {
                 })),
         )
         .with_state(live)
-}
-
-async fn unknown(method: Method, uri: Uri) -> Response {
-    let missing = format!("there is no {method} {}; see /v1/chat/completions and /v1/models", uri.path());
-    reply::error_at(uri.path(), &Error::client(missing).with_status(404))
-}
-
-async fn wrong_method(method: Method, uri: Uri) -> Response {
-    reply::error_at(uri.path(), &Error::client(format!("{} does not take {method}", uri.path())).with_status(405))
 }

@@ -75,7 +75,8 @@ impl Setup {
             let names: Vec<&str> = clients.iter().map(|client| client.name.as_str()).collect();
             return Err(Error::client(format!("there is no client `{}`; there are: {}", self.client, names.join(", "))));
         };
-        let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() };
+        let overrides =
+            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
         let listen = Config::load(&overrides, environment)?.listen;
         let one = listen.addresses.first().copied().filter(|address| !address.ip().is_unspecified());
         let address = one.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, listen.port()).into());

@@ -21,7 +21,7 @@ use crate::{
     event::Note,
     openai::ChatRequest,
     plan::{self, Caller, Learned, Passed, Plan},
-    turn,
+    turn::{self, tap::Tap},
 };
 
 /// The header that says what was not done as the request asked.
@@ -49,7 +49,7 @@ pub(super) async fn respond(
     let streamed = chat.stream;
     let plan = planned(app, received, target, asked, chat).await?;
     let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let tap = tap(app, received, target, asked, &plan);
     let mut response = if streamed {
         events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
     } else {
@@ -72,9 +72,22 @@ pub(super) async fn collect(
     chat: ChatRequest,
 ) -> Result<Value, Error> {
     let plan = planned(app, received, target, asked, chat).await?;
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let tap = tap(app, received, target, asked, &plan);
     let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     Ok(answer)
+}
+
+/// Whoever watches the turn: the account of the request, and a recording where that is wanted.
+fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
+    let recording = app.recorder.as_ref().map(|recorder| recorder.tap(plan));
+    let mode = match asked.mode {
+        Mode::Off => "off",
+        Mode::Rewrite => "rewrite",
+        Mode::Shell => "shell",
+        Mode::React => "react",
+    };
+    received.account.is_about(target);
+    Some(received.account.watch(plan, mode, recording))
 }
 
 /// The plan, with a line in the log.
@@ -82,12 +95,12 @@ async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, 
     let streamed = chat.stream;
     let mut plan = plan(app, received, target, asked, chat).await?;
     plan.head.envelope.model.clone_from(&target.called);
-    tracing::info!(
+    tracing::debug!(
         model = plan.chat.model,
         backend = plan.backend.name,
         adapter = plan.adapter.name,
         tools = plan.tools.len(),
-        offered = ?plan.learned.tools,
+        offered = ?plan.tool_mode(),
         shape = ?plan.shape,
         streamed,
         "chat"

@@ -2,7 +2,7 @@
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use crate::{
@@ -22,7 +22,17 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
     }
     let mut response = json(&front.error_body(error));
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    add_headers(&mut response, &error.headers);
     response
+}
+
+/// Adds headers of a backend that are not there yet.
+pub(super) fn add_headers(response: &mut Response, headers: &[(String, String)]) {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            response.headers_mut().entry(name).or_insert(value);
+        }
+    }
 }
 
 /// A JSON body under status 200.

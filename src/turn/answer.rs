@@ -12,6 +12,7 @@ use crate::{
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally},
     json::extent::Extent,
+    plan::Repeats,
 };
 
 /// What an answer is read with.
@@ -34,6 +35,7 @@ pub struct Answer {
     scanner: Scanner,
     fixer: Fixer,
     gate: Gate,
+    tools: Arc<Tools>,
     /// A native call that came last: it is complete if anything but the end follows.
     native: Option<ToolCall>,
     native_seen: bool,
@@ -75,6 +77,7 @@ impl Answer {
         let Setup { adapter, tools, schemas, scanner, policy } = setup;
         Answer {
             scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
+            tools: Arc::clone(&tools),
             fixer: Fixer::new(tools, schemas),
             gate: Gate::new(policy),
             native: None,
@@ -87,6 +90,12 @@ impl Answer {
     /// The same answer for a client whose form cannot carry every call.
     pub fn towards(mut self, carrier: Carrier) -> Answer {
         self.gate.towards(carrier);
+        self
+    }
+
+    /// The same answer in a turn with these calls before it: one that only repeats them is refused.
+    pub fn after(mut self, before: Repeats) -> Answer {
+        self.gate.after(before, Arc::clone(&self.tools));
         self
     }
 

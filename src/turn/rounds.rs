@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 mod act;
 
@@ -28,7 +28,7 @@ use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Note, Sink, Usage},
+    event::{Delta, Event, FinishReason, Note, Sink, Tools, Usage},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -110,6 +110,23 @@ impl<O: Sink> Rounds<O> {
 
     /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        let stepped = match self.agent.as_ref().and_then(Agent::end) {
+            None => self.step_on().await,
+            Some(end) => match timeout_at(end, self.step_on()).await {
+                Ok(stepped) => stepped,
+                Err(_) => {
+                    self.out_of_time();
+                    Ok(false)
+                }
+            },
+        };
+        if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
+            tap.failed(error);
+        }
+        stepped
+    }
+
+    async fn step_on(&mut self) -> Result<bool, Error> {
         if self.agent.as_ref().is_some_and(Agent::runs) {
             return Ok(self.run_tools().await);
         }
@@ -171,7 +188,7 @@ impl<O: Sink> Rounds<O> {
                 chat: &plan.chat,
                 tools: &plan.tools,
                 offer: self.agent.as_ref().is_none_or(Agent::offers),
-                mode: plan.learned.tools,
+                mode: plan.tool_mode(),
                 fold_system: plan.learned.fold_system,
                 alternate: plan.learned.alternate,
                 plain: plan.learned.plain,
@@ -184,9 +201,14 @@ impl<O: Sink> Rounds<O> {
             }
             plan.backend.turn().await?;
             let mut response = send(&self.shared.client, &prepared.outgoing).await?;
+            if let Some(tap) = &mut self.tap {
+                tap.answered(&response.headers);
+            }
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
-                    tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
+                    let in_the_prompt = Tools::default();
+                    let tools = if plan.verbatim { &in_the_prompt } else { &*plan.tools };
+                    tap.round(&plan.chat, tools, prepared.dialect);
                 }
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.behind().event(Event::Note(note));
@@ -194,7 +216,8 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            error.headers = backend::pace_headers(&response.headers);
             if !self.learn(&error).await {
                 return Err(error);
             }
@@ -224,14 +247,16 @@ impl<O: Sink> Rounds<O> {
             policy: Policy {
                 may_reask: self.asked_again < plan.retry,
                 answers_refused: self.agent.is_some(),
-                notice_when_empty: true,
+                notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
         };
-        Answer::new(setup)
-            .towards(self.shape.carrier())
-            .observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
-            .after_unclosed(self.unclosed.clone())
+        let answer = Answer::new(setup).towards(self.shape.carrier());
+        let answer = match &self.agent {
+            Some(_) => answer, // it looks at repetitions itself
+            None => answer.after(plan.repeats.clone()),
+        };
+        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts).after_unclosed(self.unclosed.clone())
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
@@ -279,6 +304,7 @@ impl<O: Sink> Rounds<O> {
         self.unclosed = outcome.unclosed().map(str::to_owned);
         if let Some(tap) = &mut self.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
+            outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
         }
         if self.agent.is_some() {
             return self.act(&outcome);
@@ -287,12 +313,11 @@ impl<O: Sink> Rounds<O> {
             self.end();
             return false;
         };
-        tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
+        tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asked_again += 1;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.spend(outcome.usage);
-        let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
-        self.plan.chat.messages.extend(messages);
+        reask::ask(&reask, &self.said, &mut self.plan);
         true
     }
 

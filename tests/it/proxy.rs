@@ -17,8 +17,10 @@ mod chat;
 mod faults;
 mod ollama;
 mod prefix;
+mod recover;
 mod requests;
 mod slow;
+mod visible;
 mod void;
 
 /// A proxy on a free port.

@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
-    adapter::syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types, value::sound},
+    adapter::{
+        Call, Syntax,
+        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types, value::sound},
+    },
     event::{Event, FinishReason, Sink, Tool, Why},
     fix::{
         End, fix,
@@ -80,7 +83,8 @@ impl Scanner {
             false => candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest),
         };
         let window = self.buf.floor_char_boundary(limit);
-        let context = Context { call, close, tools: &self.tools, marked, end: end && window == self.buf.len() };
+        let lenient = self.options.elements;
+        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
         match step {
@@ -108,6 +112,11 @@ impl Scanner {
                     true => !calls.is_empty() || self.options.framing,
                     false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
                 };
+                let stray = if count || marked { None } else { self.stray(&self.buf[body..to], call, &calls) };
+                if stray.is_some() && self.tentative.is_empty() && self.closes_fence(&candidate, to, end) {
+                    (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, None);
+                    return true;
+                }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
@@ -186,7 +195,8 @@ impl Scanner {
         let entry = candidate.entries.front()?;
         let call = self.adapter.calls.get(entry.form)?;
         let text = self.buf.get(entry.body..)?;
-        let context = Context { call, close: &call.close, tools: &self.tools, marked: entry.marked, end: false };
+        let (marked, lenient) = (entry.marked, self.options.elements);
+        let context = Context { call, close: &call.close, tools: &self.tools, marked, lenient, end: false };
         match resolve(&self.tools, &candidate.reader.as_ref()?.name(text, context)?) {
             Resolved::Known { tool, .. } => Some((tool.name.clone(), text.len())),
             Resolved::Unknown { .. } => None,
@@ -213,9 +223,40 @@ impl Scanner {
         fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
     }
 
+    /// Why this JSON, which has the form of one call, is none of an offered tool.
+    fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
+        let (Syntax::Json(keys), [call]) = (&form.syntax, calls) else { return None };
+        let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
+        let named = keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\"")));
+        // The description of a tool has a schema in the place of the arguments.
+        let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
+        if !self.options.strays || !plain || !named || described || !call.arguments.trim_start().starts_with('{') {
+            return None;
+        }
+        match resolve(&self.tools, &call.name) {
+            Resolved::Unknown { near } => Some(Why::UnknownTool(match near.as_slice() {
+                [] => String::new(),
+                near => format!("; near names: {}", near.join(", ")),
+            })),
+            Resolved::Known { tool, .. } => {
+                let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).ok()?;
+                let types = Types::new(Some(tool));
+                let missing: Vec<String> =
+                    types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
+                (!missing.is_empty()).then(|| Why::Missing(missing.join(", ")))
+            }
+        }
+    }
+
+    /// Whether the form that is being tried is an element that counts wherever it stands.
+    fn is_element(&self, candidate: &Candidate) -> bool {
+        let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
+        self.options.elements && call.is_some_and(|call| call.element)
+    }
+
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
-        let Some(fence) = &candidate.fence else { return true };
+        let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
         self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
     }
 
@@ -225,6 +266,9 @@ impl Scanner {
             self.hold_draft(calls, candidate, to, out);
             self.behind = Some(form);
             return;
+        }
+        if self.stray.take().is_some() {
+            self.tentative.clear();
         }
         let at_once = marked || candidate.fresh || relaxed(&self.tools.choice);
         if !at_once {
@@ -266,6 +310,9 @@ impl Scanner {
 
     /// The answer ended inside of a call.
     fn cut(&mut self, mut whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.stray.take().is_some() {
+            self.tentative.clear();
+        }
         whole.retain(|call| self.counts(call));
         self.accept_at_end(whole, candidate, out);
         match self.ended {
@@ -280,8 +327,12 @@ impl Scanner {
         if self.tentative.is_empty() {
             return;
         }
+        let stray = self.stray.take();
         for call in std::mem::take(&mut self.tentative) {
-            self.send(&call, true, out);
+            match &stray {
+                Some(why) => self.refuse(&call, why, out),
+                None => self.send(&call, true, out),
+            }
         }
         self.from = self.pos;
     }
