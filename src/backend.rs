@@ -25,6 +25,7 @@ mod pace;
 mod probe;
 mod replay;
 mod request;
+mod tokens;
 
 pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
@@ -36,6 +37,7 @@ pub use pace::Pace;
 pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
+pub use tokens::tokens;
 
 /// The API that a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

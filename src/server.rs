@@ -26,6 +26,7 @@ mod greeting;
 mod guard;
 mod health;
 mod listen;
+mod messages;
 mod metrics;
 mod models;
 mod ollama;
@@ -34,6 +35,7 @@ mod received;
 mod record;
 mod reload;
 mod reply;
+mod responses;
 mod run;
 mod state;
 pub mod survey;
@@ -53,6 +55,11 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/chat/completions", post(chat::completions))
             .route("/completions", post(forward::completions))
             .route("/embeddings", post(forward::embeddings))
+            .route("/messages", post(messages::create))
+            .route("/messages/count_tokens", post(messages::count))
+            .route("/responses", post(responses::create))
+            .route("/responses/{id}", get(responses::one).delete(responses::delete))
+            .route("/responses/{id}/input_items", get(responses::input_items))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
         let ollama = Router::new()
@@ -62,7 +69,8 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/embeddings", post(forward::old_embeddings))
             .route("/tags", get(ollama::tags))
             .route("/show", post(ollama::show))
-            .route("/version", get(ollama::version));
+            .route("/version", get(ollama::version))
+            .route("/hello", get(messages::hello));
         let root = Router::new().route("/", get(greeting::root));
         root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };

@@ -123,7 +123,13 @@ pub(super) async fn get(client: &Client, backend: &Backend, base: &str, path: &s
     send(client, backend, Method::GET, format!("{base}{path}"), None).await
 }
 
-async fn send(client: &Client, backend: &Backend, method: Method, url: String, body: Option<&Value>) -> Result<Value, Error> {
+pub(super) async fn send(
+    client: &Client,
+    backend: &Backend,
+    method: Method,
+    url: String,
+    body: Option<&Value>,
+) -> Result<Value, Error> {
     let body = body.map(Value::to_string).unwrap_or_default().into();
     let request = HttpRequest { method, url, headers: backend.headers(None), body };
     let mut response = client.send(Outgoing::Http(request)).await?;

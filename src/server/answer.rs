@@ -19,7 +19,6 @@ use crate::{
     config::Mode,
     error::Error,
     event::Note,
-    openai::ChatRequest,
     plan::{self, Caller, Learned, Passed, Plan},
     turn::{self, tap::Tap},
 };
@@ -44,10 +43,11 @@ pub(super) async fn respond(
     received: &Received,
     target: &Target,
     asked: Asked,
-    chat: ChatRequest,
+    request: impl Into<front::Request>,
 ) -> Result<Response, Error> {
-    let streamed = chat.stream;
-    let plan = planned(app, received, target, asked, chat).await?;
+    let request = request.into();
+    let streamed = request.chat.stream;
+    let plan = planned(app, received, target, asked, request).await?;
     let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
     let tap = tap(app, received, target, asked, &plan);
     let mut response = if streamed {
@@ -69,12 +69,24 @@ pub(super) async fn collect(
     received: &Received,
     target: &Target,
     asked: Asked,
-    chat: ChatRequest,
+    request: impl Into<front::Request>,
 ) -> Result<Value, Error> {
-    let plan = planned(app, received, target, asked, chat).await?;
+    let plan = planned(app, received, target, asked, request.into()).await?;
     let tap = tap(app, received, target, asked, &plan);
     let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     Ok(answer)
+}
+
+/// The answer to a request without a conversation: an object without content.
+pub(super) async fn empty(
+    app: &App,
+    received: &Received,
+    target: &Target,
+    asked: Asked,
+    request: front::Request,
+) -> Result<Value, Error> {
+    let plan = planned(app, received, target, asked, request).await?;
+    Ok(front::Collected::new(plan.head).into_value())
 }
 
 /// Whoever watches the turn: the account of the request, and a recording where that is wanted.
@@ -91,9 +103,9 @@ fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Pla
 }
 
 /// The plan, with a line in the log.
-async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, chat: ChatRequest) -> Result<Plan, Error> {
-    let streamed = chat.stream;
-    let mut plan = plan(app, received, target, asked, chat).await?;
+async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, request: front::Request) -> Result<Plan, Error> {
+    let streamed = request.chat.stream;
+    let mut plan = plan(app, received, target, asked, request).await?;
     plan.head.envelope.model.clone_from(&target.called);
     tracing::debug!(
         model = plan.chat.model,
@@ -114,7 +126,7 @@ pub(super) async fn plan(
     received: &Received,
     target: &Target,
     asked: Asked,
-    mut chat: ChatRequest,
+    mut request: front::Request,
 ) -> Result<Plan, Error> {
     let Asked { mode, front, last_counts } = asked;
     let headers = &received.headers;
@@ -122,10 +134,10 @@ pub(super) async fn plan(
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
     let react = match mode {
-        Mode::React => Some(react::of(app, &mut chat, headers, last_counts).await?),
+        Mode::React => Some(react::of(app, &mut request.chat, headers, last_counts).await?),
         _ => None,
     };
-    let mut incoming = client::read(chat, &hints)?;
+    let mut incoming = client::read(request, &hints)?;
     if mode == Mode::Shell {
         for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());

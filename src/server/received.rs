@@ -66,10 +66,20 @@ impl Received {
 
     /// Reads the body and finds the model that its field `model` names. The body carries the backend's own name then.
     pub(super) async fn with_target(app: &App, request: Request) -> Result<(Received, Target), Error> {
+        Received::with_target_named(app, request, |name| name).await
+    }
+
+    /// The same, where `own` takes off what a protocol puts before the names of models.
+    pub(super) async fn with_target_named(
+        app: &App,
+        request: Request,
+        own: fn(&str) -> &str,
+    ) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
-        let target = Target::find(app, Named::read(&received.body)?.1).await?;
+        let written = Named::read(&received.body)?.1;
+        let target = Target::find(app, own(&written).to_owned()).await?;
         received.account.is_about(&target);
-        if target.model != target.called {
+        if target.model != written {
             received.body = renamed(&received.body, &target.model)?;
         }
         Ok((received, target))

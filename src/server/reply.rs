@@ -12,7 +12,12 @@ use crate::{
 
 /// An error in the form of whoever asks at this path, under its own status.
 pub(super) fn error_at(path: &str, error: &Error) -> Response {
-    self::error(if path.contains("/api/") { Kind::Ollama } else { Kind::OpenAi }, error)
+    let front = match path {
+        _ if path.contains("/api/") => Kind::Ollama,
+        _ if path.contains("/messages") => Kind::Messages,
+        _ => Kind::OpenAi,
+    };
+    self::error(front, error)
 }
 
 /// An error, under its own status.
@@ -21,7 +26,7 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
         tracing::warn!(status = error.status, code = error.code, "{error}");
     }
     let mut response = json(&front.error_body(error));
-    *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = StatusCode::from_u16(front.status(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     add_headers(&mut response, &error.headers);
     response
 }

@@ -201,6 +201,11 @@ impl Agent {
         true
     }
 
+    /// Whether a tool has run in this turn.
+    pub(super) fn has_run(&self) -> bool {
+        self.used.calls > 0
+    }
+
     /// How the whole turn ended, after the last answer.
     pub(super) fn finish(&mut self) -> (FinishReason, Option<Usage>) {
         let (reason, usage) = self.finish.take().unwrap_or((FinishReason::Stop, None));

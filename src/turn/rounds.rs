@@ -14,8 +14,9 @@ use super::{
     Shared,
     answer::{Answer, Policy, Setup},
     aside::Aside,
-    context,
+    context, count,
     extras::{self, Extras},
+    prefix,
     react::Agent,
     reading::{Behind, Reading},
     reask,
@@ -65,6 +66,10 @@ pub(super) struct Rounds<O> {
     aside: Aside,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,
+    /// What the backend has counted for the conversation as it is.
+    counted: Option<Usage>,
+    /// The backend has taken a request of this turn.
+    asked: bool,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -105,6 +110,8 @@ impl<O: Sink> Rounds<O> {
             progress: None,
             extras: Extras::default(),
             aside,
+            counted: None,
+            asked: false,
         }
     }
 
@@ -123,7 +130,14 @@ impl<O: Sink> Rounds<O> {
         if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
             tap.failed(error);
         }
-        stepped
+        match stepped {
+            // The client would send the whole request again, and all of it would run a second time.
+            Err(error) if self.plan.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
+                self.break_off(&error);
+                Ok(false)
+            }
+            stepped => stepped,
+        }
     }
 
     async fn step_on(&mut self) -> Result<bool, Error> {
@@ -141,6 +155,9 @@ impl<O: Sink> Rounds<O> {
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
         if std::mem::take(&mut self.relearned) {
             self.keep_learned().await;
+        }
+        if let Some(usage) = self.counted.take() {
+            count::learn(&self.plan, &self.shared, usage).await;
         }
         match taken {
             Ok(more) => {
@@ -182,20 +199,8 @@ impl<O: Sink> Rounds<O> {
             }
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
-            let mut prepared = backend::request(&backend::Round {
-                backend: &plan.backend,
-                adapter: &plan.adapter,
-                chat: &plan.chat,
-                tools: &plan.tools,
-                offer: self.agent.as_ref().is_none_or(Agent::offers),
-                mode: plan.tool_mode(),
-                fold_system: plan.learned.fold_system,
-                alternate: plan.learned.alternate,
-                plain: plan.learned.plain,
-                vision: plan.vision,
-                num_ctx: context.num_ctx,
-                authorization: plan.passed.authorization.as_ref(),
-            })?;
+            let offer = self.agent.as_ref().is_none_or(Agent::offers);
+            let mut prepared = backend::request(&plan.round(offer, context.num_ctx))?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
@@ -210,6 +215,10 @@ impl<O: Sink> Rounds<O> {
                     let tools = if plan.verbatim { &in_the_prompt } else { &*plan.tools };
                     tap.round(&plan.chat, tools, prepared.dialect);
                 }
+                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
+                    prefix::compare(&self.plan, &self.shared, &request.body).await;
+                }
+                self.asked = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.behind().event(Event::Note(note));
                 }
@@ -310,6 +319,7 @@ impl<O: Sink> Rounds<O> {
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
+            self.counted = outcome.usage;
             self.end();
             return false;
         };

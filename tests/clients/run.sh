@@ -32,4 +32,4 @@ curl -sf "http://127.0.0.1:$port/healthz" > /dev/null || { cat "$work/toolglot.l
 
 export TOOLGLOT_URL="http://127.0.0.1:$port"
 node --test --test-reporter=spec ./*.test.mjs
-"$work/venv/bin/python" -m pytest -q -p no:cacheprovider .
+"$work/venv/bin/python" -m pytest -q -p no:cacheprovider test_clients.py
