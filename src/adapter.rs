@@ -146,8 +146,7 @@ pub struct Recipient {
     /// The tags that the arguments are written in: around a key, around its value. Otherwise they are JSON.
     #[serde(default)]
     pub parameters: Option<Parameters>,
-    /// The body of a message to a tool is a call in one of the other forms. Such a form counts in a message to somebody
-    /// else only where that message begins with it.
+    /// The body of a message to a tool is a call in one of the other forms.
     #[serde(default)]
     pub forms: bool,
     /// The markers are plain text: a header counts only where a line begins, and only if the recipient is known.
@@ -174,12 +173,10 @@ pub struct Parameters {
 pub enum Inside {
     /// Nothing: it is a draft.
     Ignore,
-    /// The reasoning ends there, without its closing marker.
-    ImplicitEnd,
-    /// It is a call if the answer ends without anything else: the model forgot to close its reasoning.
+    /// It is a call if the reasoning is never closed and only calls follow: the model forgot to close it.
     #[default]
-    PromoteAtEnd,
-    /// It is a call, and the reasoning goes on.
+    AtEnd,
+    /// It is a call, and the reasoning goes on. For families that are documented to call while they think.
     Parse,
 }
 

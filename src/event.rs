@@ -105,8 +105,9 @@ impl<F: FnMut(Event<'_>)> Sink for F {
 /// Why something that was meant as a call is not delivered as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// The call was cut off by the end of the stream or by the token limit. It is never completed.
-    Truncated,
+    /// The model did not close the arguments before the answer ended, or before the marker that closes the call. The reason
+    /// is why the answer ended.
+    Truncated(FinishReason),
     /// No JSON object can be read from it; the text says what was wrong and where.
     Malformed(String),
     /// Two readings of equal cost, or two different objects.
@@ -135,7 +136,11 @@ pub enum Why {
 impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Why::Truncated => f.write_str("its arguments were cut off (output limit reached)"),
+            Why::Truncated(FinishReason::Length) => f.write_str("its arguments were cut off (output limit reached)"),
+            Why::Truncated(FinishReason::ContentFilter) => {
+                f.write_str("its arguments were cut off (the backend's filter stopped the answer)")
+            }
+            Why::Truncated(FinishReason::Stop | FinishReason::ToolCalls) => f.write_str("its arguments are not complete"),
             Why::Malformed(what) => write!(f, "its arguments are not valid JSON: {what}"),
             Why::Ambiguous(what) => write!(f, "its arguments can be read in more than one way: {what}"),
             Why::NotAnObject => f.write_str("its arguments are not a JSON object"),

@@ -104,6 +104,8 @@ pub struct Learned {
     pub fold_system: bool,
     /// Its template takes user and assistant in turns only.
     pub alternate: bool,
+    /// Its answers begin inside reasoning: the prompt opens it, and the backend leaves it to us to find its end.
+    pub reasoning_open: bool,
     /// It does not think, and refuses to be asked to.
     pub no_thinking: bool,
     /// It refuses fields that it does not know.

@@ -5,7 +5,8 @@
 //! * calls are looked for only where tools are offered; never inside code fences or inline code;
 //! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it stands
 //!   at the start of the answer or at its end;
-//! * the end of an answer that was cut off is not its end: an unmarked call behind prose is text there, a draft in
+//! * a call inside reasoning counts only if the reasoning is never closed and only calls follow; text for the user holds none;
+//! * the end of an answer that was cut off is not its end: an unmarked call after prose is text there, a draft in
 //!   reasoning stays a draft;
 //! * what looked like a call and was not is text again, unchanged.
 //!
@@ -21,13 +22,14 @@ use crate::{
 };
 
 mod candidate;
+mod draft;
 mod entry;
 mod framing;
 mod header;
-mod promote;
 mod text;
 
 use candidate::Candidate;
+use draft::Draft;
 use text::Inline;
 
 /// What a scanner may be told.
@@ -102,20 +104,26 @@ pub struct Scanner {
     inline: usize,
     /// Whitespace at the start of the text belongs to framing before it.
     swallow_blank: bool,
-    /// Reasoning from the first marker of a call on: promoted if the answer ends without anything else.
-    draft: Option<String>,
+    /// Calls that were written inside reasoning.
+    draft: Draft,
+    /// Whether the answer began inside reasoning, as far as it has shown.
+    began: Option<bool>,
     /// All reasoning of a region that was believed open: sent again as content if it never closed and nothing else came.
     believed: Option<String>,
     /// The backend's own reasoning field.
     field: String,
+    /// Nothing of the text was looked at.
+    at_start: bool,
     /// The text may begin inside of a header.
     primed: bool,
-    /// This message is for somebody who is no tool: a call counts only where the message begins.
-    quiet: bool,
+    /// This message is addressed to the user: nothing in it is a call.
+    for_user: bool,
     /// Bytes that were before the buffer.
     gone: usize,
     /// Bytes that were held for nothing.
     wasted: usize,
+    /// Why the answer ended, once it has.
+    ended: Option<FinishReason>,
     /// Up to here, counted from the beginning of the answer, the text is inside of a value that is no call.
     inside_value: usize,
 }
@@ -158,13 +166,16 @@ impl Scanner {
             line_blank: true,
             inline: 0,
             swallow_blank: open,
-            draft: None,
+            draft: Draft::default(),
+            began: None,
             believed: open.then(String::new),
             field: String::new(),
+            at_start: true,
             primed,
-            quiet: false,
+            for_user: false,
             gone: 0,
             wasted: 0,
+            ended: None,
             inside_value: 0,
         }
     }
@@ -175,7 +186,7 @@ impl Scanner {
             if !text.is_empty() {
                 out.event(Event::Reasoning(text));
             }
-            if self.inside() == Inside::PromoteAtEnd && self.tools.wanted() {
+            if self.inside() == Inside::AtEnd && self.tools.wanted() {
                 self.field.push_str(text);
             }
             return;
@@ -193,9 +204,11 @@ impl Scanner {
 
     /// The answer is over. A call that was cut off has left without its `CallEnd`; the `Finish` event is the caller's.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
+        self.ended = Some(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
-            self.emit(self.buf.len(), out);
+            let end = if self.draft.is_empty() { self.buf.len() } else { self.buf.trim_end().len().max(self.from) };
+            self.emit(end, out);
         } else {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);
@@ -204,7 +217,7 @@ impl Scanner {
                 self.emit(self.buf.len(), out);
             }
         }
-        self.promote(reason, out);
+        self.accept_draft(reason, out);
     }
 
     /// The backend goes on with a call of its own: what stands at the end of a marker is what it leaked of that call.
@@ -216,6 +229,12 @@ impl Scanner {
             self.candidate = None;
         }
         self.finish(FinishReason::Stop, out);
+    }
+
+    /// Whether the answer began inside reasoning, where it showed that: it closed reasoning that it had not opened (then its
+    /// beginning left as text), it opened reasoning itself, or it never closed what was believed to be open.
+    pub fn began_inside(&self) -> Option<bool> {
+        self.began
     }
 
     /// One transition; whether there is progress to be made.
@@ -241,6 +260,12 @@ impl Scanner {
                 Some(progress) => return progress,
                 None => self.primed = false,
             }
+        }
+        if self.at_start {
+            if !self.skip_label(end) {
+                return false;
+            }
+            self.at_start = false;
         }
         if let Some(form) = self.behind {
             match self.swallow_closers(form, end) {
@@ -321,13 +346,14 @@ impl Scanner {
                 Some(false) => {}
             }
         }
-        self.not_a_call(at, found.len, mark.drop, out);
+        let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
+        self.not_a_call(at, found.len, mark.drop || lone, out);
         true
     }
 
     /// Whether calls are looked for here.
     fn wanted(&self) -> bool {
-        self.tools.wanted() && (!self.quiet || self.fresh)
+        self.tools.wanted() && !self.for_user
     }
 
     fn inside(&self) -> Inside {

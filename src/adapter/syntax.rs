@@ -47,8 +47,16 @@ pub(super) enum Step {
     /// A marked call that is closed and cannot be read, behind others that can: its arguments are as written, and `end` as in
     /// [`Step::Done`]. They are never handed to the fixer, which would find something in any text.
     Torn { whole: Vec<Parsed>, torn: Parsed, why: &'static str, end: usize },
-    /// The text ended inside of a call; the last one is as far as it got.
-    Cut { whole: Vec<Parsed>, cut: Parsed },
+    /// The text ended inside of a call, behind others that are whole. `cut` is as far as it got; its name is empty unless it
+    /// was ended by what ends names. `closed`: its arguments are closed, and only what stands around them is open.
+    Cut { whole: Vec<Parsed>, cut: Parsed, closed: bool },
+}
+
+impl Step {
+    /// The text ended before the name of a call did.
+    fn nameless() -> Step {
+        Step::Cut { whole: Vec::new(), cut: Parsed::default(), closed: false }
+    }
 }
 
 /// What a reader may look at besides the text.
@@ -164,17 +172,20 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
     let lead = blank(text);
     let length = text[lead..].find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len() - lead);
     let after = lead + length;
+    if length > WORD_BYTES {
+        return Word::No;
+    }
     let gap = blank(&text[after..]);
-    for at in (after..=after + gap).filter(|&at| text.is_char_boundary(at)) {
+    for at in (after..=after + gap.min(WORD_BYTES)).filter(|&at| text.is_char_boundary(at)) {
         let rest = &text[at..];
         if !over && ends.clone().any(|end| end.len() > rest.len() && end.starts_with(rest)) {
-            return if length > WORD_BYTES { Word::No } else { Word::Maybe };
+            return Word::Maybe;
         }
         if let Some(end) = ends.clone().filter(|end| rest.starts_with(end)).max_by_key(|end| end.len()) {
             return Word::Ends { name: lead..after, at, length: end.len() };
         }
     }
-    match after + gap == text.len() && !over && length <= WORD_BYTES && gap <= WORD_BYTES {
+    match after + gap == text.len() && !over && gap <= WORD_BYTES {
         true => Word::Maybe,
         false => Word::No,
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod cuts;
+mod ends;
 mod limits;
 mod slips;
 
@@ -405,16 +406,9 @@ fn a_call_inside_of_reasoning_follows_the_family() {
     // (what, adapter, text, calls, reasoning, content)
     type Case<'a> = (&'a str, &'a str, String, &'a [String], String, &'a str);
     let cases: Vec<Case<'_>> = vec![
+        ("the reasoning never ends", "hermes", format!("<think>Dark. {HERMES_CALL}"), &call, "Dark.".to_owned(), ""),
         (
-            "promote_at_end, the reasoning never ends",
-            "hermes",
-            format!("<think>Dark. {HERMES_CALL}"),
-            &call,
-            format!("Dark. {HERMES_CALL}"),
-            "",
-        ),
-        (
-            "promote_at_end, the reasoning ends: a draft",
+            "the reasoning ends: a draft",
             "hermes",
             format!("<think>{HERMES_CALL}</think>No."),
             &none,
@@ -422,7 +416,7 @@ fn a_call_inside_of_reasoning_follows_the_family() {
             "No.",
         ),
         (
-            "promote_at_end, a call behind it: only that one",
+            "a call behind it: only that one",
             "hermes",
             format!("<think>{HERMES_CALL}</think>{HERMES_CALL}"),
             &call,
@@ -430,9 +424,24 @@ fn a_call_inside_of_reasoning_follows_the_family() {
             "",
         ),
         ("ignore", "hunyuan-a13b", format!("<think>{minimax_call}"), &none, minimax_call.clone(), ""),
-        ("implicit_end", "kimi-k2", format!("<think>Dark.{KIMI_CALL} rest"), &call, "Dark.".to_owned(), "rest"),
         (
-            "implicit_end, in a string of prose",
+            "special tokens, the reasoning never ends",
+            "kimi-k2",
+            format!("<think>Dark.{KIMI_CALL}\n"),
+            &call,
+            "Dark.".to_owned(),
+            "",
+        ),
+        (
+            "special tokens, the reasoning goes on: a draft",
+            "kimi-k2",
+            format!("<think>Dark.{KIMI_CALL} rest"),
+            &none,
+            format!("Dark.{KIMI_CALL} rest"),
+            "",
+        ),
+        (
+            "in a string of prose",
             "kimi-k2",
             "<think>The functions. lamp is for light.</think>Hi.".to_owned(),
             &none,

@@ -118,6 +118,9 @@ impl Triggers {
             recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.header = true));
             recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.message_end = true));
         }
+        for token in calls.iter().flat_map(control_tokens) {
+            add(token, &mut |mark| mark.drop = true);
+        }
         for (index, call) in calls.iter().enumerate() {
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {
                 add(text, &mut |mark| {
@@ -223,6 +226,21 @@ impl Triggers {
         let mut places = (0..tail.len()).filter(|&at| begins(at)).map(|at| start + at);
         places.find(|&at| text.is_char_boundary(at) && self.may_become(&text[at..])).unwrap_or(text.len())
     }
+}
+
+/// The special tokens of a form: where they are no part of a call they are no text either. Not of a form some of whose special
+/// tokens end within a tag: half of its markup would stay.
+fn control_tokens(call: &Call) -> Vec<&str> {
+    let barred = |marker: &str| marker.contains(['|', '｜']);
+    let whole = |marker: &str| marker.starts_with('<') && marker.ends_with('>') && barred(marker);
+    if call.open.iter().any(|marker| barred(marker) && !whole(marker)) {
+        return Vec::new();
+    }
+    let mut markers = vec![&call.section, &call.section_close, &call.open, &call.close];
+    if let Syntax::Named(named) = &call.syntax {
+        markers.extend([&named.open, &named.close, &named.skip]);
+    }
+    markers.into_iter().flatten().map(String::as_str).filter(|marker| whole(marker)).collect()
 }
 
 /// The word and the bit of a pair of bytes.

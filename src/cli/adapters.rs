@@ -157,8 +157,7 @@ fn one(model: &str, found: &Found) -> String {
     if let Some(reasoning) = &adapter.reasoning {
         let inside = match reasoning.tool_call_inside {
             Inside::Ignore => "a call in there is a draft",
-            Inside::ImplicitEnd => "a call in there ends it",
-            Inside::PromoteAtEnd => "a call in there counts if nothing else comes",
+            Inside::AtEnd => "a call in there counts if the reasoning is never closed and only calls follow",
             Inside::Parse => "a call in there counts",
         };
         let _ = writeln!(out, "reasoning  {} ... {}; {inside}", reasoning.open.join(" or "), reasoning.close.join(" or "));

@@ -228,7 +228,7 @@ impl Findings {
         let mut count = 0;
         for path in recordings(directory, DEPTH) {
             count += 1;
-            let checked = fixture::check(&path, library, self.update);
+            let checked = fixture::check(&path, library, fixture::Prefixes::Every, self.update);
             if let Err(what) = checked {
                 self.add(path.display().to_string(), what.trim_end());
             }

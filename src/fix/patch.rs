@@ -27,8 +27,11 @@ pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
         None => source.into(),
     };
     let Some(patch) = patch(&text) else {
-        let cut = matches!(end, End::Cut(FinishReason::Length | FinishReason::ContentFilter)) || text.contains(BEGIN);
-        let why = if cut { Why::Truncated } else { Why::Malformed(format!("there is no line `{BEGIN}`")) };
+        let why = match end {
+            End::Cut(reason @ (FinishReason::Length | FinishReason::ContentFilter)) => Why::Truncated(reason),
+            _ if text.contains(BEGIN) => Why::Truncated(FinishReason::Stop),
+            _ => Why::Malformed(format!("there is no line `{BEGIN}`")),
+        };
         return Some(Report::refused(why));
     };
     if let Err(what) = check(patch) {

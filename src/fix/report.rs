@@ -14,8 +14,11 @@ pub enum End {
     Whole,
     /// The stream showed the end of the call (closing marker, balanced brackets, a complete native call).
     Closed,
-    /// The stream ended inside the call, for this reason.
+    /// The answer ended inside the arguments, for this reason. They run only if they prove to be complete.
     Cut(FinishReason),
+    /// The model ended its answer inside the arguments, and had ended its answer before in the same way. Only closing
+    /// brackets may be missing.
+    CutAgain,
 }
 
 /// What the fixer says of a call, from "untouched" to "not a call that may run".

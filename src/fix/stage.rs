@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
 use super::{Code, End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name, patch};
-use crate::event::{Effect, Event, Sink, Tools, Why};
+use crate::event::{Effect, Event, FinishReason, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
 const EXCERPT: usize = 80;
@@ -36,6 +36,8 @@ pub struct Fixer {
     /// Whether log lines may show values.
     excerpts: bool,
     tally: Arc<Tally>,
+    /// The tool whose call the model left unclosed in the answer before this one.
+    unclosed: Option<String>,
     open: Option<Open>,
     /// Index of the next call that leaves: refusals must not leave holes.
     next: u32,
@@ -62,6 +64,7 @@ impl Fixer {
             limit: MAX_BYTES,
             excerpts: false,
             tally: Arc::default(),
+            unclosed: None,
             open: None,
             next: 0,
             checked: Vec::new(),
@@ -83,6 +86,13 @@ impl Fixer {
     /// The same stage; its calls are counted here.
     pub fn with_tally(mut self, tally: Arc<Tally>) -> Fixer {
         self.tally = tally;
+        self
+    }
+
+    /// The same stage for the answer to a model that was told that its call of this tool was not complete. If it leaves the
+    /// call unclosed again, missing brackets are how it writes, and they are added.
+    pub fn with_unclosed(mut self, tool: Option<String>) -> Fixer {
+        self.unclosed = tool;
         self
     }
 
@@ -119,15 +129,27 @@ impl Fixer {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
         let resolved = name::resolve(&tools, &open.name);
+        let again = |name: &str| match end {
+            End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if self.unclosed.as_deref() == Some(name) => End::CutAgain,
+            end => end,
+        };
         let reads = matches!(&resolved, name::Resolved::Known { tool, .. } if tool.effect == Effect::Reads);
         let (name, report) = match resolved {
+            // An empty name is never a call.
+            _ if open.name.trim().is_empty() => {
+                let why = match end {
+                    End::Cut(reason) => Why::Truncated(reason),
+                    _ => Why::UnknownTool(": the call has no name".to_owned()),
+                };
+                ("", Report::refused(why))
+            }
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
                 (
                     tool.name.as_str(),
                     patch::fix(tool, &open.arguments, end)
-                        .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, end)),
+                        .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name))),
                 )
             }
             // Nothing is known of its parameters, but arguments are an object.

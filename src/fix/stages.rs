@@ -64,8 +64,11 @@ fn nothing(text: &str) -> bool {
 
 /// C1: no arguments at all.
 fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
-    if matches!(call.end, End::Cut(FinishReason::Length | FinishReason::ContentFilter)) && text != "{}" && text != "[]" {
-        return Report::refused(Why::Truncated);
+    if text != "{}"
+        && text != "[]"
+        && let Some(why) = cut(call.end)
+    {
+        return Report::refused(why);
     }
     if call.schema.is_none() && text == "[]" {
         return accept("[]".to_owned(), fixes, Vec::new());
@@ -111,7 +114,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             result.dropped.extend(reading.dangling);
             match &result.fault {
                 // What the schema misses may have been cut off.
-                Some(_) if !complete && call.end != End::Whole => Err(Why::Truncated),
+                Some(_) if !complete && call.end != End::Whole => Err(cut(call.end).unwrap_or(UNCLOSED)),
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
                     // As the model wrote it: the tree before the schema changed it is read once more.
@@ -129,7 +132,7 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         });
         match result {
             Ok(result) => settled.push(result),
-            Err(why) if why == Why::Truncated || start == 0 => return Err(Report::refused(why)),
+            Err(why) if matches!(why, Why::Truncated(_)) || start == 0 => return Err(Report::refused(why)),
             Err(why) => {
                 refusal.get_or_insert(Report::refused(why));
             }
@@ -178,15 +181,34 @@ fn around(text: &str, start: usize, end: usize) -> Vec<Fix> {
     fixes
 }
 
-/// Truncation, if the stream was cut by a limit.
+/// What is wrong with arguments that the model did not close although it went on.
+const UNCLOSED: Why = Why::Truncated(FinishReason::Stop);
+
+/// Truncation, if the answer ended inside the arguments.
 fn cut(end: End) -> Option<Why> {
-    matches!(end, End::Cut(FinishReason::Length | FinishReason::ContentFilter)).then_some(Why::Truncated)
+    match end {
+        End::Cut(reason) => Some(Why::Truncated(reason)),
+        End::CutAgain => Some(UNCLOSED),
+        End::Whole | End::Closed => None,
+    }
+}
+
+/// Whether nothing but closing brackets can be missing behind this text: a number may have lost digits.
+fn ends_in_whole_value(text: &str) -> bool {
+    let text = text.trim_end();
+    text.ends_with(['"', '}', ']']) || ["true", "false", "null"].iter().any(|word| text.ends_with(word))
 }
 
 /// Stage 4: whether a text that ended so may run (X1 to X3), and the fix for what had to be closed.
 fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix>, Why> {
     let guessed = reading.repairs.iter().any(|repair| repair.guess);
-    if reading.ending != Ending::Complete || guessed {
+    let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
+    let closable = match call.end {
+        End::CutAgain => !guessed && ends_in_whole_value(text),
+        End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag,
+        _ => false,
+    };
+    if (reading.ending != Ending::Complete || guessed) && !closable {
         // A cut text may look complete only because of how its quotes were read.
         cut(call.end).map_or(Ok(()), Err)?;
     }
@@ -195,12 +217,12 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
     }
     let (closed, level) = match (call.end, reading.ending) {
         (_, Ending::Complete) => (false, Verdict::Clean),
-        (_, Ending::Open) if reading.tagged => (true, Verdict::Lossless),
-        (End::Cut(_), Ending::Open) => (true, Verdict::Lossless),
-        (End::Cut(_), _) => return Err(Why::Truncated),
+        (_, Ending::Open) if closed_by_tag => (true, Verdict::Lossless),
+        (End::CutAgain, Ending::Open | Ending::InWord) => (true, Verdict::Guess),
+        (End::Cut(_) | End::CutAgain, _) => return Err(cut(call.end).unwrap_or(UNCLOSED)),
         (End::Closed, Ending::Open | Ending::InWord) => (true, Verdict::Lossless),
         (End::Closed, Ending::AfterComma) => (true, Verdict::Guess),
-        (End::Closed, _) => return Err(Why::Truncated),
+        (End::Closed, _) => return Err(UNCLOSED),
         (End::Whole, Ending::InKey) => return Err(Why::Malformed("the text ends in a key".to_owned())),
         (End::Whole, Ending::AfterColon) if call.schema.is_none() => {
             return Err(Why::Malformed("a value is missing at the end".to_owned()));
@@ -211,7 +233,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
         && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && is_torn(&text[repair.start..repair.end]))
     {
         let what = || format!("a string may have been cut at {}", path(reading));
-        return Err(if matches!(call.end, End::Cut(_)) { Why::Truncated } else { Why::Ambiguous(what()) });
+        return Err(cut(call.end).unwrap_or_else(|| Why::Ambiguous(what())));
     }
     if reading.rival.is_some() {
         return Err(Why::Ambiguous(format!("two readings at {}", path(reading))));
@@ -325,7 +347,7 @@ fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, c
 /// The texts that are no container at all: parameters in another form, or the one parameter itself.
 fn without_container(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Option<Report> {
     let schema = call.schema?;
-    if matches!(call.end, End::Cut(_)) && cut(call.end).is_some() {
+    if cut(call.end).is_some() {
         return None;
     }
     let text = text.trim();

@@ -493,15 +493,16 @@ fn ends() {
     for (end, may_run) in [
         (End::Whole, true),
         (End::Closed, true),
-        (cut(FinishReason::Stop), true),
-        (cut(FinishReason::ToolCalls), true),
+        (End::CutAgain, true),
+        (cut(FinishReason::Stop), false),
+        (cut(FinishReason::ToolCalls), false),
         (cut(FinishReason::Length), false),
         (cut(FinishReason::ContentFilter), false),
     ] {
         let report = fixed(NOTE, open, end);
         assert_eq!(report.accepted().is_some(), may_run, "{end:?} {report:?}");
         if !may_run {
-            assert_eq!(report.why, Some(Why::Truncated));
+            assert!(matches!(report.why, Some(Why::Truncated(_))), "{report:?}");
         }
         // Complete is complete, whatever the server says.
         assert_eq!(fixed(NOTE, r#"{"file_path":"a","body":"b"}"#, end).verdict, Verdict::Clean);
@@ -515,18 +516,20 @@ fn ends() {
         ("in a word", r#"{"file_path":"a","body":"b","x":tru"#),
     ] {
         for reason in [FinishReason::Stop, FinishReason::Length] {
-            assert_eq!(is_refused(what, NOTE, source, cut(reason)), Why::Truncated, "{what}");
+            assert_eq!(is_refused(what, NOTE, source, cut(reason)), Why::Truncated(reason), "{what}");
         }
+        assert_eq!(is_refused(what, NOTE, source, End::CutAgain), Why::Truncated(FinishReason::Stop), "{what}");
     }
     // The end marker was seen: what stands before it is all there was.
     assert_eq!(value(&fixed(TOWN, r#"{"town":"Turku","nights":2"#, End::Closed)), Some(json!({"town": "Turku", "nights": 2})));
     is_refused("an open string stays open", NOTE, r#"{"file_path":"a","body":"b"#, End::Closed);
     // X2 needs what is required; X3 needs exactly one reading.
-    for end in [cut(FinishReason::Stop), End::Closed] {
-        assert_eq!(is_refused("X2: something is missing", NOTE, r#"{"file_path":"a""#, end), Why::Truncated);
+    for end in [End::CutAgain, End::Closed] {
+        let why = is_refused("X2: something is missing", NOTE, r#"{"file_path":"a""#, end);
+        assert_eq!(why, Why::Truncated(FinishReason::Stop));
     }
     becomes("X3", TOWN, r#"{"town":"Turku}"#, Verdict::Guess, json!({"town": "Turku"}));
-    assert!(fixed(TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Stop)).accepted().is_some());
+    is_refused("X3 at a stop", TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Stop));
     is_refused("X3 at the limit", TOWN, r#"{"town":"Turku}"#, cut(FinishReason::Length));
 }
 

@@ -80,8 +80,15 @@ fn a_refusal_teaches_once() {
 
 #[test]
 fn what_was_learned_survives_the_store() {
-    let learned =
-        Learned { tools: ToolMode::Raw, fold_system: true, alternate: true, no_thinking: false, plain: true, no_grammar: true };
+    let learned = Learned {
+        tools: ToolMode::Raw,
+        fold_system: true,
+        alternate: true,
+        reasoning_open: true,
+        no_thinking: false,
+        plain: true,
+        no_grammar: true,
+    };
     let kept = serde_json::to_vec(&learned).unwrap();
     assert_eq!(serde_json::from_slice::<Learned>(&kept).unwrap(), learned);
     assert_eq!(serde_json::from_slice::<Learned>(b"{}").unwrap(), Learned::default());

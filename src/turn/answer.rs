@@ -9,8 +9,9 @@ pub use super::gate::{Policy, Reask};
 use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
-    event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
+    event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally},
+    json::extent::Extent,
     plan::Repeats,
 };
 
@@ -53,6 +54,19 @@ pub struct Outcome {
     pub checked: Vec<Checked>,
     /// Token counts of the backend.
     pub usage: Option<Usage>,
+    /// Whether the answer began inside reasoning, if it showed that.
+    pub began_inside: Option<bool>,
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// The tool whose call was refused because the model ended its answer inside the arguments.
+    pub fn unclosed(&self) -> Option<&str> {
+        let unclosed = |why: &Why| matches!(why, Why::Truncated(FinishReason::Stop | FinishReason::ToolCalls));
+        let refused = self.checked.iter().rfind(|checked| checked.report.why.as_ref().is_some_and(unclosed))?;
+        Some(&refused.name)
+    }
 }
 
 // === impl Answer ===
@@ -88,6 +102,12 @@ impl Answer {
     /// The same answer, its calls counted; `excerpts` lets log lines show pieces of their arguments.
     pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
         self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
+        self
+    }
+
+    /// The same answer, from a model that was told that its call of this tool was not complete.
+    pub fn after_unclosed(mut self, tool: Option<String>) -> Answer {
+        self.fixer = self.fixer.with_unclosed(tool);
         self
     }
 
@@ -139,15 +159,16 @@ impl Answer {
         if let Some(call) = native {
             stage.drop_calls = false;
             stage.start(&call);
-            // Whole arguments prove themselves; only a call that is cut shows that the end came too early.
-            if reason != FinishReason::Length {
+            // Nothing follows it: that it is whole, its own brackets must prove.
+            if reason != FinishReason::Length && closed(&call.arguments) {
                 stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
             }
         }
         stage.drop_calls = false;
         stage.event(Event::Finish { reason, usage: self.usage });
         let (delivered, reask) = self.gate.outcome();
-        Outcome { delivered, reask, checked: self.fixer.checked().to_vec(), usage: self.usage }
+        let began_inside = self.scanner.began_inside();
+        Outcome { delivered, reask, checked: self.fixer.checked().to_vec(), usage: self.usage, began_inside }
     }
 
     fn close_native(&mut self, out: &mut dyn Sink) {
@@ -157,6 +178,12 @@ impl Answer {
             stage.event(Event::CallEnd { index: 0, extra: call.extra.as_deref() });
         }
     }
+}
+
+/// Whether the brackets of a native call's arguments are balanced; without any there is nothing to close.
+fn closed(arguments: &str) -> bool {
+    let text = arguments.trim();
+    !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some()
 }
 
 /// The stages behind the scanner.

@@ -6,7 +6,7 @@
 //!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
 //!   becomes one line of notice.
 //! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
-//! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
+//! * `tool_calls` means that at least one call was delivered; anything else is what the backend said.
 
 use std::sync::Arc;
 
@@ -69,7 +69,6 @@ pub(super) struct Gate {
     open: Option<(String, Option<String>, String)>,
     withheld: String,
     refused: u32,
-    truncated: bool,
     reask: Option<Reask>,
     said: Said,
 }
@@ -100,7 +99,6 @@ impl Gate {
             open: None,
             withheld: String::new(),
             refused: 0,
-            truncated: false,
             reask: None,
             said: Said { line_start: true, ..Said::default() },
         }
@@ -214,7 +212,6 @@ impl Gate {
         self.refused += 1;
         tracing::info!(tool = name, %why, after_delivered = self.delivered > 0, "call refused");
         if self.policy.answers_refused {
-            self.truncated |= *why == Why::Truncated;
             return out.event(Event::Refused { name, why, raw });
         }
         if matches!(why, Why::Unsure(_)) && (self.delivered > 0 || !self.policy.may_reask) {
@@ -223,8 +220,7 @@ impl Gate {
         if self.delivered > 0 {
             return;
         }
-        self.truncated |= *why == Why::Truncated;
-        if self.policy.may_reask && *why != Why::Truncated {
+        if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
             self.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
             return;
         }
@@ -259,7 +255,6 @@ impl Gate {
             self.notice(&format!("[toolglot] {why}"), out);
         }
         match reason {
-            _ if self.truncated => FinishReason::Length,
             FinishReason::ToolCalls => FinishReason::Stop,
             other => other,
         }

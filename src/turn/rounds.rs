@@ -25,6 +25,7 @@ use super::{
     tap::Tap,
 };
 use crate::{
+    adapter::scanner,
     backend::{self, Decoder, Dialect, Held, Refusal, Size},
     client::shape::Shape,
     error::Error,
@@ -45,6 +46,10 @@ pub(super) struct Rounds<O> {
     reading: Option<Box<Reading>>,
     /// How often the model was asked again.
     asked_again: u8,
+    /// An answer showed something about the model that is to be kept.
+    relearned: bool,
+    /// The tool whose call the answer before left unclosed.
+    unclosed: Option<String>,
     /// The client has something of this turn.
     spoken: bool,
     /// The prose of the current answer.
@@ -96,6 +101,8 @@ impl<O: Sink> Rounds<O> {
             out,
             reading: None,
             asked_again: 0,
+            unclosed: None,
+            relearned: false,
             spoken: false,
             said: String::new(),
             gap: false,
@@ -146,6 +153,9 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(read).map_err(|error| error.without(self.plan.secrets()));
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
+        if std::mem::take(&mut self.relearned) {
+            self.remember().await;
+        }
         if let Some(usage) = self.counted.take() {
             count::learn(&self.plan, &self.shared, usage).await;
         }
@@ -263,7 +273,7 @@ impl<O: Sink> Rounds<O> {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: plan.scanner.clone(),
+            scanner: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
             policy: Policy {
                 may_reask: self.asked_again < plan.retry,
                 answers_refused: self.agent.is_some(),
@@ -276,7 +286,7 @@ impl<O: Sink> Rounds<O> {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.repeats.clone()),
         };
-        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
+        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts).after_unclosed(self.unclosed.clone())
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
@@ -318,6 +328,10 @@ impl<O: Sink> Rounds<O> {
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.behind());
+        if let Some(open) = outcome.began_inside {
+            self.relearned |= std::mem::replace(&mut self.plan.learned.reasoning_open, open) != open;
+        }
+        self.unclosed = outcome.unclosed().map(str::to_owned);
         if let Some(tap) = &mut self.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));

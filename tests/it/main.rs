@@ -14,6 +14,7 @@ mod cli;
 mod clients;
 mod docs;
 mod doctor;
+mod drafts;
 mod fake;
 mod fixtures;
 mod floors;

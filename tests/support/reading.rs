@@ -64,7 +64,19 @@ pub(crate) const PIECES: &[&str] = &[
     " name=\"",
     "call:",
     "json",
+    "\r\n",
+    "````json\n",
+    "}\n```\n",
+    "]}}\n```",
+    "get_weather\r\n{\"city\": \"Oslo\"}",
+    LONG_NAME,
+    LONG_GAP,
 ];
+
+/// Longer than any name, id, language or header may be.
+const LONG_NAME: &str = "a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_x";
+/// More whitespace than may stand between markers.
+const LONG_GAP: &str = "                                                                                                                                                                                                                                                                                ";
 
 /// The tools that are offered.
 pub(crate) fn tools() -> Tools {

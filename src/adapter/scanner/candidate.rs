@@ -5,17 +5,16 @@ use std::collections::VecDeque;
 use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
     adapter::{
-        Call, Inside, Syntax,
-        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
+        Call, Syntax,
+        syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types, value::sound},
     },
-    event::{Event, Sink, Tool, Why},
+    event::{Event, FinishReason, Sink, Tool, Why},
     fix::{
         End, fix,
         name::{Resolved, resolve},
     },
 };
 
-pub(super) const FENCE: &str = "```";
 /// Text that was held for nothing is read again. So many bytes of it for each byte of the answer, and some more at its
 /// beginning, are allowed; beyond that the name of an offered tool has to come within [`HASTY_BYTES`].
 const REREAD: usize = 4;
@@ -36,6 +35,8 @@ pub(super) struct Candidate {
     /// Nothing but whitespace and calls stand before it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
+    /// The answer ended behind its marker before a name did.
+    pub(super) nameless: bool,
 }
 
 /// The code fence that a candidate stands in.
@@ -45,7 +46,7 @@ pub(super) struct Fence {
     pub(super) length: usize,
     /// Where its content begins.
     pub(super) content: usize,
-    /// What ends a body in it.
+    /// The same ticks again, which end a body in it.
     pub(super) close: [String; 1],
 }
 
@@ -87,16 +88,18 @@ impl Scanner {
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
         match step {
-            Step::More if window == self.buf.len() => {
+            Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);
                 return false;
             }
-            Step::More if candidate.confirmed => {
+            // The answer is over before the name is.
+            Step::More if window == self.buf.len() => candidate.nameless |= marked,
+            Step::More if candidate.confirmed && !self.is_drafting() => {
                 let name = reader.name(&self.buf[body..window], context).unwrap_or_default();
                 self.overrun(&name, &candidate, out);
                 return true;
             }
-            Step::More if self.worth_holding(reader, &self.buf[body..window], context) => {
+            Step::More if !candidate.confirmed && self.worth_holding(reader, &self.buf[body..window], context) => {
                 candidate.confirmed = true;
                 self.candidate = Some(candidate);
                 return true;
@@ -114,7 +117,7 @@ impl Scanner {
                     (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, None);
                     return true;
                 }
-                if count && self.closes_fence(&candidate, to, end) {
+                if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
                 }
@@ -125,15 +128,32 @@ impl Scanner {
             }
             Step::Passed { end: stop, .. } => self.wasted += stop,
             Step::Torn { whole, torn, why, end: stop } => {
-                if marked {
+                if marked && !self.is_drafting() {
                     self.accept(whole, &candidate, form, marked, body + stop, out);
                     self.refuse(&torn, &Why::Malformed(why.to_owned()), out);
                     return true;
                 }
             }
-            Step::Cut { whole, cut } => {
-                let known = matches!(resolve(&self.tools, &cut.name), Resolved::Known { .. });
-                if marked || known {
+            Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
+                candidate.nameless |= marked;
+                self.wasted += window - body;
+            }
+            // A model that stopped while it thought of a call has not made it.
+            Step::Cut { closed, .. } if self.is_drafting() && !closed => self.wasted += window - body,
+            Step::Cut { mut whole, cut, closed } => {
+                let limited = matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter));
+                let counts = |call: &Parsed| marked || self.counts(call);
+                if closed && !limited && counts(&cut) {
+                    whole.push(cut);
+                    whole.retain(counts);
+                    self.accept_at_end(whole, &candidate, out);
+                    return true;
+                }
+                let counts = match marked {
+                    true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut)),
+                    false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
+                };
+                if counts {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }
@@ -145,6 +165,17 @@ impl Scanner {
         (candidate.reader, candidate.confirmed) = (None, false);
         self.candidate = Some(candidate);
         true
+    }
+
+    /// Whether calls behind a marker are only spoken of: the marker stands within a line, no tool of theirs is offered, and
+    /// what stands in the place of their arguments is not JSON.
+    fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
+        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && !sound(&call.arguments);
+        !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
+    }
+
+    pub(super) fn is_known(&self, name: &str) -> bool {
+        matches!(resolve(&self.tools, name), Resolved::Known { .. })
     }
 
     /// How many bytes of a candidate at `at` may be looked at before its name is known.
@@ -226,11 +257,16 @@ impl Scanner {
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
         let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
-        self.buf[fence.content..to].trim_end().ends_with(FENCE) || (end && self.buf[to..].trim().is_empty())
+        self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
     }
 
     /// Calls were read in `candidate.at..to`.
     fn accept(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
+        if self.is_drafting() && !calls.is_empty() {
+            self.hold_draft(calls, candidate, to, out);
+            self.behind = Some(form);
+            return;
+        }
         if self.stray.take().is_some() {
             self.tentative.clear();
         }
@@ -249,7 +285,7 @@ impl Scanner {
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
     }
 
-    /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
+    /// The text before a call has left; whitespace beside the call goes.
     fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Between calls there are only whitespace and separators, between tentative ones their own text.
         let between_calls = self.fresh && self.calls > 0 && self.region != Region::Reasoning;
@@ -257,23 +293,33 @@ impl Scanner {
             let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);
         }
-        if self.region == Region::Reasoning && self.inside() == Inside::ImplicitEnd {
-            self.region = Region::Text;
-        }
     }
 
-    /// The answer ended inside of a call.
-    fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        if self.stray.take().is_some() {
-            self.tentative.clear();
+    /// The answer ended behind the arguments of the last of these calls.
+    fn accept_at_end(&mut self, calls: Vec<Parsed>, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.is_drafting() {
+            return self.hold_draft(calls, candidate, self.buf.len(), out);
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        for call in whole.into_iter().filter(|call| self.counts(call)).collect::<Vec<_>>() {
+        for call in calls {
             self.send(&call, true, out);
         }
-        self.send(&cut, false, out);
         (self.from, self.pos) = (self.buf.len(), self.buf.len());
+    }
+
+    /// The answer ended inside of a call.
+    fn cut(&mut self, mut whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.stray.take().is_some() {
+            self.tentative.clear();
+        }
+        whole.retain(|call| self.counts(call));
+        self.accept_at_end(whole, candidate, out);
+        match self.ended {
+            // Its arguments are whole, and still it is not known that the call is.
+            Some(reason) if sound(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
+            _ => self.send(&cut, false, out),
+        }
     }
 
     /// Unmarked calls behind prose count now: nothing but calls followed them.
@@ -307,7 +353,7 @@ impl Scanner {
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
     }
 
-    fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
+    pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
         let index = self.calls;
         self.calls += 1;
         out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
@@ -321,13 +367,17 @@ impl Scanner {
 
     /// None of the forms fits: it is text (a code fence, a control token, anything).
     fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
+        let lone = candidate.marker.0 > 1 && self.is_lone(candidate.at, candidate.marker.0);
+        if candidate.nameless && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
+            return self.cut(Vec::new(), Parsed::default(), candidate, out);
+        }
         match &candidate.fence {
             Some(fence) => {
                 self.advance(fence.content, out);
                 self.region = Region::Fence(fence.tick, fence.length);
             }
             None if candidate.marker.0 == 0 => {}
-            None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1, out),
+            None => self.not_a_call(candidate.at, candidate.marker.0, candidate.marker.1 || lone, out),
         }
     }
 
@@ -341,6 +391,9 @@ impl Scanner {
         }
         match starts_with_any(&self.buf[at..], call.close.iter().chain(&call.section_close), end) {
             Start::Yes(length) => {
+                if !self.draft.is_empty() {
+                    self.draft.push_markup(&self.buf[self.from..at + length]);
+                }
                 (self.from, self.pos) = (at + length, at + length);
                 Some(true)
             }

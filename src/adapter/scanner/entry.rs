@@ -2,7 +2,7 @@
 
 use super::{
     Region, Scanner,
-    candidate::{Candidate, FENCE, Fence},
+    candidate::{Candidate, Fence},
 };
 use crate::adapter::{
     Call, Syntax,
@@ -85,8 +85,8 @@ impl Scanner {
     }
 
     /// Tries a call whose header begins at `at`, with a marker of this length.
-    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize, marked: bool) {
-        self.begin(at, (marker, true), vec![Entry { form, body: at, marked }], None);
+    pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
+        self.begin(at, (marker, true), vec![Entry { form, body: at, marked: true }], None);
     }
 
     /// Tries a code fence whose whole content may be a call.
@@ -99,7 +99,8 @@ impl Scanner {
         let forms = forms.filter(|(_, call)| (element && call.element) || call.fence.iter().any(|known| known == language));
         let entries: Vec<Entry> =
             forms.map(|(form, call)| Entry { form, body: content, marked: element && call.element }).collect();
-        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close: [FENCE.to_owned()] }))
+        let close = [char::from(tick).to_string().repeat(length)];
+        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close }))
     }
 
     fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {
@@ -113,6 +114,7 @@ impl Scanner {
             confirmed: false,
             fresh: self.fresh,
             fence,
+            nameless: false,
         });
         begun
     }

@@ -13,10 +13,32 @@ use crate::{
 };
 
 const INFO_BYTES: usize = 200;
+/// More blanks than this do not stand between a marker and what it is judged by.
+const GAP_BYTES: usize = 256;
+/// A longer line does not close a fence.
+const CLOSING_BYTES: usize = 256;
 /// A longer run of backticks is taken as several.
 const RUN_BYTES: usize = 200;
 
 impl Scanner {
+    /// The answer may begin with the label of a reasoning region whose markers the backend removed: a line of its own.
+    /// `false`: more text is needed to know.
+    pub(super) fn skip_label(&mut self, end: bool) -> bool {
+        let Some(reasoning) = self.adapter.reasoning.as_ref().filter(|_| self.options.framing) else { return true };
+        match starts_with_any(&self.buf, &reasoning.label, end) {
+            Start::Maybe => false,
+            Start::No => true,
+            Start::Yes(length) => match self.buf[length..].chars().next() {
+                None => end,
+                Some('\n') => {
+                    (self.from, self.pos, self.swallow_blank) = (length + 1, length + 1, true);
+                    true
+                }
+                Some(_) => true,
+            },
+        }
+    }
+
     /// Reasoning markers in the text. `None`: it is something else.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, behind) = (found.at, found.at + found.len);
@@ -31,13 +53,17 @@ impl Scanner {
             };
             self.accept_tentative(out);
             self.remove(at, behind + label, out);
-            (self.region, self.swallow_blank, self.draft) = (Region::Reasoning, true, None);
+            (self.region, self.swallow_blank) = (Region::Reasoning, true);
+            // A marker that closes it later proves nothing about the beginning.
+            self.began = self.began.or(Some(self.options.reasoning_open));
             return Some(true);
         }
         if found.mark.reasoning_close {
             let rest = &self.buf[behind..];
+            let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
             let ends_line = match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
                 Some(b'\n' | b'<') => true,
+                None if rest.len() >= GAP_BYTES => false,
                 None if !end => return Some(false),
                 None => true,
                 Some(_) => false,
@@ -45,6 +71,8 @@ impl Scanner {
             if anywhere || ends_line || self.at_line_start(at) {
                 self.remove(at, behind, out);
                 self.swallow_blank = !self.said;
+                // Closed without being opened: what came before it was reasoning.
+                self.began = self.began.or(self.said.then_some(true));
                 return Some(true);
             }
         }
@@ -69,9 +97,10 @@ impl Scanner {
 
     /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.
     fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
-        let next = at + blank(&self.buf[at..]);
-        if next == self.buf.len() {
-            return end.then_some(true);
+        let limit = self.buf.floor_char_boundary(at + GAP_BYTES);
+        let next = at + blank(&self.buf[at..limit]);
+        if next == limit {
+            return if limit < self.buf.len() { Some(false) } else { end.then_some(true) };
         }
         if !end && self.adapter.triggers.may_become(&self.buf[next..]) {
             return None;
@@ -85,18 +114,22 @@ impl Scanner {
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
+        if let Some(form) = self.behind {
+            match self.swallow_closers(form, end) {
+                Some(progress) => return progress,
+                None => self.behind = None,
+            }
+        }
         let found = match adapter.triggers.next(&self.buf, self.pos, end) {
             Ok(found) => found,
             Err(held) => {
-                self.pos = held;
-                self.emit(self.buf[..held].trim_end().len().max(self.from), out);
+                self.reason_on(held, out);
                 return false;
             }
         };
         let (at, behind) = (found.at, found.at + found.len);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
-            self.pos = at;
-            self.emit(self.buf[..at].trim_end().len().max(self.from), out);
+            self.reason_on(at, out);
             return false;
         }
         if found.mark.header || found.mark.message_end {
@@ -104,9 +137,10 @@ impl Scanner {
         }
         self.pos = behind;
         if found.mark.reasoning_close {
+            self.give_up_draft(out);
             self.emit(self.buf[..at].trim_end().len().max(self.from), out);
             (self.from, self.pos) = (behind, behind);
-            (self.region, self.swallow_blank, self.draft, self.believed) = (Region::Text, true, None, None);
+            (self.region, self.swallow_blank, self.believed) = (Region::Text, true, None);
             (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
             self.wrapped |= found.mark.answer_open;
             return true;
@@ -118,7 +152,7 @@ impl Scanner {
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
             match self.inside() {
-                Inside::ImplicitEnd | Inside::Parse => {
+                Inside::AtEnd | Inside::Parse => {
                     self.pos = at;
                     match self.begin_marked(found, end) {
                         None => return false,
@@ -126,14 +160,23 @@ impl Scanner {
                         Some(false) => self.pos = behind,
                     }
                 }
-                Inside::PromoteAtEnd if self.draft.is_none() => {
+                Inside::Ignore if found.mark.drop => {
                     self.emit(at, out);
-                    self.draft = Some(String::new());
+                    self.from = behind;
                 }
-                Inside::PromoteAtEnd | Inside::Ignore => {}
+                Inside::Ignore => {}
             }
         }
         true
+    }
+
+    /// The text up to `to` is reasoning; blanks at its end wait, because what follows may swallow them.
+    fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
+        let blanks = self.buf[self.pos..to].trim().is_empty();
+        self.pos = to;
+        if !blanks {
+            self.emit(self.buf[..to].trim_end().len(), out);
+        }
     }
 
     /// A backtick or tilde: a code fence, inline code, or neither.
@@ -151,7 +194,7 @@ impl Scanner {
                 Some(newline) if !info[..newline].contains('`') => {
                     let content = at + length + newline + 1;
                     let language = info[..newline].trim().to_ascii_lowercase();
-                    if tick == b'`' && self.tools.wanted() && self.begin_fence(at, tick, length, content, &language) {
+                    if self.wanted() && self.begin_fence(at, tick, length, content, &language) {
                         return true;
                     }
                     self.advance(content, out);
@@ -179,8 +222,10 @@ impl Scanner {
             let newline = self.buf[offset..].find('\n').map(|at| offset + at);
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
             let closes = match self.line_begins(offset) {
-                true => closes_fence(line, tick, length, &self.adapter.drop, end || newline.is_some()),
-                false => Start::No,
+                true if line.len() <= CLOSING_BYTES => {
+                    closes_fence(line, tick, length, &self.adapter.drop, end || newline.is_some())
+                }
+                _ => Start::No,
             };
             match (closes, newline) {
                 (Start::Yes(behind), _) => {

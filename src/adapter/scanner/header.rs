@@ -58,7 +58,6 @@ impl Scanner {
             Seen::No => return None,
         };
         let body = at + length;
-        let mut quiet = recipient.forms;
         if let Kind::Call(name) = &kind {
             let tool = match resolve(&self.tools, name) {
                 Resolved::Known { tool, .. } => Some(tool),
@@ -73,10 +72,10 @@ impl Scanner {
             if recipient.plain && (!arguments || self.buf[body..].trim().is_empty()) {
                 return None;
             }
-            quiet = false;
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
-                self.begin_headed(at, marker, form, !recipient.plain || marker > 0);
+                // Where the text begins inside of the header, the prompt wrote its marker.
+                self.begin_headed(at, marker, form);
                 return Some(true);
             }
         }
@@ -86,9 +85,9 @@ impl Scanner {
         }
         self.accept_tentative(out);
         self.remove(at, body, out);
-        (self.behind, self.inline, self.line_blank, self.quiet) = (None, 0, true, quiet);
+        (self.behind, self.inline, self.line_blank, self.for_user) = (None, 0, true, kind == Kind::Content);
         match kind {
-            Kind::Reasoning => (self.region, self.swallow_blank, self.draft) = (Region::Reasoning, true, None),
+            Kind::Reasoning => (self.region, self.swallow_blank) = (Region::Reasoning, true),
             Kind::Content | Kind::Call(_) => (self.region, self.fresh, self.tried) = (Region::Text, !self.said, false),
         }
         Some(true)
@@ -96,11 +95,12 @@ impl Scanner {
 
     /// Reasoning that had a header ends at its end marker, or where the next header begins.
     pub(super) fn leave_reasoning(&mut self, found: Found<'_>, out: &mut dyn Sink) -> bool {
+        self.give_up_draft(out);
         let to = self.buf[..found.at].trim_end().len().max(self.from);
         self.emit(to, out);
         let behind = found.at + if found.mark.message_end { found.len } else { 0 };
         (self.from, self.pos, self.region) = (behind, behind, Region::Text);
-        (self.draft, self.believed, self.swallow_blank) = (None, None, true);
+        (self.believed, self.swallow_blank) = (None, true);
         (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
         true
     }

@@ -39,6 +39,14 @@ impl Scanner {
             let blank = blank(&self.buf[self.from..to]);
             self.from += blank;
         }
+        if self.region == Region::Reasoning && !self.draft.is_empty() {
+            if self.buf[self.from..to].trim().is_empty() {
+                self.draft.push_markup(&self.buf[self.from..to]);
+                self.from = to;
+                return;
+            }
+            self.give_up_draft(out);
+        }
         let text = &self.buf[self.from..to];
         if text.is_empty() {
             return;
@@ -49,9 +57,6 @@ impl Scanner {
             None => self.line_blank &= text.trim().is_empty(),
         }
         if self.region == Region::Reasoning {
-            if let Some(draft) = &mut self.draft {
-                draft.push_str(text);
-            }
             if let Some(believed) = &mut self.believed {
                 believed.push_str(text);
             }
@@ -71,6 +76,11 @@ impl Scanner {
             Some(newline) => before[newline..].trim().is_empty(),
             None => self.line_blank && before.trim().is_empty(),
         }
+    }
+
+    /// Whether a marker of a call stands alone at the end of the answer.
+    pub(super) fn is_lone(&self, at: usize, length: usize) -> bool {
+        self.ended.is_some() && self.buf[at + length..].trim().is_empty() && self.at_line_start(at)
     }
 
     /// What stands at `at` is no call: a control token goes, anything else is text.

@@ -68,7 +68,7 @@ impl ElementReader {
                 Outcome::Reject if !context.lenient => return Step::Reject,
                 Outcome::Cut { arguments } if !context.lenient || !text[self.body..].contains(&format!("</{name}>")) => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
-                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments) };
+                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
                 }
                 Outcome::Reject | Outcome::Cut { .. } => self.loose = Some(Closing::after(self.body)),
             }

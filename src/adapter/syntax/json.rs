@@ -3,7 +3,8 @@
 
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, Word, blank,
-    members::{elements, members, unquote},
+    members::{elements, is_closed, members, unquote},
+    unclosed,
     value::{Behind, Got, TornReader, Trail, ValueReader, sound},
     word,
 };
@@ -135,9 +136,9 @@ impl JsonReader {
 
     /// Reads the calls of the value that ends at `end`; `false` if there are none in it.
     fn take(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
-        match calls(&text[self.start..end], keys, context, 0) {
+        match calls(&text[self.start..end], keys, context, 0, false) {
             Some(found) => {
-                self.calls.extend(found);
+                self.calls.extend(found.into_iter().map(|found| found.call));
                 true
             }
             None => false,
@@ -160,27 +161,11 @@ impl JsonReader {
 
     /// The text is over inside of a value.
     fn cut(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
-        let rest = &text[self.start..];
-        let object = elements(rest).and_then(|list| list.last().copied()).unwrap_or(rest);
+        let mut found = calls(&text[self.start..], keys, context, 0, true).unwrap_or_default();
+        let Found { call: cut, closed } = found.pop().unwrap_or_default();
         let mut whole = std::mem::take(&mut self.calls);
-        if rest.starts_with('[') {
-            let list = elements(rest).unwrap_or_default();
-            for element in list.iter().take(list.len().saturating_sub(1)) {
-                whole.extend(calls(element, keys, context, 0).unwrap_or_default());
-            }
-        }
-        let cut = calls(object, keys, context, 0).and_then(|mut found| found.pop()).unwrap_or_default();
-        // The last character of complete arguments inside of an incomplete call proves nothing: it is left away, so that
-        // the arguments are as unfinished as the call is.
-        let mut arguments = cut.arguments.trim_end().to_owned();
-        if sound(&arguments) && arguments.ends_with(['}', ']']) {
-            arguments.pop();
-            // The space shows that the last value in it is whole.
-            arguments.push(' ');
-        } else if sound(&arguments) {
-            arguments.pop();
-        }
-        Step::Cut { whole, cut: Parsed { arguments, ..cut } }
+        whole.extend(found.into_iter().map(|found| found.call));
+        Step::Cut { whole, cut, closed }
     }
 }
 
@@ -189,7 +174,7 @@ fn opening_fence(text: &str, over: bool) -> Start {
     let bare = text.trim_start_matches('`');
     let word = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
     match text.len() - bare.len() {
-        3 if word < bare.len() => Start::Yes(3 + word),
+        3 if word < bare.len() && word <= FENCE_WORD_BYTES => Start::Yes(3 + word),
         ..=3 if !over && word == bare.len() && word <= FENCE_WORD_BYTES => Start::Maybe,
         _ => Start::No,
     }
@@ -224,43 +209,69 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     Some(known && (matches!(quote, '"' | '\'') || quote.is_alphabetic()))
 }
 
-/// The calls in one value; `None` if it is not made like a call.
-fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize) -> Option<Vec<Parsed>> {
+/// A call in a value, and whether the model closed its name and its arguments.
+#[derive(Default)]
+struct Found {
+    call: Parsed,
+    closed: bool,
+}
+
+/// The calls in one value; `None` if it is not made like a call. `open`: the text may be over inside of it, and of the last
+/// call only what was ended is there.
+fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open: bool) -> Option<Vec<Found>> {
     if depth > NESTED_WRAPPERS {
         return None;
     }
     if let Some(list) = elements(value) {
-        let found: Option<Vec<Vec<Parsed>>> = list.into_iter().map(|element| calls(element, keys, context, depth + 1)).collect();
-        return found.map(|found| found.concat()).filter(|found| !found.is_empty());
+        let last = list.len().wrapping_sub(1);
+        let found: Option<Vec<Vec<Found>>> = list
+            .into_iter()
+            .enumerate()
+            .map(|(at, element)| {
+                let unread = || (open && at == last).then(|| vec![Found::default()]);
+                calls(element, keys, context, depth + 1, open && at == last).or_else(unread)
+            })
+            .collect();
+        return found.map(|found| found.into_iter().flatten().collect::<Vec<_>>()).filter(|found| !found.is_empty());
     }
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
     if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
-        return calls(wrapped, keys, context, depth + 1);
+        return calls(wrapped, keys, context, depth + 1, open);
     }
     let id =
         ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| keys.keep_id && id.starts_with('"')).map(unquote);
     if let Some(name) = find(&members, &keys.name) {
         if name.starts_with('{') {
-            let inner = calls(name, keys, context, depth + 1)?;
-            return Some(inner.into_iter().map(|call| Parsed { id: call.id.or_else(|| id.clone()), ..call }).collect());
+            let mut inner = calls(name, keys, context, depth + 1, open)?;
+            inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
+            return Some(inner);
         }
         if name.starts_with('[') || name.len() > WORD_BYTES {
             return None;
         }
+        if open && !is_closed(name) {
+            return Some(vec![Found::default()]);
+        }
         let written = unquote(name);
-        let arguments = find(&members, &keys.arguments).map(str::to_owned).unwrap_or_else(|| flattened(&members, keys));
-        return (!written.is_empty()).then(|| vec![Parsed { name: written, id, arguments }]);
+        let (arguments, closed) = match find(&members, &keys.arguments) {
+            Some(arguments) => (arguments.to_owned(), is_closed(arguments)),
+            None if open && !is_closed(value) => (unclosed(&flattened(&members, keys)), false),
+            None => (flattened(&members, keys), true),
+        };
+        return (!written.is_empty()).then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
     }
     if let [(name, arguments)] = members.as_slice()
         && arguments.starts_with('{')
         && (keys.name_is_key || context.tools.get(name).is_some())
     {
-        return Some(vec![Parsed { name: name.clone(), id: None, arguments: (*arguments).to_owned() }]);
+        let call = Parsed { name: name.clone(), id: None, arguments: (*arguments).to_owned() };
+        return Some(vec![Found { call, closed: is_closed(arguments) }]);
     }
     match &context.tools.choice {
         ToolChoice::Named(name) if !context.marked => {
-            Some(vec![Parsed { name: name.clone(), id: None, arguments: value.to_owned() }])
+            let call = Parsed { name: name.clone(), id: None, arguments: value.to_owned() };
+            Some(vec![Found { call, closed: is_closed(value) }])
         }
         _ => None,
     }

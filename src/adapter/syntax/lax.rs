@@ -137,7 +137,8 @@ impl LaxReader {
                     Some(self.done(end))
                 }
                 Head::Maybe if !context.end => Some(Step::More),
-                Head::Maybe | Head::No => Some(Step::Reject),
+                Head::Maybe => Some(Step::nameless()),
+                Head::No => Some(Step::Reject),
             };
         }
         self.at += blank(&text[self.at..]);
@@ -174,7 +175,7 @@ impl LaxReader {
     fn cut(&mut self, so_far: Option<String>) -> Step {
         let name = self.name().unwrap_or_default();
         let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments } }
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments }, closed: false }
     }
 }
 

@@ -53,6 +53,16 @@ pub(crate) fn unquote(value: &str) -> String {
     value.trim().trim_matches(['"', '\'', '`']).to_owned()
 }
 
+/// Whether a string or a bracketed value is closed by its own last character.
+pub(crate) fn is_closed(value: &str) -> bool {
+    let value = value.trim();
+    match value.as_bytes().first() {
+        Some(b'{' | b'[') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
+        Some(b'"' | b'\'' | b'`') => string_end(value) == Some(value.len()),
+        _ => false,
+    }
+}
+
 fn key(text: &str) -> Option<(String, &str)> {
     let first = text.chars().next()?;
     if matches!(first, '"' | '\'' | '`') {

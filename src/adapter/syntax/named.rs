@@ -78,6 +78,9 @@ impl NamedReader {
         if self.head.is_none() {
             match head(text, named, context) {
                 Seen::Maybe => return Step::More,
+                Seen::No if context.end && matches!(head(text, named, Context { end: false, ..context }), Seen::Maybe) => {
+                    return Step::nameless();
+                }
                 Seen::No => return Step::Reject,
                 Seen::Yes(head) => self.head = Some(head),
             }
@@ -90,7 +93,7 @@ impl NamedReader {
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
         let unfinished = || match context.end {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()) },
+            true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false },
             false => Step::More,
         };
         loop {
@@ -250,7 +253,7 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
     };
     match stop {
         Some(stop) if stop <= ID_BYTES => Seen::Yes((tail[..stop].trim().to_owned(), open.len() + stop + close.len())),
-        None if !over && tail.len() <= ID_BYTES => Seen::Maybe,
+        None if !over && tail.len() < ID_BYTES + close.len().max(1) => Seen::Maybe,
         _ => Seen::No,
     }
 }

@@ -91,7 +91,7 @@ impl NestedReader {
                 let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
                 self.seen = text.floor_char_boundary(tail).max(self.seen);
                 return if context.end {
-                    Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)) }
+                    Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)), closed: false }
                 } else {
                     Step::More
                 };

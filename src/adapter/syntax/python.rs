@@ -123,7 +123,8 @@ impl PythonReader {
                         None
                     }
                     None if !context.end => Some(Step::More),
-                    None => Some(self.cut(None)),
+                    // The call is whole, only what stands around it is open.
+                    None => Some(self.done(at)),
                     Some(_) => Some(Step::Reject),
                 }
             }
@@ -160,11 +161,14 @@ impl PythonReader {
                 Start::No => {}
             }
             if FENCE.starts_with(&rest[..rest.floor_char_boundary(FENCE.len())]) {
-                let Some(newline) = rest.find('\n') else {
-                    return Some(if context.end || rest.len() > HEAD_BYTES { Step::Reject } else { Step::More });
+                return match rest.find('\n') {
+                    Some(newline) if newline <= HEAD_BYTES => {
+                        self.at = at + newline;
+                        None
+                    }
+                    None if !context.end && rest.len() <= HEAD_BYTES => Some(Step::More),
+                    _ => Some(Step::Reject),
                 };
-                self.at = at + newline;
-                return None;
             }
         }
         self.bracket = rest.starts_with('[');
@@ -209,7 +213,7 @@ impl PythonReader {
                 None
             }
             Head::Maybe if !context.end => Some(Step::More),
-            Head::Maybe if self.bracket && !self.calls.is_empty() => Some(self.cut(None)),
+            Head::Maybe if self.bracket && !self.calls.is_empty() => Some(self.cut_between()),
             Head::Maybe | Head::No => Some(self.stop(text)),
         }
     }
@@ -230,8 +234,7 @@ impl PythonReader {
         let rest = &text[self.at..];
         match rest.as_bytes().first() {
             None if !context.end => return Some(Step::More),
-            // The calls are whole, only the bracket is missing.
-            None if self.bracket && !context.marked => return Some(self.cut(None)),
+            // The calls are whole; at most the bracket is missing.
             None => return Some(self.done(self.at)),
             Some(b',' | b';') => (self.at, self.phase) = (self.at + 1, Phase::Head),
             Some(b']') if self.bracket => self.end_calls(self.at + 1),
@@ -276,12 +279,17 @@ impl PythonReader {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside of a call, or between calls whose brackets are open. `so_far` are the arguments of a call that
+    /// The text ended inside of the name of a call.
+    fn cut_between(&mut self) -> Step {
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed::default(), closed: false }
+    }
+
+    /// The text ended inside of a call. `so_far` are the arguments of a call that
     /// lacks nothing but its end.
     fn cut(&mut self, so_far: Option<String>) -> Step {
         let name = self.name().unwrap_or_default();
         let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments } }
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments }, closed: false }
     }
 }
 
@@ -297,7 +305,7 @@ fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
         let length = rest.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)));
         let Some(length) = length else { return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe } };
         let word = &rest[..length];
-        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at > HEAD_BYTES {
+        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at + length > HEAD_BYTES {
             return Head::No;
         }
         let gap = if lines { rest[length..].len() - rest[length..].trim_start_matches(' ').len() } else { 0 };
@@ -354,7 +362,8 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     let gap = blank(rest);
     let newline = rest[..gap].contains('\n');
     let rest = &rest[gap..];
-    let Some(first) = rest.as_bytes().first() else { return if context.end { Start::Yes(0) } else { Start::Maybe } };
+    // Asked where quotes are not escaped: the end of the text proves nothing then.
+    let Some(first) = rest.as_bytes().first() else { return if context.end { Start::No } else { Start::Maybe } };
     let begins_call = |text: &str| match head(text, !bracket && !context.close.is_empty(), &[]) {
         Head::Call { .. } | Head::Skip(_) => Start::Yes(0),
         Head::Maybe if !context.end => Start::Maybe,

@@ -209,7 +209,7 @@ fn name_end(text: &str, data: &Recipient) -> usize {
     let start = data.start.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
     let tail = &text[start..];
     let name = start + blank(tail) + word(tail).len();
-    text.len() - text[name..].trim_start_matches(' ').len()
+    text.len() - text[name..].trim_start_matches([' ', '\r']).len()
 }
 
 /// Whether a header that was not ended is made of nothing but what headers are made of.
@@ -269,7 +269,7 @@ impl RecipientReader {
         let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
         let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
         let cut = |arguments: &str| match context.end {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
+            true => Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false },
             false => Step::More,
         };
         let behind_end = |begin: usize, end: usize| {

@@ -74,7 +74,7 @@ impl TaggedReader {
         let name = match &self.name {
             Some(name) => name.clone(),
             None => match form.head(text, context.end) {
-                Seen::Maybe if context.end => return form.unfinished(text),
+                Seen::Maybe if context.end => return Step::nameless(),
                 Seen::Maybe => return Step::More,
                 Seen::No => return Step::Reject,
                 Seen::Yes(head) if head.closed => {
@@ -97,7 +97,7 @@ impl TaggedReader {
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(name, arguments)], end },
-            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments) },
+            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
         }
     }
 
@@ -161,16 +161,6 @@ impl Markers<'_> {
             known.then(|| (tool.name.clone(), (!key.is_empty()).then(|| key.to_owned())))
         });
         fits.max_by_key(|(name, _)| name.len())
-    }
-
-    /// The text is over inside of the head: a call that was cut, if it may become the name of a tool.
-    fn unfinished(&self, text: &str) -> Step {
-        let name = text.rsplit(['=', '>', '"', '\'', '\n', ' ']).next().unwrap_or_default();
-        let possible = !name.is_empty() && self.context.tools.iter().any(|tool| tool.name.starts_with(name));
-        match possible {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(name.to_owned(), "{\"".into()) },
-            false => Step::Reject,
-        }
     }
 }
 

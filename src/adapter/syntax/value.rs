@@ -1,7 +1,7 @@
 //! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it stands
 //! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
 
-use super::{Start, blank, starts_with_any};
+use super::{Start, starts_with_any};
 use crate::json::extent::{Extent, Halt};
 
 const FENCE: &str = "```";
@@ -102,7 +102,7 @@ impl Trail {
 
     /// Whether a code fence closes there: it is part of the value then.
     pub(crate) fn fence(&mut self, text: &str, over: bool) -> Start {
-        self.seen += blank(&text[self.seen..]);
+        self.skip(text);
         let found = starts_with_any(&text[self.seen..], &[FENCE.to_owned()], over);
         if let Start::Yes(length) = found {
             *self = Trail::behind(self.seen + length);
@@ -110,14 +110,18 @@ impl Trail {
         found
     }
 
+    fn skip(&mut self, text: &str) {
+        let rest = text[self.seen..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ','));
+        self.seen = text.len() - rest.len();
+    }
+
     /// What stands there.
     pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Behind {
         if close.is_empty() {
             return Behind::Nothing;
         }
-        let rest = text[self.seen..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ','));
-        self.seen = text.len() - rest.len();
-        match starts_with_any(rest, close, over) {
+        self.skip(text);
+        match starts_with_any(&text[self.seen..], close, over) {
             Start::Yes(length) => Behind::Marker(self.seen + length),
             Start::Maybe => Behind::More,
             Start::No => Behind::Nothing,

@@ -30,10 +30,20 @@ pub struct Outcome {
     pub clients: Vec<(String, String)>,
 }
 
+/// Which beginnings of an answer are read as answers that ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefixes {
+    /// All of them.
+    Every,
+    /// So many that a check of all fixtures stays quick.
+    Sample,
+}
+
 /// Above so many bytes of text only a sample of the two-way cuts is run.
 const ALL_CUTS: usize = 4096;
 /// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
 const WIRE_CUTS: usize = 40;
+const SAMPLED_PREFIXES: usize = 96;
 
 /// A delta of its own, to be fed again in other pieces.
 #[derive(Debug, Clone)]
@@ -172,10 +182,10 @@ impl Sink for Lines {
 }
 
 /// Compares what a fixture's file expects with what it comes to, or writes that down (`update`).
-pub fn check(path: &Path, library: &Library, update: bool) -> Result<(), String> {
+pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut recorded = Fixture::parse(&text).map_err(|error| error.message)?;
-    let outcome = run(&recorded, library)?;
+    let outcome = run(&recorded, library, prefixes)?;
     if !update {
         return compare(&recorded, &outcome);
     }
@@ -187,7 +197,7 @@ pub fn check(path: &Path, library: &Library, update: bool) -> Result<(), String>
 
 /// Runs a fixture with the adapter that its model's name gets. Fails where the result depends on how the answer arrives; the
 /// error says how it was cut.
-fn run(fixture: &Fixture, library: &Library) -> Result<Outcome, String> {
+fn run(fixture: &Fixture, library: &Library, prefixes: Prefixes) -> Result<Outcome, String> {
     let first = fixture.rounds.first().ok_or("it has no round")?;
     let adapter = library.find(&first.request.model, None).adapter;
     let mut events = String::new();
@@ -204,7 +214,7 @@ fn run(fixture: &Fixture, library: &Library) -> Result<Outcome, String> {
         let whole = case.run(&deltas);
         cuts_of_the_wire(round, &case, &whole)?;
         cuts_of_the_text(&deltas, &case, &whole)?;
-        cut_off(&deltas, &case)?;
+        ended_early(&deltas, &case, prefixes)?;
         if number > 0 {
             events.push_str(&format!("round {}\n", number + 1));
         }
@@ -264,23 +274,51 @@ fn cuts_of_the_text(deltas: &[Owned], case: &Case, whole: &str) -> Result<(), St
     Ok(())
 }
 
-/// Cut off by the output limit anywhere: every call that is delivered was whole.
-fn cut_off(deltas: &[Owned], case: &Case) -> Result<(), String> {
+/// An answer that ends early, at the output limit or because the model stopped: its calls are the first calls of the whole
+/// answer, with the same names and arguments.
+fn ended_early(deltas: &[Owned], case: &Case, prefixes: Prefixes) -> Result<(), String> {
     let joined = join(deltas);
     let full = case.run(&joined);
+    let expected = calls(&full);
     for (at, delta) in joined.iter().enumerate() {
         let Owned::Text(channel, text) = delta else { continue };
-        for cut in cut_points(text.len()).into_iter().filter(|&cut| text.is_char_boundary(cut)) {
-            let mut pieces = joined.get(..at).unwrap_or_default().to_vec();
-            pieces.push(Owned::Text(*channel, text.get(..cut).unwrap_or_default().to_owned()));
-            pieces.push(Owned::Finish(FinishReason::Length));
-            let calls = case.run(&pieces);
-            if let Some(line) = calls.lines().find(|line| line.starts_with("call ") && !full.contains(line)) {
-                return Err(format!("cut off at byte {cut}: `{line}` is not a call of the whole answer"));
+        let cuts = match prefixes {
+            Prefixes::Every => (1..text.len()).collect(),
+            Prefixes::Sample => sample(text.len(), SAMPLED_PREFIXES),
+        };
+        for cut in cuts.into_iter().filter(|&cut| text.is_char_boundary(cut)) {
+            for reason in [FinishReason::Length, FinishReason::Stop] {
+                let text = text.get(..cut).unwrap_or_default();
+                let mut pieces = joined.get(..at).unwrap_or_default().to_vec();
+                pieces.push(Owned::Text(*channel, text.to_owned()));
+                pieces.push(Owned::Finish(reason));
+                let early = case.run(&pieces);
+                let found = calls(&early);
+                if !expected.starts_with(&found) && !is_quoted(text, &early, &full) {
+                    let (reason, last) = (reason.as_str(), found.last().unwrap_or(&""));
+                    return Err(format!("ended at byte {cut} with `{reason}`: `{last}` is not a call of the whole answer"));
+                }
             }
         }
     }
     Ok(())
+}
+
+/// The calls among the events.
+fn calls(events: &str) -> Vec<&str> {
+    events.lines().filter(|line| line.starts_with("call ")).collect()
+}
+
+/// Whether the calls at the end of `text` are no calls in the whole answer: an unmarked one is an example where prose follows
+/// it, one inside reasoning a draft where the reasoning goes on.
+fn is_quoted(text: &str, early: &str, full: &str) -> bool {
+    let said = |events: &str| -> String {
+        let texts = events.lines().filter_map(|line| line.strip_prefix("text ").or(line.strip_prefix("reasoning ")));
+        texts.filter_map(|text| serde_json::from_str::<String>(text).ok()).collect()
+    };
+    let before = said(early);
+    let call = text.find(before.trim()).and_then(|at| text.get(at + before.trim().len()..)).unwrap_or_default().trim();
+    !call.is_empty() && said(full).contains(call)
 }
 
 /// The exact bytes for a client's shape.

@@ -81,7 +81,8 @@ fn a_call_without_its_end_was_cut() {
         (FinishReason::Length, &["{\"town\":\"Tur"][..], true),
         (FinishReason::Stop, &["{\"town\":\"Tur"], true),
         (FinishReason::Length, &["{\"town\":\"Turku\""], true),
-        (FinishReason::Stop, &["{\"town\":\"Turku\""], false),
+        (FinishReason::Stop, &["{\"town\":\"Turku\""], true),
+        (FinishReason::Stop, &["{\"town\":\"Turku\"}"], false),
         (FinishReason::Length, &["{\"town\":\"Turku\"}"], false),
         (FinishReason::Length, &[], true),
     ] {

@@ -168,7 +168,7 @@ proptest! {
         let cut = &source[..cuts[at.index(cuts.len())]];
         for schema in ["", TOWN, SHELL] {
             let report = fixed(schema, cut, End::Cut(FinishReason::Length));
-            prop_assert_eq!(report.why, Some(Why::Truncated), "{}", cut);
+            prop_assert_eq!(report.why, Some(Why::Truncated(FinishReason::Length)), "{}", cut);
         }
     }
 

@@ -27,6 +27,9 @@ const RIGHT: Answer = Answer { said: "", arguments: "{\"uri\":\"a\"}", finish: "
 const MALFORMED: Answer = Answer { said: "", arguments: "{\"uri\": , \"lines\": 3}", finish: "stop" };
 const TWO_READINGS: Answer = Answer { said: "", arguments: "{\"uri\":\"a\",\"uri\":\"b\"}", finish: "stop" };
 const NO_KEY: Answer = Answer { said: "", arguments: "{\"lines\":3}", finish: "stop" };
+const UNCLOSED: Answer = Answer { said: "", arguments: "{\"uri\":\"a\"", finish: "stop" };
+const IN_A_STRING: Answer = Answer { said: "", arguments: "{\"uri\":\"a", finish: "stop" };
+const IN_A_NUMBER: Answer = Answer { said: "", arguments: "{\"uri\":\"a\",\"lines\":3", finish: "stop" };
 const CUT: Answer = Answer { said: "", arguments: "{\"uri\":\"a", finish: "length" };
 
 fn chunk(delta: Value, finish: Value) -> String {
@@ -35,7 +38,8 @@ fn chunk(delta: Value, finish: Value) -> String {
 
 fn script(answer: Answer, form: Form) -> Script {
     let Answer { said, arguments, finish } = answer;
-    let end = if finish == "length" { "" } else { "}</tool_call>" };
+    let whole = arguments.ends_with('}') && finish != "length";
+    let end = if whole { "}</tool_call>" } else { "" };
     let delta = match form {
         Form::Text => {
             json!({"content": format!("{said}<tool_call>{{\"name\":\"read_file\",\"arguments\":{arguments}{end}")})
@@ -105,6 +109,11 @@ async fn every_way_in_which_it_ends() {
         ("truncated", &[CUT], 1, NOTICE, None, "length"),
         ("a key is missing, then right", &[NO_KEY, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
         ("a key is missing twice", &[NO_KEY, NO_KEY], 2, "", Some(NO_KEY.arguments), "tool_calls"),
+        ("left unclosed, then right", &[UNCLOSED, RIGHT], 2, "", Some(RIGHT.arguments), "tool_calls"),
+        ("left unclosed twice", &[UNCLOSED, UNCLOSED], 2, "", Some(RIGHT.arguments), "tool_calls"),
+        ("left unclosed in a string twice", &[IN_A_STRING, IN_A_STRING], 2, NOTICE, None, "stop"),
+        ("left unclosed in a number twice", &[IN_A_NUMBER, IN_A_NUMBER], 2, NOTICE, None, "stop"),
+        ("malformed, then left unclosed", &[MALFORMED, UNCLOSED], 2, NOTICE, None, "stop"),
         ("malformed, then truncated", &[MALFORMED, CUT], 2, NOTICE, None, "length"),
     ];
     for (what, answers, chats, text, call, finish) in cases {

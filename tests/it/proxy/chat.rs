@@ -335,3 +335,27 @@ async fn a_toolglot_before_a_toolglot_changes_nothing() {
     let (near, far) = (stream(&inner).await, stream(&outer).await);
     assert_eq!((near.text, near.calls, near.finish), (far.text, far.calls, far.finish));
 }
+
+#[tokio::test]
+async fn a_model_whose_prompt_opens_its_reasoning_is_read_so_from_its_second_answer_on() {
+    let chats = AtomicUsize::new(0);
+    let answers = ["It is dark.\n</think>\n\nShall I?", "Still dark.\n</think>\n\nShall I?", "Yes.", "Yes."];
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" => {
+            let answer = answers[chats.fetch_add(1, Ordering::SeqCst)];
+            Script::events(vec![text(answer), done("stop")])
+        }
+        _ => Script::json(404, r#"{"error":"not here"}"#),
+    })
+    .await;
+    let route = "[[route]]\nmodel = \"m\"\nadapter = \"hermes\"\n";
+    let proxy = Proxy::start(&format!("{route}[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    // The first one shows it. The third one does not think at all: its text is sent as such in the end, and the fourth is read so.
+    for (what, expected) in
+        [("not known", "It is dark.\n\n\nShall I?"), ("known", "Shall I?"), ("believed", "Yes."), ("known otherwise", "Yes.")]
+    {
+        let saw = stream(&proxy).await;
+        assert_eq!(saw.text, expected, "{what}: {}", saw.raw);
+    }
+}

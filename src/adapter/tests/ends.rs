@@ -1,0 +1,84 @@
+//! Answers that end inside of a call although nothing cut them off.
+
+use super::{Seen, read};
+
+/// A call that left without its end: the fixer refuses it unless its arguments prove to be whole.
+fn open(call: &str) -> Seen {
+    Seen { calls: vec![call.to_owned()], open: true, ..Seen::default() }
+}
+
+fn text(text: &str) -> Seen {
+    Seen { text: text.to_owned(), ..Seen::default() }
+}
+
+#[test]
+fn what_stands_around_the_arguments_may_lack_its_end() {
+    let call = Seen { calls: vec!["lamp {\"on\": true}".to_owned()], ..Seen::default() };
+    for (adapter, text) in [
+        ("hermes", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}"),
+        ("hermes", "<tool_call>{\"arguments\": {\"on\": true}, \"name\": \"lamp\""),
+        ("hermes", "{\"name\": \"lamp\", \"arguments\": {\"on\": true}"),
+        ("hermes", "```json\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}"),
+        ("generic", "{\"tool_calls\": [{\"name\": \"lamp\", \"arguments\": {\"on\": true}}"),
+        ("mistral", "[TOOL_CALLS][{\"name\": \"lamp\", \"arguments\": {\"on\": true}"),
+        ("mistral", "[TOOL_CALLS]lamp[ARGS]{\"on\": true}"),
+        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.lamp:0<|tool_call_argument_begin|>{\"on\": true}"),
+        ("gpt-oss", "<|channel|>commentary to=functions.lamp<|message|>{\"on\": true}"),
+    ] {
+        assert_eq!(read(adapter, false, text), call, "{adapter}: {text}");
+    }
+    for (adapter, text) in [
+        ("toolace", "[lamp(on=True)"),
+        ("llama4", "<|python_start|>[lamp(on=True)"),
+        ("qwen3-coder", "<tool_call>\n<function=lamp>\n<parameter=on>\ntrue\n</parameter>\n</function>"),
+        ("gemma4", "<|tool_call>call:lamp{on:true}"),
+    ] {
+        let seen = read(adapter, false, text);
+        assert!(!seen.open && seen.text.is_empty() && seen.calls.len() == 1, "{adapter}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_marked_call_whose_arguments_are_open_leaves_without_its_end() {
+    for (adapter, text, call) in [
+        ("hermes", "<tool_call>{\"name\": \"lamp\"", "lamp {"),
+        ("hermes", "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"level\": 3", "lamp {\"level\": 3"),
+        ("hermes", "<tool_call>{\"name\": \"lamp\", \"on\": true", "lamp {\"on\": true"),
+        ("hermes", "<tool_call>{\"name\": \"la", " "),
+        ("hermes", "<tool_call>\n{", " "),
+        ("mistral", "[TOOL_CALLS]lamp[ARGS]{\"on\"", "lamp {\"on\""),
+        ("mistral", "[TOOL_CALLS]la", " "),
+        ("qwen3-coder", "<tool_call>\n<function=la", " "),
+        ("gemma4", "<|tool_call>call:la", " "),
+        ("kimi-k2", "<|tool_call_begin|>functions.la", " "),
+        ("glm", "<tool_call>lamp<arg_key>level</arg_key><arg_value>3</arg_value>", "lamp {\"level\":3 "),
+    ] {
+        assert_eq!(read(adapter, false, text), open(call), "{adapter}: {text}");
+    }
+}
+
+#[test]
+fn an_unmarked_call_whose_arguments_are_open_is_text() {
+    for (adapter, unmarked) in [
+        ("hermes", "{\"name\": \"lamp"),
+        ("hermes", "{\"name\": \"lamp\""),
+        ("hermes", "{\"name\": \"lamp\", \"arguments\": {\"on\": true"),
+        ("hermes", "```json\n{\"name\": \"lamp\", \"arguments\": {\"on\": true\n"),
+        ("generic", "lamp(on=True"),
+        ("generic", "<lamp>\n<on>true</on>"),
+    ] {
+        assert_eq!(read(adapter, false, unmarked), text(unmarked), "{adapter}");
+    }
+}
+
+#[test]
+fn a_marker_that_is_only_spoken_of_is_text() {
+    for (adapter, sentence) in [
+        ("hermes", "To call a tool the model writes <tool_call>{"),
+        ("hermes", "It begins with <tool_call>{\"name\": \"f\", \"arguments\": {"),
+        ("mistral", "Mistral models write [TOOL_CALLS]name[ARGS]{...} for a call."),
+        ("mistral", "Mistral models write [TOOL_CALLS]name[ARGS]{"),
+    ] {
+        assert_eq!(read(adapter, false, sentence), text(sentence), "{adapter}");
+    }
+}
