@@ -80,12 +80,15 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
+/// A kind of hard input: its name, and a text of about so many bytes.
+type Input = (&'static str, Box<dyn Fn(usize) -> String>);
+
 /// Prints what a byte costs in inputs that make a repair quadratic if anything in it is: a row should not grow to the right.
 fn hard(out: &mut impl Write, schemas: &Schemas) -> io::Result<()> {
     const SIZES: [usize; 5] = [32 << 10, 256 << 10, 1 << 20, 4 << 20, (8 << 20) - 100];
     let schema = schemas.get(&Arc::from(SCHEMA));
     let file = |size: usize| format!("{{\"path\":\"a.json\",\"content\":\"{}\"}}", members(size - 60));
-    let inputs: [(&str, Box<dyn Fn(usize) -> String>); 7] = [
+    let inputs: [Input; 7] = [
         ("a JSON file, nothing escaped", Box::new(file)),
         (
             "the same object twice",
