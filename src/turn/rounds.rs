@@ -228,7 +228,7 @@ impl<O: Sink> Rounds<O> {
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     let in_the_prompt = Tools::default();
-                    let tools = if plan.verbatim { &in_the_prompt } else { &*plan.tools };
+                    let tools = if self.plan.verbatim { &in_the_prompt } else { &*self.plan.tools };
                     tap.round(&plan.chat, tools, prepared.dialect);
                 }
                 if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
