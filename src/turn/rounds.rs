@@ -229,7 +229,7 @@ impl<O: Sink> Rounds<O> {
                 if let Some(tap) = &mut self.tap {
                     let in_the_prompt = Tools::default();
                     let tools = if self.plan.verbatim { &in_the_prompt } else { &*self.plan.tools };
-                    tap.round(&plan.chat, tools, prepared.dialect);
+                    tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
                 if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
                     prefix::compare(&self.plan, &self.shared, &request.body).await;

@@ -97,7 +97,7 @@ async fn tokens_are_counted_by_the_backend_or_as_its_answers_show() {
             "POST /tokenize" => Script::json(200, r#"{"count":4,"tokens":[1,2,3,4]}"#),
             "POST /v1/chat/completions" => {
                 let usage = json!({"choices": [], "usage": {"prompt_tokens": 90, "completion_tokens": 1}});
-                Script::events(vec![delta(json!({"content": "Fine."})), finish("stop"), event(&usage)])
+                Script::events(vec![delta(json!({"content": "Fine."})), event(&usage), finish("stop")])
             }
             _ => Script::json(404, "{}"),
         })
