@@ -6,12 +6,12 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Shared, answer::Outcome, reask};
 use crate::{
-    backend::{Kind, Size},
+    backend::Size,
     client::front,
     config::Progress,
     event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
@@ -23,15 +23,19 @@ use crate::{
 mod judge;
 mod keep;
 mod limits;
+mod message;
 mod observe;
 mod runs;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod trace;
 
 use judge::{Fate, Judge};
 use limits::Limit;
+use message::{append, turn_of};
 use runs::{Done, Runner};
+pub(super) use steps::{Next, Step};
 use trace::Trace;
 
 /// The calls of a turn that we run.
@@ -90,25 +94,6 @@ struct Pending {
 struct Observation {
     content: Content,
     failed: bool,
-}
-
-/// What follows a round.
-pub(super) enum Next {
-    /// The model is asked again.
-    Again,
-    /// The client has calls to run; each with its id.
-    HandOver(Vec<ToolCall>),
-}
-
-/// What an answer means for the turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// It is the last one.
-    Over,
-    /// Its calls run.
-    Runs,
-    /// It said nothing new: the model is asked to wrap up.
-    Again,
 }
 
 /// As much of each result is shown to a user whom the model does not answer, in bytes.
@@ -453,31 +438,6 @@ impl Agent {
     }
 }
 
-/// The model's answer as it stands in the conversation.
-fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Message {
-    let mut rest = Map::new();
-    // Models that think between calls go on thinking where they were; other backends refuse the field.
-    if backend == Kind::Ollama && !thought.trim().is_empty() {
-        rest.insert("reasoning_content".into(), thought.into());
-    }
-    Message {
-        role: "assistant".into(),
-        content: if said.is_empty() { Content::None } else { Content::Text(said.to_owned()) },
-        tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
-        rest,
-        ..Message::default()
-    }
-}
-
 fn is_object(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
-}
-
-/// Puts a line behind the text of a result.
-fn append(content: &mut Content, line: &str) {
-    let line = format!("[toolglot] {line}");
-    match content {
-        Content::Parts(parts) => parts.push(json!({"type": "text", "text": line})),
-        other => *other = Content::Text(format!("{}\n\n{line}", other.to_text())),
-    }
 }

@@ -82,7 +82,7 @@ fn every_command_that_is_shown_exists_with_its_options() {
             // `mcp` and `adapters` have commands of their own.
             let is_word = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
             let depth = match words.first() {
-                Some(&"mcp") => 2,
+                Some(&("mcp" | "bench")) => 2,
                 Some(&"adapters") if words.get(1).is_some_and(|word| is_word(&word)) => 2,
                 _ => 1,
             };

@@ -43,7 +43,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
-    "src/fix/schema.rs",          // compiled schemas
+    "src/fix/schema/cache.rs",    // compiled schemas
     "src/store/memory.rs",        // the store of a single process
     "src/backend/pace.rs",        // when requests were sent, for a minute
     "src/server/account.rs",      // what became of a request, until its end

@@ -157,6 +157,10 @@ impl Scanner {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }
+                // What its last value holds is no call of its own.
+                if !marked && !relaxed(&self.tools.choice) && cut.arguments.contains(':') && self.is_known(&cut.name) {
+                    self.inside_value = self.inside_value.max(self.gone + self.buf.len());
+                }
                 self.wasted += window - body;
             }
             Step::Reject => {}

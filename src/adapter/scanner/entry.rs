@@ -70,6 +70,9 @@ impl Scanner {
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
         let possible = self.names_a_tool(&self.buf[at + 1..], end);
         let marked = self.options.elements && self.at_line_start(at);
+        if !marked && self.gone + at < self.inside_value {
+            return false;
+        }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked }).collect();
         self.begin(at, (1, false), entries, None)

@@ -239,8 +239,8 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
         return calls(wrapped, keys, context, depth + 1, open);
     }
-    let id =
-        ["id", "tool_call_id", "call_id"].into_iter().find_map(get).filter(|id| keys.keep_id && id.starts_with('"')).map(unquote);
+    let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
+    let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
     if let Some(name) = find(&members, &keys.name) {
         if name.starts_with('{') {
             let mut inner = calls(name, keys, context, depth + 1, open)?;

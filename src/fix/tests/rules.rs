@@ -205,7 +205,7 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
         ),
     ];
     for (rule, schema, source, expected, other_schema, other, limit) in &rows {
-        let end = if *rule == "X2" { End::Cut(FinishReason::Stop) } else { End::Closed };
+        let end = if *rule == "X2" { End::CutAgain } else { End::Closed };
         let report = fixed(schema, source, end);
         assert_eq!(value(&report).as_ref(), Some(expected), "{rule}: {source}\n{report:?}");
         assert!(report.fixes.iter().any(|fix| fix.rule == *rule), "{rule} is not in the report on {source}\n{report:?}");

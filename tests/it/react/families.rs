@@ -106,7 +106,7 @@ async fn calls_that_are_wrong_get_a_result_too() {
         let messages = room.model.messages();
         assert_valid(&messages);
         let results: Vec<&str> = messages.iter().rev().take(2).map(|message| message["content"].as_str().unwrap()).collect();
-        assert!(results[1].contains("no such tool") && results[1].contains("search_docs"), "{results:?}");
+        assert!(results[1].contains("there is no tool") && results[1].contains("search_docs"), "{results:?}");
         assert!(results[0].contains("employee_id"), "{results:?}");
     }
 }

@@ -112,8 +112,6 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<open_note>\n<note_path>a/b.md\n</open_note>\nThat shows the note.", note()),
         ("<open_note>\na/b.md</note_path>\n</open_note>", note()),
         ("<find_text>\n<query>if a < b\n<is_regex>false</is_regex>\n</find_text>", find()),
-        ("<run_job>\n<command>make all", job()),
-        ("<run_job>\n<command>make all</command>", job()),
         // JSON inside of the tag.
         ("<find_text>\n{\"query\": \"if a < b\", \"is_regex\": false}\n</find_text>", find()),
         // Code fences, with prose around them.
@@ -153,6 +151,10 @@ fn a_mention_is_no_call() {
 fn what_was_cut_or_torn_does_not_run() {
     let write = "<write_note>\n<note_path>a.md</note_path>\n<body>\none\ntwo\n</body>\n</write_note>";
     assert_eq!(calls(write), [("write_note".to_owned(), json!({"note_path": "a.md", "body": "one\ntwo"}))]);
+    // Not closed by the model: a further parameter may have been to come.
+    for open in ["<run_job>\n<command>make all", "<run_job>\n<command>make all</command>"] {
+        assert_eq!(calls(open), [], "{open:?}");
+    }
     for end in 1..write.len() {
         let seen = scan(&write[..end], FinishReason::Length, usize::MAX);
         let complete = end >= write.len() - "</write_note>".len();

@@ -228,10 +228,11 @@ fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</function>", r#"save {"path":"x" "#),
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx } ", "save {\""),
         ("qwen3-coder", "<function=save>\n", "save {\""),
-        ("qwen3-coder", "<tool_call>\n<function=sa", "sa {\""),
+        ("qwen3-coder", "<tool_call>\n<function=sa", " "),
         ("glm", "<tool_call>save<arg_key>path</arg_key><arg_value>x</arg_value><arg_key>bo", "save {\"path\":\"x\",\""),
         ("minimax-m2", "<invoke name=\"save\">{\"path\": \"x\"}", r#"save {"path": "x""#),
-        ("generic", "<save><path>x</path>", "save {\"path\":\"x\",\""),
+        // Without a marker it is text.
+        ("generic", "<save><path>x</path>", ""),
         ("minimax-m3", "]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<path>x]<]minimax[>[</path>", r#"save {"path":"x" "#),
     ] {
         let seen = calls(&library, adapter, text);

@@ -1,0 +1,34 @@
+//! What the conversation of a turn gets: the answer of the model, and lines of ours after a result.
+
+use serde_json::{Map, json};
+
+use super::Pending;
+use crate::{
+    backend::Kind,
+    openai::{Content, Message},
+};
+
+/// The model's answer as it stands in the conversation.
+pub(super) fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Message {
+    let mut rest = Map::new();
+    // Models that think between calls go on thinking where they were; other backends refuse the field.
+    if backend == Kind::Ollama && !thought.trim().is_empty() {
+        rest.insert("reasoning_content".into(), thought.into());
+    }
+    Message {
+        role: "assistant".into(),
+        content: if said.is_empty() { Content::None } else { Content::Text(said.to_owned()) },
+        tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
+        rest,
+        ..Message::default()
+    }
+}
+
+/// Puts a line behind the text of a result.
+pub(super) fn append(content: &mut Content, line: &str) {
+    let line = format!("[toolglot] {line}");
+    match content {
+        Content::Parts(parts) => parts.push(json!({"type": "text", "text": line})),
+        other => *other = Content::Text(format!("{}\n\n{line}", other.to_text())),
+    }
+}

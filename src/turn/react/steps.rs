@@ -1,0 +1,22 @@
+//! What an answer, and the round of calls after it, mean for the turn.
+
+use crate::openai::ToolCall;
+
+/// What follows a round.
+pub(in crate::turn) enum Next {
+    /// The model is asked again.
+    Again,
+    /// The client has calls to run; each with its id.
+    HandOver(Vec<ToolCall>),
+}
+
+/// What an answer means for the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::turn) enum Step {
+    /// It is the last one.
+    Over,
+    /// Its calls run.
+    Runs,
+    /// It said nothing new: the model is asked to wrap up.
+    Again,
+}
