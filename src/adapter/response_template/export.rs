@@ -137,7 +137,7 @@ fn object(form: &Call, keys: &JsonKeys) -> Result<Value, String> {
 }
 
 fn named(form: &Call, named: &Named) -> Result<Value, String> {
-    if named.id_first || named.bare_name {
+    if named.id_first {
         return Err("an id before the name, or a name without arguments, cannot be said".into());
     }
     let open = escaped(&named.open);

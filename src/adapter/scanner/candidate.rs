@@ -11,11 +11,10 @@ use crate::{
     event::{Event, Sink, Tool, Why},
     fix::{
         End, fix,
-        name::{Resolved, resolve},
+        name::{Resolved, means_none, resolve},
     },
 };
 
-pub(super) const FENCE: &str = "```";
 /// Text that was held for nothing is read again. So many bytes of it for each byte of the answer, and some more at its
 /// beginning, are allowed; beyond that the name of an offered tool has to come within [`HASTY_BYTES`].
 const REREAD: usize = 4;
@@ -43,6 +42,8 @@ pub(super) struct Fence {
     /// Its character.
     pub(super) tick: u8,
     pub(super) length: usize,
+    /// It opens and closes in one line, so that without a call it is inline code.
+    pub(super) one_line: bool,
     /// Where its content begins.
     pub(super) content: usize,
     /// What ends a body in it.
@@ -106,7 +107,8 @@ impl Scanner {
                 // Markers around nothing are framing.
                 let count = match marked {
                     true => !calls.is_empty() || self.options.framing,
-                    false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
+                    // One that is complete shows that the others beside it are meant as calls too.
+                    false => calls.iter().all(|call| self.offered(call)) && calls.iter().any(|call| self.counts(call)),
                 };
                 if count && self.closes_fence(&candidate, to, end) {
                     self.accept(calls, &candidate, form, marked, to, out);
@@ -178,22 +180,37 @@ impl Scanner {
         }
     }
 
+    fn offered(&self, call: &Parsed) -> bool {
+        matches!(resolve(&self.tools, &call.name), Resolved::Known { .. })
+    }
+
     fn has_required(&self, tool: &Tool, arguments: &str) -> bool {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
-        fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
+        let types = Types::new(Some(tool));
+        // A model that fills a form with `null` has nothing to call it with.
+        let given = |value: &serde_json::Value, key: &str| {
+            value.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value))
+        };
+        fixed.is_some_and(|value| value.is_object() && types.required().all(|key| given(&value, key)))
     }
 
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
         let Some(fence) = &candidate.fence else { return true };
-        self.buf[fence.content..to].trim_end().ends_with(FENCE) || (end && self.buf[to..].trim().is_empty())
+        self.buf[fence.content..to].trim_end().ends_with(fence.close[0].as_str()) || (end && self.buf[to..].trim().is_empty())
     }
 
     /// Calls were read in `candidate.at..to`.
     fn accept(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
-        let at_once = marked || candidate.fresh || relaxed(&self.tools.choice);
+        let call = self.adapter.calls.get(form);
+        let in_place = match call {
+            Some(call) if call.whole_answer => false,
+            Some(call) if self.transcript && !call.transcript.is_empty() => true,
+            _ => candidate.fresh,
+        };
+        let at_once = marked || in_place || relaxed(&self.tools.choice);
         if !at_once {
             self.tentative.extend(calls);
             (self.pos, self.behind) = (to, None);
@@ -201,11 +218,25 @@ impl Scanner {
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        for call in calls {
-            self.send(&call, true, out);
+        let echoed = !marked && candidate.fresh && self.repeats(&calls);
+        let meant: Vec<Parsed> = calls.into_iter().filter(|call| !echoed && !means_none(&self.tools, &call.name)).collect();
+        for call in &meant {
+            self.send(call, true, out);
         }
+        self.swallow_blank |= meant.is_empty() && !self.said;
+        self.last_marked = if marked { meant } else { Vec::new() };
         (self.from, self.pos) = (to, to);
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
+    }
+
+    /// Whether the marked calls right before this place are the same: a model may write them once more without markers.
+    fn repeats(&self, calls: &[Parsed]) -> bool {
+        let value = |call: &Parsed| serde_json::from_str::<serde_json::Value>(&call.arguments).ok();
+        let same = |(one, other): (&Parsed, &Parsed)| {
+            one.name == other.name
+                && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
+        };
+        !calls.is_empty() && calls.len() == self.last_marked.len() && calls.iter().zip(&self.last_marked).all(same)
     }
 
     /// The text before a call has left; whitespace beside the call goes; a call inside of reasoning may end it.
@@ -274,6 +305,10 @@ impl Scanner {
     /// None of the forms fits: it is text (a code fence, a control token, anything).
     fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
         match &candidate.fence {
+            Some(fence) if fence.one_line => {
+                self.inline = fence.length;
+                self.advance(candidate.at + fence.length, out);
+            }
             Some(fence) => {
                 self.advance(fence.content, out);
                 self.region = Region::Fence(fence.tick, fence.length);

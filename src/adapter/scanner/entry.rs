@@ -2,7 +2,7 @@
 
 use super::{
     Region, Scanner,
-    candidate::{Candidate, FENCE, Fence},
+    candidate::{Candidate, Fence},
 };
 use crate::adapter::{
     Call, Syntax,
@@ -55,7 +55,8 @@ impl Scanner {
         for &form in self.adapter.triggers.bare() {
             let Some(call) = self.adapter.calls.get(form).filter(|call| fresh || !call.start_only) else { continue };
             let fits = match call.syntax {
-                Syntax::Json(_) => bracket,
+                // The whole may be a string.
+                Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
                 Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
                 _ => fresh,
             };
@@ -86,10 +87,12 @@ impl Scanner {
     }
 
     /// Tries a code fence whose whole content may be a call.
-    pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
-        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.fence.iter().any(|known| known == language));
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: content, marked: false }).collect();
-        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close: [FENCE.to_owned()] }))
+    pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
+        let here = |call: &Call| self.fresh || !(call.start_only || call.whole_answer);
+        let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| fits(call));
+        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: fence.content, marked: false }).collect();
+        self.begin(at, (fence.length, false), entries, Some(fence))
     }
 
     fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {

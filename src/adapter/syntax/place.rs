@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::literal::{Node, atom};
+use super::{
+    literal::{Node, atom},
+    markdown::plain,
+};
 use crate::event::Tool;
 
 const REFERENCES: usize = 8;
@@ -41,6 +44,7 @@ impl<'s> Place<'s> {
 
     /// The place of a member.
     pub(crate) fn member(&self, key: &str) -> Place<'s> {
+        let key = &*plain(key);
         let described = |schema: &'s Value| schema.get("properties").and_then(|properties| properties.get(key));
         let schema = self.find(0, &described).or_else(|| self.find(0, &|schema| schema.get("additionalProperties")));
         Place { schema, ..*self }

@@ -234,6 +234,7 @@ impl Parameters {
             cdata: false,
             entities: false,
             type_tag: None,
+            skip: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::markdown::plain;
 use crate::{
     event::Tool,
     fix::{End, Verdict, fix},
@@ -50,7 +51,7 @@ impl Types {
 
     /// Whether it is a parameter of the tool.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.root.get("properties").is_some_and(|properties| properties.get(key).is_some())
+        self.root.get("properties").is_some_and(|properties| properties.get(&*plain(key)).is_some())
     }
 
     /// The value of a parameter as JSON text.
@@ -60,7 +61,7 @@ impl Types {
 
     /// The type of one parameter.
     pub(crate) fn parameter(&self, key: &str) -> Type<'_> {
-        Type { schema: self.root.get("properties").and_then(|properties| properties.get(key)), root: &self.root }
+        Type { schema: self.root.get("properties").and_then(|properties| properties.get(&*plain(key))), root: &self.root }
     }
 }
 

@@ -1,10 +1,11 @@
 //! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it stands
 //! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
 
-use super::{Start, blank, starts_with_any};
+use super::{Start, members::comment, starts_with_any};
 use crate::json::extent::{Extent, Halt};
 
-const FENCE: &str = "```";
+/// Braces too many, separators and whitespace behind a value.
+const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
@@ -101,9 +102,9 @@ impl Trail {
     }
 
     /// Whether a code fence closes there: it is part of the value then.
-    pub(crate) fn fence(&mut self, text: &str, over: bool) -> Start {
-        self.seen += blank(&text[self.seen..]);
-        let found = starts_with_any(&text[self.seen..], &[FENCE.to_owned()], over);
+    pub(crate) fn fence(&mut self, text: &str, fence: &str, over: bool) -> Start {
+        self.seen = text.len() - text[self.seen..].trim_start_matches(FRAMING).len();
+        let found = starts_with_any(&text[self.seen..], [&fence.to_owned()], over);
         if let Start::Yes(length) = found {
             *self = Trail::behind(self.seen + length);
         }
@@ -115,7 +116,14 @@ impl Trail {
         if close.is_empty() {
             return Behind::Nothing;
         }
-        let rest = text[self.seen..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ','));
+        let mut rest = text[self.seen..].trim_start_matches(FRAMING);
+        while let Some(end) = comment(rest) {
+            match end {
+                Some(end) => rest = rest[end..].trim_start_matches(FRAMING),
+                None if !over => return Behind::More,
+                None => break,
+            }
+        }
         self.seen = text.len() - rest.len();
         match starts_with_any(rest, close, over) {
             Start::Yes(length) => Behind::Marker(self.seen + length),
