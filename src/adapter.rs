@@ -10,7 +10,6 @@ use serde::Deserialize;
 mod file;
 mod library;
 pub mod render;
-pub mod response_template;
 pub mod scanner;
 mod syntax;
 mod triggers;

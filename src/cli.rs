@@ -19,6 +19,7 @@ mod doctor;
 pub mod fix;
 pub mod mcp;
 pub mod normalize;
+mod response_template;
 mod serve;
 pub mod setup;
 
