@@ -7,11 +7,9 @@ use axum::{
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::Value;
+use http::{HeaderMap, HeaderName, Method, header};
 
-use super::{App, reply};
+use super::{received::Received, reply, state::App};
 use crate::{
     backend::{Backend, Kind},
     client::front,
@@ -59,27 +57,16 @@ pub(super) async fn old_embeddings(State(app): State<App>, request: Request) -> 
 }
 
 async fn pass(app: &App, endpoint: Endpoint, request: Request) -> Response {
-    let (head, body) = request.into_parts();
     let answered = async {
-        let body = read(&head.headers, body, app.config.limits.body_bytes).await?;
-        let asked = model(&body)?;
-        let model = app.config.own_name(&asked);
-        let backend = super::backend_of(app, &model).await?;
-        let body = if model == asked { body } else { renamed(&body, &model)? };
-        forward(app, &backend, endpoint, &head.headers, body).await
+        let (received, target) = Received::with_target(app, request).await?;
+        forward(app, &target.backend, endpoint, received).await
     };
     answered.await.unwrap_or_else(|error| reply::error(endpoint.front(), &error))
 }
 
 /// Sends the body to the backend's own endpoint and passes on what it answers.
-pub(super) async fn forward(
-    app: &App,
-    backend: &Backend,
-    endpoint: Endpoint,
-    headers: &HeaderMap,
-    body: Bytes,
-) -> Result<Response, Error> {
-    let answer = send(app, backend, endpoint, headers, body).await?;
+pub(super) async fn forward(app: &App, backend: &Backend, endpoint: Endpoint, received: Received) -> Result<Response, Error> {
+    let answer = send(app, backend, endpoint, &received.headers, received.body).await?;
     let mut response = Response::new(Body::from_stream(stream(answer.body)));
     *response.status_mut() = answer.status;
     let passed = answer.headers.iter().filter(|(name, _)| !OURS.contains(name));
@@ -150,44 +137,4 @@ fn stream(mut body: Box<dyn upstream::Body>) -> impl futures_util::Stream<Item =
             yield buffer.split().freeze();
         }
     }
-}
-
-/// The body of a request, at most `limit` bytes.
-pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Error> {
-    let too_large = || {
-        Error::client(format!("the request body is larger than {limit} bytes (`limits.body_bytes` in proxy.toml)"))
-            .with_status(413)
-            .with_code("request_too_large")
-    };
-    let declared =
-        headers.get(header::CONTENT_LENGTH).and_then(|length: &HeaderValue| length.to_str().ok()?.parse::<usize>().ok());
-    if declared.is_some_and(|declared| declared > limit) {
-        return Err(too_large());
-    }
-    match Limited::new(body, limit).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
-        Err(error) => Err(Error::client(format!("the request body broke off: {error}"))),
-    }
-}
-
-/// The body with the model's own name, where the client wrote another one of its names.
-pub(super) fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
-    let mut body: Value =
-        serde_json::from_slice(body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
-    if let Some(object) = body.as_object_mut() {
-        object.insert("model".into(), model.into());
-    }
-    Ok(body.to_string().into())
-}
-
-/// The model that a body names; nothing else of it is looked at.
-pub(super) fn model(body: &[u8]) -> Result<String, Error> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        model: String,
-    }
-    let named: Named = serde_json::from_slice(body)
-        .map_err(|error| Error::client(format!("the body must be JSON with the name of a `model`: {error}")))?;
-    Ok(named.model)
 }

@@ -7,21 +7,21 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    App, Prefix,
-    chat::{self, Asked},
-    forward, react, reply,
+    answer::{self, Asked},
+    react,
+    received::{Received, Target},
+    reply,
+    state::App,
 };
 use crate::{
     client::front::{self, TRACE},
     config::Mode,
     error::{Blame, Error},
     openai::ChatRequest,
-    turn,
 };
 
 /// What is asked for.
@@ -60,44 +60,39 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
-    let (head, body) = request.into_parts();
-    let read = forward::read(&head.headers, body, app.config.limits.body_bytes).await;
-    let parsed = read
-        .map_err(|error| error.message)
-        .and_then(|body| serde_json::from_slice::<Value>(&body).map_err(|error| format!("not JSON: {error}")));
-    let request = match parsed {
-        Ok(request) => request,
+    let received = Received::read(app, request).await;
+    let parsed = received.map_err(|error| error.message).and_then(|received| {
+        let request: Value = serde_json::from_slice(&received.body).map_err(|error| format!("not JSON: {error}"))?;
+        Ok((received, request))
+    });
+    let (received, request) = match parsed {
+        Ok(parsed) => parsed,
         Err(message) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message }),
     };
     let id = request.get("id").cloned().unwrap_or_default();
-    match generate(app, &head.headers, request, tools).await {
+    match generate(app, &received, request, tools).await {
         Ok(result) => reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
         Err(fault) => failed(&id, &fault),
     }
 }
 
-async fn generate(app: &App, headers: &HeaderMap, request: Value, tools: bool) -> Result<Value, Fault> {
+async fn generate(app: &App, received: &Received, request: Value, tools: bool) -> Result<Value, Fault> {
     app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let params = params(request)?;
     let called = match params.model.clone() {
         Some(model) => model,
         None => first_model(app).await?,
     };
-    let model = app.config.own_name(&called);
-    let backend = super::backend_of(app, &model).await?;
+    let target = Target::find(app, called).await?;
     let tools = tools && react::has_servers(app);
-    let chat = ChatRequest::from_value(chat(&model, params, tools)).map_err(invalid_params)?;
+    let chat = ChatRequest::from_value(chat(&target.model, params, tools)).map_err(invalid_params)?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
-    let asked = Asked { prefix: Prefix::default(), mode, front: front::Kind::OpenAi, headers, last_counts: true };
-    let mut plan = chat::plan(app, asked, chat, backend).await?;
-    plan.head.envelope.model = called.clone();
-    tracing::info!(model, backend = plan.backend.name, adapter = plan.adapter.name, tools = plan.tools.len(), "generate");
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
-    let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    let asked = Asked { mode, front: front::Kind::OpenAi, last_counts: true };
+    let answer = answer::collect(app, received, &target, asked, chat).await?;
     let mut result = Map::new();
     let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
     result.insert("content".into(), json!(content));
-    result.insert("model".into(), json!(called));
+    result.insert("model".into(), json!(target.called));
     if let Some(usage) = answer.get("usage").filter(|usage| usage.get("total_tokens") != Some(&json!(0))) {
         result.insert("usage".into(), usage.clone());
     }

@@ -9,7 +9,7 @@ use std::{
 use axum::{body::Body, response::Response};
 use http::{HeaderMap, header};
 
-use super::{App, catalog::Found, listen::Bound, reply};
+use super::{catalog::Found, listen::Bound, reply, state::App};
 use crate::backend::{Kind, Model};
 
 /// Names at most this many models of a backend.

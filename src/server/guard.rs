@@ -10,11 +10,18 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{App, reply};
+use super::{reply, state::App};
 use crate::{config::Config, error::Error, mcp::engine};
 
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
+
+/// Who sent a request, as far as the checks found out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sender {
+    /// The name of the client key that it carried; `""` where none is asked for.
+    pub(super) name: String,
+}
 
 /// Runs the checks, answers preflight requests, and lets the page read the answer.
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {

@@ -9,7 +9,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{App, catalog::Found, reply};
+use super::{catalog::Found, reply, state::App};
 use crate::{
     backend::{Backend, Model},
     client::front::Kind,

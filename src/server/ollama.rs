@@ -1,6 +1,8 @@
 //! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
 //! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
 
+use std::sync::atomic::Ordering;
+
 use axum::{
     Extension,
     body::Body,
@@ -9,15 +11,17 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
-use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{
-    App, Prefix,
+    answer::{self, Asked},
     forward::{self, Endpoint},
-    models, reply,
+    models,
+    received::{Prefix, Received, Target},
+    reply,
+    state::App,
 };
 use crate::{
     backend::{self, Backend, Decoder, Dialect, Kind, Model},
@@ -32,12 +36,38 @@ use crate::{
     wire::Frames,
 };
 
+const FRONT: front::Kind = front::Kind::Ollama;
 /// The version of Ollama whose API this is; clients ask for 0.6.4 or newer.
 const VERSION: &str = "0.13.0";
 /// Clients read a date; of models elsewhere nobody knows it.
 const LONG_AGO: &str = "2025-01-01T00:00:00Z";
 /// A frame of a text completion is a few words; an error is a page at most.
 const FRAME_BYTES: usize = 1024 * 1024;
+
+pub(super) async fn chat(State(app): State<App>, request: Request) -> Response {
+    chatted(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
+}
+
+async fn chatted(app: &App, request: Request) -> Result<Response, Error> {
+    app.seen.chats.fetch_add(1, Ordering::Relaxed);
+    let endpoint = Endpoint::Ollama("/api/chat");
+    let (mut received, target) = Received::with_target(app, request).await?;
+    let mode = received.mode(app, &target)?;
+    if mode == Mode::Off {
+        return forward::forward(app, &target.backend, endpoint, received).await;
+    }
+    let chat = front::ollama::read(&received.body)?;
+    if chat.messages.is_empty() {
+        // It asks for the model to be loaded.
+        return match target.backend.kind {
+            Kind::Ollama => forward::forward(app, &target.backend, endpoint, received).await,
+            _ => Ok(reply::json(&front::ollama::loaded(&target.model, plan::now()))),
+        };
+    }
+    // A chat may be large, and a turn may be long.
+    received.body.clear();
+    answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
+}
 
 pub(super) async fn version() -> Response {
     reply::json(&json!({"version": VERSION}))
@@ -61,20 +91,18 @@ pub(super) async fn tags(State(app): State<App>, Extension(prefix): Extension<Pr
     reply::json(&json!({"models": models.collect::<Vec<_>>()}))
 }
 
-pub(super) async fn show(State(app): State<App>, Extension(prefix): Extension<Prefix>, request: Request) -> Response {
-    shown(&app, prefix, request).await.unwrap_or_else(|error| reply::error(front::Kind::Ollama, &error))
+pub(super) async fn show(State(app): State<App>, request: Request) -> Response {
+    shown(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
 }
 
-async fn shown(app: &App, prefix: Prefix, request: Request) -> Result<Response, Error> {
-    let (head, body) = request.into_parts();
-    let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
+async fn shown(app: &App, request: Request) -> Result<Response, Error> {
+    let Received { body, prefix, .. } = Received::read(app, request).await?;
     let mut question: Map<String, Value> =
         serde_json::from_slice(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
     let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
-    let name = app.config.own_name(&called);
-    let backend = super::backend_of(app, &name).await?;
+    let Target { model: name, backend, .. } = Target::find(app, called).await?;
     if backend.kind != Kind::Ollama {
         return described(app, &backend, &name).await;
     }
@@ -120,48 +148,28 @@ async fn described(app: &App, backend: &Backend, name: &str) -> Result<Response,
 }
 
 pub(super) async fn generate(State(app): State<App>, request: Request) -> Response {
-    generated(&app, request).await.unwrap_or_else(|error| reply::error(front::Kind::Ollama, &error))
+    generated(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
 }
 
 async fn generated(app: &App, request: Request) -> Result<Response, Error> {
-    let (head, body) = request.into_parts();
-    let body = forward::read(&head.headers, body, app.config.limits.body_bytes).await?;
-    let called = forward::model(&body)?;
-    let model = app.config.own_name(&called);
-    let backend = super::backend_of(app, &model).await?;
-    let body = if model == called { body } else { forward::renamed(&body, &model)? };
-    if backend.kind == Kind::Ollama {
-        return forward::forward(app, &backend, Endpoint::Ollama("/api/generate"), &head.headers, body).await;
+    let (received, target) = Received::with_target(app, request).await?;
+    if target.backend.kind == Kind::Ollama {
+        return forward::forward(app, &target.backend, Endpoint::Ollama("/api/generate"), received).await;
     }
-    let Generate { streamed, completion } = front::ollama::read_generate(&body)?;
-    let text = Generated::new(&called, plan::now());
+    let Generate { streamed, completion } = front::ollama::read_generate(&received.body)?;
+    let text = Generated::new(&target.called, plan::now());
     let Some(completion) = completion else { return Ok(reply::json(&text.loaded())) };
     let body = Bytes::from(completion.to_string());
-    let mut answer = forward::send(app, &backend, Endpoint::OpenAi("/completions"), &head.headers, body).await?;
+    let mut answer = forward::send(app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body).await?;
     if !answer.status.is_success() {
         let body = answer.collect(FRAME_BYTES).await.unwrap_or_default();
         return Err(backend::error_from(answer.status.as_u16(), &body));
     }
     let completion = Completion::new(answer.body, text);
     Ok(match streamed {
-        true => reply::bytes(front::Kind::Ollama.content_type(), Body::from_stream(completion.lines())),
+        true => reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines())),
         false => reply::json(&completion.collect().await?),
     })
-}
-
-/// The answer to a chat without messages, which asks for the model to be loaded.
-pub(super) async fn load(
-    app: &App,
-    backend: &Backend,
-    endpoint: Endpoint,
-    headers: &HeaderMap,
-    model: &str,
-    body: Bytes,
-) -> Result<Response, Error> {
-    match backend.kind {
-        Kind::Ollama => forward::forward(app, backend, endpoint, headers, body).await,
-        _ => Ok(reply::json(&front::ollama::loaded(model, plan::now()))),
-    }
 }
 
 /// A text completion that is being read.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::App;
+use super::state::App;
 use crate::{
     client::front::TRACE,
     config::Lowered,

@@ -4,10 +4,13 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::{App, Prefix, backend_of, chat};
+use super::{
+    answer::{self, Asked},
+    received::{Received, Target},
+    state::App,
+};
 use crate::{
     adapter::Found,
     backend::{self, Backend, Kind, Model, Profile, ToolMode},
@@ -89,18 +92,11 @@ pub fn places(app: &App) -> Vec<String> {
 
 /// One chat, as a client would have it; `tap` watches.
 pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<Tried, Error> {
-    chat.model = app.config.own_name(&chat.model);
-    let backend = backend_of(app, &chat.model).await?;
-    let key = Learned::key(&Caller::default(), &backend, &chat.model);
-    let headers = HeaderMap::new();
-    let asked = chat::Asked {
-        prefix: Prefix::default(),
-        mode: Mode::Rewrite,
-        front: front::Kind::OpenAi,
-        headers: &headers,
-        last_counts: false,
-    };
-    let plan = chat::plan(app, asked, chat, backend).await?;
+    let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
+    chat.model.clone_from(&target.model);
+    let key = Learned::key(&Caller::default(), &target.backend, &target.model);
+    let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
+    let plan = answer::plan(app, &Received::default(), &target, asked, chat).await?;
     let planned = plan.learned;
     let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
     let kept = app.turns.store.get(&key).await;

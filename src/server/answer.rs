@@ -1,0 +1,154 @@
+//! A chat in the internal form -> its plan -> the answer in the form of the protocol that asked, streamed or collected.
+
+use std::sync::Arc;
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use http::{HeaderName, HeaderValue, header};
+use serde_json::Value;
+
+use super::{
+    react,
+    received::{Received, Target},
+    reply,
+    state::App,
+};
+use crate::{
+    client::{self, Hints, front},
+    config::Mode,
+    error::Error,
+    event::Note,
+    openai::ChatRequest,
+    plan::{self, Caller, Learned, Passed, Plan},
+    turn,
+};
+
+/// The header that says what was not done as the request asked.
+const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
+
+/// How a chat is to be answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// What happens to the answer; not [`Mode::Off`].
+    pub(super) mode: Mode,
+    /// The protocol of the client.
+    pub(super) front: front::Kind,
+    /// In mode `react`: the turn that winds up counts as one of the rounds.
+    pub(super) last_counts: bool,
+}
+
+/// The answer as an HTTP response: a stream if the chat asks for one, else one object.
+pub(super) async fn respond(
+    app: &App,
+    received: &Received,
+    target: &Target,
+    asked: Asked,
+    chat: ChatRequest,
+) -> Result<Response, Error> {
+    let streamed = chat.stream;
+    let plan = planned(app, received, target, asked, chat).await?;
+    let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
+    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let mut response = if streamed {
+        events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
+    } else {
+        let (answer, notes) = turn::collect(plan, app.turns.clone(), tap).await?;
+        warnings.extend(notes.iter().filter_map(warning));
+        reply::json(&answer)
+    };
+    for warning in warnings {
+        response.headers_mut().append(WARNING, warning);
+    }
+    Ok(response)
+}
+
+/// The whole answer as one object of the protocol.
+pub(super) async fn collect(
+    app: &App,
+    received: &Received,
+    target: &Target,
+    asked: Asked,
+    chat: ChatRequest,
+) -> Result<Value, Error> {
+    let plan = planned(app, received, target, asked, chat).await?;
+    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    Ok(answer)
+}
+
+/// The plan, with a line in the log.
+async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, chat: ChatRequest) -> Result<Plan, Error> {
+    let streamed = chat.stream;
+    let mut plan = plan(app, received, target, asked, chat).await?;
+    plan.head.envelope.model.clone_from(&target.called);
+    tracing::info!(
+        model = plan.chat.model,
+        backend = plan.backend.name,
+        adapter = plan.adapter.name,
+        tools = plan.tools.len(),
+        offered = ?plan.learned.tools,
+        shape = ?plan.shape,
+        streamed,
+        "chat"
+    );
+    Ok(plan)
+}
+
+/// How this chat will be answered.
+pub(super) async fn plan(
+    app: &App,
+    received: &Received,
+    target: &Target,
+    asked: Asked,
+    mut chat: ChatRequest,
+) -> Result<Plan, Error> {
+    let Asked { mode, front, last_counts } = asked;
+    let headers = &received.headers;
+    let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
+    let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
+    let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
+    let react = match mode {
+        Mode::React => Some(react::of(app, &mut chat, headers, last_counts).await?),
+        _ => None,
+    };
+    let mut incoming = client::read(chat, &hints)?;
+    if mode == Mode::Shell {
+        for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
+            incoming.tools.add(tool.to_tool());
+        }
+    }
+    let backend = Arc::clone(&target.backend);
+    let model = app.catalog.describe(&backend, &incoming.request.model).await;
+    let caller = Caller { tenant: received.sender.name.clone(), client: user_agent };
+    let key = Learned::key(&caller, &backend, &incoming.request.model);
+    let learned = match app.turns.store.get(&key).await {
+        // What cannot be read is of another version: as if nothing were known.
+        Some(kept) => serde_json::from_slice(&kept).unwrap_or_default(),
+        None => Learned::told(model.capabilities),
+    };
+    let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.instance.via(headers) };
+    plan::plan(
+        &app.config,
+        &app.library,
+        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed, react },
+    )
+}
+
+/// The stream as an answer. An error that comes before anything else keeps its HTTP status.
+async fn events(front: front::Kind, turn: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Result<Response, Error> {
+    let mut turn = Box::pin(turn);
+    let first = turn.next().await.transpose()?.unwrap_or_default();
+    let body = Body::from_stream(stream::iter([Ok(first)]).chain(turn));
+    let mut response = reply::bytes(front.content_type(), body);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// The warning as far as a header can hold it.
+fn warning(note: &Note) -> Option<HeaderValue> {
+    let Note::Warning { code, text } = note else { return None };
+    let plain: String = text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect();
+    HeaderValue::from_str(&format!("{code}: {plain}")).ok()
+}

@@ -1,0 +1,161 @@
+//! What all requests share: built once from the settings at the start, and replaced as a whole when they change.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use arc_swap::ArcSwap;
+use axum::extract::FromRef;
+
+use super::{catalog::Catalog, guard::Instance, record::Recorder};
+use crate::{
+    adapter::Library,
+    backend::Backend,
+    client::profile,
+    config::{Config, Environment, Overlay},
+    error::Error,
+    mcp::{
+        self,
+        engine::{Engine, Options},
+        registry::Registry,
+    },
+    store::{Files, Memory},
+    turn, upstream,
+};
+
+/// How a server is started.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The validated configuration.
+    pub config: Config,
+    /// Offer the recorded models even if there are backends.
+    pub demo: bool,
+    /// Where to look for Ollama if no backend is configured.
+    pub ollama: String,
+    /// The directory into which every chat is recorded.
+    pub record: Option<PathBuf>,
+    /// What the registry of MCP servers expands variables with.
+    pub environment: Environment,
+}
+
+/// What all requests share. One request works with one state from its start to its end.
+pub struct State {
+    pub(super) config: Config,
+    pub(super) instance: Instance,
+    pub(super) catalog: Catalog,
+    pub(super) library: Library,
+    pub(super) turns: turn::Shared,
+    pub(super) recorder: Option<Recorder>,
+    pub(super) mcp: Engine,
+    pub(super) seen: Seen,
+}
+
+/// How often clients have asked, for whoever wonders why nothing happens.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// For the list of models.
+    pub(super) lists: AtomicU64,
+    /// For an answer.
+    pub(super) chats: AtomicU64,
+}
+
+/// The state, as routes get it.
+pub type App = Arc<State>;
+
+/// The state that new requests get. Whoever replaces it does not disturb those that run.
+#[derive(Clone)]
+pub struct Live(Arc<ArcSwap<State>>);
+
+// === impl Live ===
+
+impl Live {
+    /// The state of now.
+    pub fn app(&self) -> App {
+        self.0.load_full()
+    }
+
+    /// From now on, new requests get this one.
+    pub fn replace(&self, app: App) {
+        self.0.store(app);
+    }
+}
+
+impl From<App> for Live {
+    fn from(app: App) -> Live {
+        Live(Arc::new(ArcSwap::new(app)))
+    }
+}
+
+impl FromRef<Live> for App {
+    fn from_ref(live: &Live) -> App {
+        live.app()
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// The servers whose tools are run.
+    pub fn registry(&self) -> &Registry {
+        self.mcp.pool().registry()
+    }
+
+    /// The backend that serves this model (a backend's own name of it): the one of its route, else the one that has it.
+    pub(super) async fn backend_of(&self, model: &str) -> Result<Arc<Backend>, Error> {
+        let Some(name) = self.config.route(model).and_then(|route| route.backend.as_deref()) else {
+            return self.catalog.locate(model).await;
+        };
+        self.catalog.named(name).await.ok_or_else(|| Error::proxy(format!("the backend `{name}` is not there")))
+    }
+}
+
+/// The shared state of a server with these settings.
+pub fn app(settings: Settings) -> Result<App, Error> {
+    let client = upstream::Client::new(upstream::Timeouts::default())?;
+    let library = library(&settings.config)?;
+    let mut mcp = settings.config.mcp.clone();
+    mcp.builtin_tools |= settings.demo;
+    let files = Arc::new(Files::new(&mcp.state));
+    let pool = mcp::open(&mcp, &settings.environment, files.clone())?;
+    Ok(Arc::new(State {
+        mcp: Engine::new(Arc::clone(&pool), Options::from(&mcp)),
+        instance: Instance::new(),
+        catalog: Catalog::new(&settings, client.clone()),
+        library,
+        turns: turn::Shared {
+            client,
+            store: Arc::new(Memory::default()),
+            spool: files,
+            schemas: Arc::default(),
+            tally: Arc::default(),
+            asked_again: Arc::default(),
+            pool,
+        },
+        recorder: settings.record.map(Recorder::new).transpose()?,
+        seen: Seen::default(),
+        config: settings.config,
+    }))
+}
+
+/// The adapters of a configuration; the names that it uses of adapters and clients must exist.
+pub fn library(config: &Config) -> Result<Library, Error> {
+    let wrong = |message: String| Error::proxy(message).with_code("configuration");
+    let library = match &config.adapters {
+        Overlay::Usual(directory) if !directory.is_dir() => Library::embedded(),
+        Overlay::Usual(directory) | Overlay::Named(directory) => Library::with_overlay(directory),
+    };
+    let library = library.map_err(|error| error.with_code("configuration"))?;
+    if let Some(name) = config.profile.as_deref().filter(|name| profile::by_name(name).is_none()) {
+        let known: Vec<&str> = profile::names().collect();
+        return Err(wrong(format!("`profile` names the client `{name}`; there are: {}", known.join(", "))));
+    }
+    for route in &config.routes {
+        if let Some(name) = route.adapter.as_deref().filter(|name| library.get(name).is_none()) {
+            let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();
+            let known = known.join(", ");
+            return Err(wrong(format!("the route for `{}` names the adapter `{name}`; there are: {known}", route.model)));
+        }
+    }
+    Ok(library)
+}
