@@ -114,7 +114,7 @@ enum Region {
     Reasoning,
     /// A code fence: its character and length.
     Fence(u8, usize),
-    /// The rest of a call that was too long.
+    /// The rest of a call that was too long, or what the model made up as its result.
     Lost,
 }
 

@@ -19,16 +19,16 @@ mod tests;
 
 /// An adapter file made of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub(super) struct Imported {
     /// The TOML.
-    pub file: String,
+    pub(super) file: String,
     /// What was left out or had to be guessed, each with the field's name.
-    pub warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// The adapter file for a `tokenizer_config.json`, or for a template alone. `models` are its globs; without any, the name
 /// that the file may carry. Fails where the calls, or the file, cannot be expressed; the error names the field.
-pub fn import(text: &str, models: &[String]) -> Result<Imported, Error> {
+pub(super) fn import(text: &str, models: &[String]) -> Result<Imported, Error> {
     let config: Value = serde_json::from_str(text).map_err(|error| Error::client(format!("this is not JSON: {error}")))?;
     let Value::Object(config) = config else { return Err(Error::client("this is no JSON object")) };
     let mut draft = draft::Draft::new(&config, models);

@@ -204,7 +204,8 @@ impl Scanner {
 
     /// Calls were read in `candidate.at..to`.
     fn accept(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
-        let call = self.adapter.calls.get(form);
+        let adapter = std::sync::Arc::clone(&self.adapter);
+        let call = adapter.calls.get(form);
         let in_place = match call {
             Some(call) if call.whole_answer => false,
             Some(call) if self.transcript && !call.transcript.is_empty() => true,
@@ -227,6 +228,11 @@ impl Scanner {
         self.last_marked = if marked { meant } else { Vec::new() };
         (self.from, self.pos) = (to, to);
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
+        // Behind the marker of a result there is what the model made up, and calls that follow from it.
+        let read = &self.buf[candidate.at..to];
+        if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
+            self.region = Region::Lost;
+        }
     }
 
     /// Whether the marked calls right before this place are the same: a model may write them once more without markers.

@@ -267,7 +267,7 @@ fn what_cannot_be_expressed_is_named_with_its_field() {
     let calls = |field: Value| template(field);
     for (config, expected) in [
         (json!([]), "no JSON object"),
-        (json!({"chat_template": ""}), "neither `response_template` nor `response_schema`"),
+        (json!({"chat_template": ""}), "response_template: there is none"),
         (json!({"response_template": {"fields": {}, "start": 1}}), "the key `start` is not known"),
         (json!({"response_template": {"fields": {}, "version": 2}}), "only version 1"),
         (calls(json!({"open": "<a>", "close": "</a>", "shape": 1})), "field `tool_calls`: the key `shape` is not known"),

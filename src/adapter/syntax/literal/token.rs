@@ -157,6 +157,10 @@ impl Literal {
         let node = match literal {
             Some(node) => node,
             None if number(word).is_some() || (name && dialect.words) => Node::Bare(word.to_owned()),
+            None if dialect.words && keyed && !word.is_empty() => {
+                self.token = Some(Token::Bare { body, seen: stop, depth: 0 });
+                return None;
+            }
             None => return Some(Read::Fail),
         };
         self.at = stop;
