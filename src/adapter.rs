@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 mod file;
 mod library;
+pub mod quote;
 pub mod render;
 pub mod scanner;
 mod syntax;

@@ -189,6 +189,11 @@ impl Backend {
         secret(&format!("Bearer {}", key.reveal()))
     }
 
+    /// What must not appear in messages: backends repeat the keys that they refuse.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.api_key.iter().map(Secret::reveal)
+    }
+
     /// The headers of a request of our own: JSON, and the key in the form that the backend wants.
     fn headers(&self, client: Option<&HeaderValue>) -> HeaderMap {
         let mut headers = HeaderMap::new();

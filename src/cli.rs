@@ -10,7 +10,7 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
-use crate::{config, error::Error};
+use crate::{config, error::Error, redact};
 
 pub mod adapters;
 pub mod call;
@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
     match result {
         Err(error) if !output.closed => {
             // Nobody is left to hear that standard error is closed.
-            let _ = writeln!(io::stderr(), "toolglot: {error}");
+            let _ = writeln!(io::stderr(), "toolglot: {}", redact::printable(&error.message));
             ExitCode::from(exit_code(&error))
         }
         _ => ExitCode::SUCCESS,

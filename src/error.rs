@@ -1,5 +1,9 @@
 //! What can go wrong outside of parsing (which never fails), and who has to do something about it.
 
+use std::borrow::Cow;
+
+use crate::redact::{self, redacted};
+
 /// Who has to act: decides the HTTP status and the wording that a client sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Blame {
@@ -28,14 +32,20 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of the given blame with its usual status: client 400, backend 502, tool 502, proxy 500.
+    /// An error of the given blame with its usual status: client 400, backend 502, tool 502, proxy 500. Passwords and keys in
+    /// URLs of the message are masked.
     pub fn new(blame: Blame, message: impl Into<String>) -> Error {
         let status = match blame {
             Blame::Client => 400,
             Blame::Backend | Blame::Tool => 502,
             Blame::Proxy => 500,
         };
-        Error { blame, status, code: None, message: message.into() }
+        let message: String = message.into();
+        let message = match redacted(&message) {
+            Cow::Owned(redacted) => redacted,
+            Cow::Borrowed(_) => message,
+        };
+        Error { blame, status, code: None, message }
     }
 
     /// The request is wrong (400).
@@ -51,6 +61,12 @@ impl Error {
     /// We failed (500).
     pub fn proxy(message: impl Into<String>) -> Error {
         Error::new(Blame::Proxy, message)
+    }
+
+    /// The same error without these secrets in its message: some backends repeat the key that they refuse.
+    pub fn without<'s>(mut self, secrets: impl IntoIterator<Item = &'s str>) -> Error {
+        self.message = redact::without(&self.message, secrets);
+        self
     }
 
     /// The same error with another HTTP status.

@@ -5,6 +5,8 @@
 
 pub mod adapter;
 #[cfg(feature = "daemon")]
+pub mod atomic;
+#[cfg(feature = "daemon")]
 pub mod backend;
 #[cfg(feature = "daemon")]
 pub mod cli;
@@ -21,6 +23,7 @@ pub mod mcp;
 pub mod openai;
 #[cfg(feature = "daemon")]
 pub mod plan;
+pub mod redact;
 #[cfg(feature = "daemon")]
 pub mod server;
 pub mod store;

@@ -151,6 +151,7 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
+    let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
     if let Some(react) = &mut react {
         // An Ollama is never asked for more; of other backends nobody may know the context.
         let cap = config.limits.context_tokens;
@@ -158,11 +159,10 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             backend::Kind::Ollama => model.context.unwrap_or(cap).min(cap),
             _ => model.context.unwrap_or(cap),
         };
-        react.offer(&mut incoming, context)?;
+        react.offer(&mut incoming, &adapter, context)?;
     }
     let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
-    let adapter = reader(config, library, &chat.model, model)?.adapter;
     learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
     let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
@@ -239,6 +239,16 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
         }
         _ => found,
     })
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// What must not appear in messages: the backend's key, and the client's own where it goes on.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let of_client = self.passed.authorization.as_ref().and_then(|value| value.to_str().ok()?.split_once(' '));
+        self.backend.secrets().chain(of_client.map(|(_, credential)| credential))
+    }
 }
 
 // === impl Learned ===

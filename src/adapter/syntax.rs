@@ -116,6 +116,10 @@ impl Reader {
                 let calls = calls.into_iter().map(markdown::unescaped);
                 Step::Done { calls: calls.flat_map(|call| json::bundled(call, context)).collect(), end }
             }
+            Step::Cut { whole, cut } => {
+                let whole = whole.into_iter().map(markdown::unescaped).collect();
+                Step::Cut { whole, cut: markdown::unescaped(cut) }
+            }
             step => step,
         }
     }

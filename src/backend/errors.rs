@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::{error::Error, redact};
 
 #[cfg(test)]
 mod tests;
@@ -153,5 +153,5 @@ impl Said {
 }
 
 fn shown(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS).collect()
+    redact::shown(text, SHOWN_CHARS)
 }

@@ -1,5 +1,5 @@
 //! The history as backends can read it: what one client, or one accident, left in it must not make every later request
-//! fail. Pure and stable: what is done to a message depends on that message and those before it only.
+//! fail, and what a tool returned must not end its turn. Pure and stable: what is done to a message depends on that message and those before it only.
 
 use std::borrow::Cow;
 
@@ -7,6 +7,7 @@ use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    adapter::quote::Turns,
     event::Note,
     openai::{ChatRequest, Content, Message, ToolCall},
 };
@@ -20,8 +21,8 @@ const PLACEHOLDER: &str = "(empty message)";
 /// A field of Void's own, which strict backends refuse.
 const FOREIGN: &str = "anthropicReasoning";
 
-/// The request with a clean history.
-pub(super) fn clean(chat: &ChatRequest, notes: &mut Vec<Note>) -> ChatRequest {
+/// The request with a clean history; `turns` are the control tokens of the model's prompt.
+pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> ChatRequest {
     let mut messages = Vec::with_capacity(chat.messages.len());
     // Ids of calls that no result has answered yet.
     let mut open: Vec<String> = Vec::new();
@@ -42,7 +43,10 @@ pub(super) fn clean(chat: &ChatRequest, notes: &mut Vec<Note>) -> ChatRequest {
                 }
                 open.extend(message.tool_calls.iter().map(|call| call.id.clone()));
             }
-            "tool" => answer(&mut message, &mut open),
+            "tool" => {
+                break_turns(&mut message.content, turns);
+                answer(&mut message, &mut open);
+            }
             _ => {}
         }
         messages.push(message);
@@ -92,6 +96,26 @@ pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool) {
         shown.push(attached(&mut images));
     }
     *messages = shown;
+}
+
+/// A result is data: backends read control tokens wherever they are in a prompt.
+fn break_turns(content: &mut Content, turns: &Turns) {
+    let broken = |text: &mut String| {
+        if let Cow::Owned(broken) = turns.broken(text) {
+            *text = broken;
+        }
+    };
+    match content {
+        Content::Text(text) => broken(text),
+        Content::Parts(parts) => {
+            for part in parts {
+                if let Some(Value::String(text)) = part.get_mut("text") {
+                    broken(text);
+                }
+            }
+        }
+        Content::None => {}
+    }
 }
 
 fn attached(images: &mut Vec<Value>) -> Message {

@@ -129,7 +129,7 @@ async fn send(client: &Client, backend: &Backend, method: Method, url: String, b
     let mut response = client.send(Outgoing::Http(request)).await?;
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
-        return Err(error_from(response.status.as_u16(), &answer));
+        return Err(error_from(response.status.as_u16(), &answer).without(backend.secrets()));
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

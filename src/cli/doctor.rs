@@ -13,6 +13,7 @@ use crate::{
     backend::{self, Kind, Profile, ToolMode},
     config::{Config, Environment, Listen},
     error::Error,
+    redact,
     server::{
         self,
         survey::{self, Spoken, Surveyed},
@@ -105,6 +106,7 @@ struct Model {
 /// How long the proxy may take to say that it runs.
 const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 64 * 1024;
+const SHOWN_CHARS: usize = 500;
 
 // === impl Doctor ===
 
@@ -213,10 +215,10 @@ async fn health(url: &str) -> Option<Value> {
 impl From<&Surveyed> for Backend {
     fn from(found: &Surveyed) -> Backend {
         Backend {
-            name: found.backend.name.clone(),
-            url: found.backend.url.clone(),
+            name: shown(&found.backend.name),
+            url: shown(&found.backend.url),
             kind: kind(&found.backend),
-            version: found.version.clone(),
+            version: found.version.as_deref().map(shown),
             reachable: found.error.is_none(),
             error: found.error.clone(),
             listed: found.listed,
@@ -235,7 +237,7 @@ impl From<&Spoken> for Model {
             all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
         };
         Model {
-            name: spoken.model.id.clone(),
+            name: shown(&spoken.model.id),
             adapter: spoken.reader.adapter.name.clone(),
             adapter_why: spoken.reader.why.clone(),
             proof,
@@ -245,9 +247,14 @@ impl From<&Spoken> for Model {
             capabilities: spoken.model.capabilities.map(can),
             context: spoken.model.context,
             tools_cost: spoken.cost,
-            notes: spoken.notes.clone(),
+            notes: spoken.notes.iter().map(|note| shown(note)).collect(),
         }
     }
+}
+
+/// Text of a backend as one line.
+fn shown(text: &str) -> String {
+    redact::shown(text, SHOWN_CHARS)
 }
 
 fn kind(backend: &backend::Backend) -> &'static str {
@@ -287,7 +294,7 @@ fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<S
         } else {
             "look at its own log"
         };
-        problems.push(format!("backend {} at {}: {error}; {remedy}", backend.name, backend.url));
+        problems.push(format!("backend {} at {}: {error}; {remedy}", backend.name, shown(&backend.url)));
     }
     let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
     if real.is_empty() {

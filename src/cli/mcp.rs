@@ -19,8 +19,9 @@ use crate::{
         catalogue::{Catalogue, Offered},
         engine::{Engine, Options},
         pool::Status,
-        registry::{Permission, Registry},
+        registry::{Imported, Permission, Registry},
     },
+    redact,
 };
 
 /// Manages MCP servers.
@@ -87,6 +88,9 @@ struct Add {
     /// Believe what the server says its tools do
     #[arg(long)]
     trust: bool,
+    /// Replace the entry of this name, with all that it says
+    #[arg(long)]
+    replace: bool,
     /// The command
     #[arg(last = true)]
     command: Vec<String>,
@@ -102,6 +106,9 @@ struct Serve {
     errors_as_text: bool,
 }
 
+const DESCRIPTION_CHARS: usize = 60;
+const SHOWN_CHARS: usize = 500;
+
 // === impl Mcp ===
 
 impl Mcp {
@@ -116,7 +123,16 @@ impl Mcp {
             }
             Command::Add(add) => {
                 let name = add.name.clone();
-                registry()?.put(&name, &add.entry()?)?;
+                let (replace, entry) = (add.replace, add.entry()?);
+                let registry = registry()?;
+                if replace {
+                    registry.put(&name, &entry)?;
+                } else {
+                    registry.add(&name, &entry).map_err(|error| match error.status {
+                        409 => Error { message: format!("{}; `--replace` replaces it", error.message), ..error },
+                        _ => error,
+                    })?;
+                }
                 format!("{name} is registered; `toolglot mcp tools` shows what it offers\n")
             }
             Command::Remove { name } => {
@@ -241,7 +257,10 @@ pub(super) fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Res
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
     let text = std::fs::read_to_string(&file).map_err(|error| Error::client(format!("{}: {error}", file.display())))?;
-    let (taken, known) = registry.import(&text)?;
+    let Imported { taken, known, left_out } = registry.import(&text)?;
+    for (name, key) in left_out {
+        note(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
+    }
     for name in known {
         note(remarks, &format!("{name}: there is a server of this name already (or it is no name for one); left out"));
     }
@@ -249,10 +268,10 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
     let mut out = String::new();
     for name in taken {
         // What a command is must be seen before it is first started.
-        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| server.address.clone());
+        let usable = snapshot.servers.iter().find(|server| server.name == name).map(|server| shown(&server.address));
         let line = usable.or_else(|| {
             let entry = snapshot.unusable.iter().find(|entry| entry.name == name)?;
-            Some(format!("{} ({})", entry.address, entry.error.as_deref().unwrap_or("switched off")))
+            Some(format!("{} ({})", shown(&entry.address), entry.error.as_deref().unwrap_or("switched off")))
         });
         let _ = writeln!(out, "{name}: {}", line.unwrap_or_default());
     }
@@ -299,11 +318,11 @@ fn servers(all: &[Status]) -> String {
 }
 
 fn tools(offered: &Catalogue) -> String {
-    let name = |tool: &Offered| tool.service.full_name();
+    let name = |tool: &Offered| shown(&tool.service.full_name());
     let width = offered.tools.iter().map(|tool| name(tool).len()).max().unwrap_or(0).max(4);
     let mut out = format!("{:width$}  {:>6}  {:8}  {:5}  description\n", "tool", "tokens", "does", "may");
     for tool in &offered.tools {
-        let first: String = tool.description.lines().next().unwrap_or_default().chars().take(60).collect();
+        let first = redact::shown(tool.description.lines().next().unwrap_or_default(), DESCRIPTION_CHARS);
         let _ = writeln!(
             out,
             "{:width$}  {:>6}  {:8}  {:5}  {first}",
@@ -342,7 +361,12 @@ fn may(permission: Permission) -> &'static str {
     }
 }
 
+/// Text of a server or a file as one line.
+fn shown(text: &str) -> String {
+    redact::shown(text, SHOWN_CHARS)
+}
+
 /// A remark that may be lost where nobody reads.
 fn note(remarks: &mut dyn Write, text: &str) {
-    let _: io::Result<()> = writeln!(remarks, "toolglot: {text}");
+    let _: io::Result<()> = writeln!(remarks, "toolglot: {}", redact::printable(text));
 }

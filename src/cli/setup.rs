@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    atomic,
     config::{Config, Environment, Overrides},
     error::Error,
 };
@@ -147,19 +148,13 @@ fn install(file: &Path, before: &str, after: &str) -> Result<String, Error> {
     if before.trim() == after.trim() {
         return Ok(format!("{} has it already", file.display()));
     }
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
     let mut said = String::new();
     if !before.is_empty() {
         let backup = free_name(file);
         std::fs::copy(file, &backup).map_err(failed)?;
         said = format!("; what it was is in {}", backup.display());
     }
-    // Never half a file: whoever watches it reads the old one or the new one.
-    let beside = file.with_extension("json.new");
-    std::fs::write(&beside, format!("{after}\n")).map_err(failed)?;
-    std::fs::rename(&beside, file).map_err(failed)?;
+    atomic::write(file, format!("{after}\n").as_bytes()).map_err(failed)?;
     Ok(format!("installed in {}{said}", file.display()))
 }
 

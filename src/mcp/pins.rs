@@ -1,5 +1,6 @@
-//! Definitions of tools -> which of them are not what they were when they were first seen. A server that changes what a tool
-//! says of itself may want a model to do something else with it: the tool is not offered until a person accepts the change.
+//! Definitions of tools and instructions of servers -> which of them are not what they were when they were first seen. A
+//! server that changes what a model reads of it may want the model to do something else: what has changed is not offered
+//! until a person accepts it.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,19 +14,41 @@ use crate::store::{Key, Kind, Store};
 /// Pins have no end; the store wants one.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// Names of the tools whose definition has changed. New ones are noted.
-pub(super) async fn changed(store: &dyn Store, server: &str, address: &str, tools: &[Definition]) -> Vec<String> {
+/// What a server says of itself and its tools.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) tools: &'a [Definition],
+    /// `Some(None)`: it has none; `None`: they are not looked at.
+    pub(super) instructions: Option<Option<&'a str>>,
+}
+
+/// What is not as it was when it was first seen.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// Names of tools.
+    pub(super) tools: Vec<String>,
+    pub(super) instructions: bool,
+}
+
+/// The pin of the instructions; no tool has this name, because no model could write it.
+const INSTRUCTIONS: &str = "\ninstructions";
+
+/// What has changed. What is new is noted.
+pub(super) async fn changed(store: &dyn Store, server: &str, address: &str, said: Said<'_>) -> Changed {
     let key = key(server, address);
     let mut pins = read(store, &key).await;
-    let mut changed = Vec::new();
+    let mut changed = Changed::default();
     let before = pins.len();
-    for tool in tools {
-        let hash = hash(tool);
-        match pins.get(&tool.name) {
-            None => drop(pins.insert(tool.name.clone(), hash)),
-            Some(pinned) if *pinned != hash => changed.push(tool.name.clone()),
-            Some(_) => {}
+    let mut differs = |name: &str, hash: String| match pins.get(name) {
+        Some(pinned) => *pinned != hash,
+        None => {
+            pins.insert(name.to_owned(), hash);
+            false
         }
+    };
+    changed.tools.extend(said.tools.iter().filter(|tool| differs(&tool.name, hash(tool))).map(|tool| tool.name.clone()));
+    if let Some(text) = said.instructions {
+        changed.instructions = differs(INSTRUCTIONS, digest(text.unwrap_or_default()));
     }
     if pins.len() != before {
         write(store, key, &pins).await;
@@ -33,12 +56,15 @@ pub(super) async fn changed(store: &dyn Store, server: &str, address: &str, tool
     changed
 }
 
-/// Accepts the definitions as they are now: of one tool, or of all.
-pub(super) async fn accept(store: &dyn Store, server: &str, address: &str, tools: &[Definition], only: Option<&str>) {
+/// Accepts what a server says now: of one tool, or all of it.
+pub(super) async fn accept(store: &dyn Store, server: &str, address: &str, said: Said<'_>, only: Option<&str>) {
     let key = key(server, address);
     let mut pins = read(store, &key).await;
-    for tool in tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)) {
+    for tool in said.tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)) {
         pins.insert(tool.name.clone(), hash(tool));
+    }
+    if let (Some(text), None) = (said.instructions, only) {
+        pins.insert(INSTRUCTIONS.to_owned(), digest(text.unwrap_or_default()));
     }
     write(store, key, &pins).await;
 }
@@ -67,6 +93,10 @@ fn hash(tool: &Definition) -> String {
     let mut text = String::new();
     let parts = json!([tool.name, tool.title, tool.description, tool.schema, tool.output_schema, tool.annotations]);
     canonical(&parts, &mut text);
+    digest(&text)
+}
+
+fn digest(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -12,15 +12,15 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::{
-    address,
     catalogue::{Catalogue, Offered, Problem},
     pins,
     policy::{Values, View},
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };
-use crate::{error::Error, store::Store, tools::Builtin};
+use crate::{error::Error, redact, store::Store, tools::Builtin};
 
+mod clients;
 mod connection;
 mod fault;
 mod http;
@@ -30,6 +30,7 @@ mod process;
 mod slot;
 mod status;
 
+use clients::Clients;
 use connection::Connection;
 pub(super) use connection::Definition;
 use slot::Slot;
@@ -39,6 +40,7 @@ pub use status::Status;
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request that only wants to know the tools waits for servers that are still being connected to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+const CAUSE_CHARS: usize = 500;
 /// The name of the service that the built-in tools belong to.
 pub const BUILT_IN: &str = "sqlite";
 
@@ -47,7 +49,7 @@ pub struct Pool {
     registry: Arc<Registry>,
     builtin: Option<Builtin>,
     store: Arc<dyn Store>,
-    client: reqwest::Client,
+    clients: Clients,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
 }
 
@@ -69,16 +71,7 @@ pub struct Call {
 impl Pool {
     /// A pool over this registry; nothing is connected yet.
     pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Result<Pool, Error> {
-        // The process may have a provider already; it is the same one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .dns_resolver(address::resolver())
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(Duration::from_secs(5))
-            .tcp_keepalive(Duration::from_secs(30))
-            .build()
-            .map_err(|error| Error::proxy(format!("no HTTP client: {}", causes(&error))))?;
-        Ok(Pool { registry, builtin, store, client, slots: Mutex::default() })
+        Ok(Pool { registry, builtin, store, clients: Clients::new()?, slots: Mutex::default() })
     }
 
     /// The registry.
@@ -127,7 +120,7 @@ impl Pool {
         response.from_service(service)
     }
 
-    /// Accepts the definitions of a server's tools as they are now: of one tool, or of all.
+    /// Accepts the definition of a tool as it is now; without a name, those of all tools and the server's instructions.
     pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<(), Error> {
         let server = self.server(server)?;
         let connection = self.slot(&server).connection(Duration::MAX / 4).await?;
@@ -136,7 +129,9 @@ impl Pool {
         if let Some(tool) = tool.filter(|tool| !tools.iter().any(|own| own.name == *tool)) {
             return Err(Error::client(format!("`{}` has no tool `{tool}`", server.name)).with_status(404));
         }
-        pins::accept(self.store.as_ref(), &server.name, &server.address, &tools, tool).await;
+        let instructions = connection.instructions();
+        let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
+        pins::accept(self.store.as_ref(), &server.name, &server.address, said, tool).await;
         Ok(())
     }
 
@@ -165,12 +160,20 @@ impl Pool {
         let slot = self.slot(server);
         let connection = slot.connection(patience).await?;
         let tools = connection.tools().await.inspect_err(|error| slot.give_up(&connection, error))?;
-        let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, &tools).await;
-        let problems =
-            changed.iter().map(|tool| Problem { server: server.name.clone(), message: changed_message(server, tool) }).collect();
-        let offered =
-            tools.iter().filter(|tool| !changed.contains(&tool.name)).filter_map(|tool| offer::offered(server, tool)).collect();
-        Ok(Listed { tools: offered, problems, instructions: connection.instructions() })
+        let instructions = connection.instructions();
+        let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
+        let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, said).await;
+        let about_tools = changed.tools.iter().map(|tool| changed_message(server, tool));
+        let problems: Vec<Problem> = about_tools
+            .chain(changed.instructions.then(|| changed_instructions(server)))
+            .map(|message| Problem { server: server.name.clone(), message })
+            .collect();
+        let unchanged = tools.iter().filter(|tool| !changed.tools.contains(&tool.name));
+        Ok(Listed {
+            tools: unchanged.filter_map(|tool| offer::offered(server, tool)).collect(),
+            problems,
+            instructions: instructions.filter(|_| !changed.instructions),
+        })
     }
 
     async fn call_external(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
@@ -191,8 +194,8 @@ impl Pool {
             Ok(None) => return refused(format!("the MCP server `{}` has no tool `{}`", server.name, service.tool)),
             Err(error) => return failed(error.message),
         };
-        if !pins::changed(self.store.as_ref(), &server.name, &server.address, std::slice::from_ref(&definition)).await.is_empty()
-        {
+        let said = pins::Said { tools: std::slice::from_ref(&definition), instructions: None };
+        if pins::changed(self.store.as_ref(), &server.name, &server.address, said).await != pins::Changed::default() {
             return refused(changed_message(&server, &service.tool));
         }
         let Some(offered) = offer::offered(&server, &definition) else {
@@ -297,7 +300,7 @@ impl Pool {
                 if let Some(old) = other {
                     old.close();
                 }
-                let slot = Arc::new(Slot::new(Arc::clone(server), self.registry.environment().clone(), self.client.clone()));
+                let slot = Arc::new(Slot::new(Arc::clone(server), self.registry.environment().clone(), self.clients.clone()));
                 slots.insert(server.name.clone(), Arc::clone(&slot));
                 slot
             }
@@ -330,7 +333,15 @@ fn changed_message(server: &Server, tool: &str) -> String {
     )
 }
 
-/// An error with everything that caused it, cut to a readable length.
+fn changed_instructions(server: &Server) -> String {
+    format!(
+        "its instructions have changed since they were first seen and are not shown to models; `toolglot mcp accept {}` accepts \
+         them and all of its tools",
+        server.name
+    )
+}
+
+/// An error with everything that caused it, as one line of readable length.
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -341,8 +352,5 @@ fn causes(error: &(dyn std::error::Error + 'static)) -> String {
         }
         source = cause.source();
     }
-    match text.char_indices().nth(500) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+    redact::shown(&text, CAUSE_CHARS)
 }

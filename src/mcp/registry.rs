@@ -12,14 +12,13 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::address;
-use crate::{config::Environment, error::Error};
+use crate::{atomic, config::Environment, error::Error, redact};
 
 mod document;
 mod expand;
 mod server;
 #[cfg(test)]
 mod tests;
-mod write;
 
 use document::Document;
 pub(super) use server::{Dialect, Launch, Target};
@@ -66,12 +65,25 @@ pub struct Diff {
     pub changed: Vec<String>,
 }
 
+/// What became of another client's servers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Imported {
+    /// Names that are registered now.
+    pub taken: Vec<String>,
+    /// Names that were registered before, and those that cannot be the name of a server.
+    pub known: Vec<String>,
+    /// Keys of entries that were not taken over, by server.
+    pub left_out: Vec<(String, &'static str)>,
+}
+
 /// How long the file must rest before it is read: editors write in several steps.
 const REST: Duration = Duration::from_millis(100);
 /// How often to look for a folder that is not there yet.
 const MISSING: Duration = Duration::from_secs(2);
 /// A registry without servers.
 const EMPTY: &str = "[]\n";
+/// At most so much of an address stands in an error.
+const SHOWN_CHARS: usize = 200;
 
 // === impl Registry ===
 
@@ -84,7 +96,7 @@ impl Registry {
             Registry { file, environment, current: ArcSwap::default(), writing: Mutex::new(()), changed: watch::Sender::new(0) };
         if !registry.file.exists()
             && registry.folder().is_dir()
-            && let Err(error) = write::atomically(&registry.file, EMPTY)
+            && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())
         {
             // Nothing is lost yet; registering a server would fail with the same words.
             tracing::warn!(%error, file = %registry.file.display(), "the registry cannot be created");
@@ -136,10 +148,24 @@ impl Registry {
         Ok(diff)
     }
 
+    /// Registers a server by its entry. A name that is taken is an error with status 409.
+    pub fn add(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
+        self.check(name, entry)?;
+        self.edit(|document| match document.entries().iter().find(|(own, _)| own == name) {
+            Some((_, old)) => {
+                let old = redact::shown(&server::address(old), SHOWN_CHARS);
+                Err(Error::client(format!("there is an MCP server `{name}` already: {old}")).with_status(409))
+            }
+            None => {
+                document.put(name, entry);
+                Ok(())
+            }
+        })
+    }
+
     /// Registers a server by its entry, in the place of one of the same name.
     pub fn put(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
-        server::check_name(name).map_err(Error::client)?;
-        Server::parse(name, entry, &self.environment).map_err(|error| Error::client(format!("`{name}`: {error}")))?;
+        self.check(name, entry)?;
         self.edit(|document| {
             document.put(name, entry);
             Ok(())
@@ -177,26 +203,25 @@ impl Registry {
         })
     }
 
-    /// Takes over the servers of another client's file: the names that were taken, and those that were there already. What
-    /// only an operator of this registry can say (`trust` and everything under `toolglot`) is not taken over.
-    pub fn import(&self, text: &str) -> Result<(Vec<String>, Vec<String>), Error> {
+    /// Takes over the servers of another client's file: how they are reached. What their tools may do is for the operator of
+    /// this registry to say, so keys that permit or change something are left out.
+    pub fn import(&self, text: &str) -> Result<Imported, Error> {
         let other = Document::parse(text).map_err(|error| Error::client(format!("the file cannot be read: {error}")))?;
-        let (mut taken, mut known) = (Vec::new(), Vec::new());
+        let mut imported = Imported::default();
         self.edit(|document| {
             let own: Vec<String> = document.entries().into_iter().map(|(name, _)| name).collect();
             for (name, mut entry) in other.entries() {
                 if own.contains(&name) || server::check_name(&name).is_err() {
-                    known.push(name);
+                    imported.known.push(name);
                     continue;
                 }
-                entry.shift_remove("trust");
-                entry.shift_remove("toolglot");
+                imported.left_out.extend(server::take_policies(&mut entry).into_iter().map(|key| (name.clone(), key)));
                 document.put(&name, &entry);
-                taken.push(name);
+                imported.taken.push(name);
             }
             Ok(())
         })?;
-        Ok((taken, known))
+        Ok(imported)
     }
 
     /// Watches the file and reads it again when it changes. Never ends by itself; an error means that it cannot be watched.
@@ -229,6 +254,14 @@ impl Registry {
         Ok(())
     }
 
+    fn check(&self, name: &str, entry: &Map<String, Value>) -> Result<(), Error> {
+        server::check_name(name).map_err(Error::client)?;
+        match Server::parse(name, entry, &self.environment) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::client(format!("`{name}`: {error}"))),
+        }
+    }
+
     fn read(&self) -> Result<Document, Error> {
         let text = match std::fs::read_to_string(&self.file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => EMPTY.to_owned(),
@@ -242,7 +275,7 @@ impl Registry {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let document = self.read()?;
         change(&document)?;
-        write::atomically(&self.file, &document.to_text()).map_err(|error| write_error(&self.file, &error))?;
+        atomic::write(&self.file, document.to_text().as_bytes()).map_err(|error| write_error(&self.file, &error))?;
         self.reload()
     }
 }

@@ -4,6 +4,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
+    adapter::{Adapter, quote},
     client::Incoming,
     config::{self, RESULT_BYTES_AT_LEAST},
     error::Error,
@@ -32,7 +33,7 @@ pub struct React {
 impl React {
     /// Offers the tools. A name that the client uses itself stays the client's. Fails where they take more of the context
     /// (in tokens) than they may.
-    pub(super) fn offer(&mut self, incoming: &mut Incoming, context: u64) -> Result<(), Error> {
+    pub(super) fn offer(&mut self, incoming: &mut Incoming, adapter: &Adapter, context: u64) -> Result<(), Error> {
         // A result of as many bytes takes about a quarter of the context.
         let most = usize::try_from(context).unwrap_or(usize::MAX).max(RESULT_BYTES_AT_LEAST);
         self.limits.result_bytes = self.limits.result_bytes.min(most);
@@ -52,8 +53,13 @@ impl React {
         };
         let most = self.limits.instructions_bytes;
         let about = self.catalogue.instructions.iter().filter(|(server, _)| most > 0 && offers(server));
-        let about: Vec<String> =
-            about.map(|(server, text)| format!("About the tools of {server}:\n{}", start(text.trim(), most))).collect();
+        let about: Vec<String> = about
+            .map(|(server, text)| {
+                // Written by the server, and read in the voice of the system.
+                let text = quote::defused(start(text.trim(), most), adapter, &incoming.tools);
+                format!("About the tools of {server}:\n{text}")
+            })
+            .collect();
         if !about.is_empty() {
             instruct(&mut incoming.request, &about.join("\n\n"));
         }

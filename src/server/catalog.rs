@@ -15,6 +15,7 @@ use crate::{
     backend::{self, Backend, Kind, Model, Profile},
     config,
     error::Error,
+    redact,
     upstream::Client,
 };
 
@@ -69,6 +70,8 @@ const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 const SILENT: Duration = Duration::from_secs(30);
 /// At most so many descriptions are kept.
 const DESCRIPTIONS: usize = 1000;
+/// At most so much of a model's name stands in an error.
+const SHOWN_CHARS: usize = 200;
 
 // === impl Catalog ===
 
@@ -264,7 +267,8 @@ fn nobody_has(model: &str, found: &[Found]) -> Error {
         let silent = silent.join("; ");
         return Error::backend(format!("no backend that answers has the model `{model}`; silent: {silent}")).with_status(503);
     }
-    let models: Vec<&str> = found.iter().flat_map(|found| &found.models).map(|model| model.id.as_str()).take(20).collect();
+    let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::shown(&model.id, SHOWN_CHARS));
+    let models: Vec<String> = ids.take(20).collect();
     let instead = match models.is_empty() {
         false => format!("there are: {}", models.join(", ")),
         true => "there is no backend either: start Ollama, or name one with --backend".to_owned(),

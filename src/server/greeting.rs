@@ -10,10 +10,14 @@ use axum::{body::Body, response::Response};
 use http::{HeaderMap, header};
 
 use super::{catalog::Found, listen::Bound, reply, state::App};
-use crate::backend::{Kind, Model};
+use crate::{
+    backend::{Kind, Model},
+    redact,
+};
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 8;
+const SHOWN_CHARS: usize = 200;
 
 /// What a person sees who opens the address in a browser.
 const PAGE: &str = "<!doctype html>
@@ -72,10 +76,11 @@ pub(super) fn found(app: &App, found: &[Found], address: &str) {
     let mut text = String::new();
     for Found { backend, models, error } in found.iter().filter(|found| found.backend.kind != Kind::Replay) {
         let what = error.clone().unwrap_or_else(|| names(models));
-        let _ = writeln!(text, "  {} at {}: {what}", backend.name, backend.url);
+        let _ = writeln!(text, "  {} at {}: {what}", shown(&backend.name), shown(&backend.url));
     }
     if !app.catalog.has_backend() {
-        let places: Vec<String> = app.catalog.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect();
+        let places: Vec<String> =
+            app.catalog.places().map(|backend| format!("{} at {}", backend.name, shown(&backend.url))).collect();
         let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
     }
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {
@@ -89,12 +94,17 @@ pub(super) fn found(app: &App, found: &[Found], address: &str) {
 }
 
 fn names(models: &[Model]) -> String {
-    let names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.id.as_str()).collect();
+    let names: Vec<String> = models.iter().take(SHOWN).map(|model| shown(&model.id)).collect();
     match models.len().saturating_sub(SHOWN) {
         _ if models.is_empty() => "no models".into(),
         0 => names.join(", "),
         more => format!("{} and {more} more (GET /v1/models has them all)", names.join(", ")),
     }
+}
+
+/// Text of a backend as one line.
+fn shown(text: &str) -> String {
+    redact::shown(text, SHOWN_CHARS)
 }
 
 fn say(text: &str) {

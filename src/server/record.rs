@@ -1,5 +1,7 @@
 //! A chat that passes through -> a fixture file: the request in its internal form and the backend's bytes with their pauses.
-//! Headers are never looked at, so no key is ever written; request fields that name a person or a secret are left out.
+//! Written when the turn is over, however it ends: a backend that broke off and a client that left are what one looks for.
+//! Headers are never looked at, request fields that name a person or a secret are left out, and a key that the backend
+//! repeats is masked. Files are for their owner only.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,6 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    atomic,
     backend::Dialect,
     error::Error,
     event::{Event, ToolChoice, Tools},
@@ -16,6 +19,7 @@ use crate::{
     fixture::{Fixture, Read, Round, Wire},
     openai::ChatRequest,
     plan::Plan,
+    redact,
     turn::tap::Tap,
 };
 
@@ -25,11 +29,15 @@ pub(super) struct Recorder {
     directory: PathBuf,
 }
 
-/// Records one turn.
+/// Records one turn; dropping it writes the file.
 struct Recording {
     file: PathBuf,
     fixture: Fixture,
     last: Instant,
+    /// What is masked.
+    secrets: Vec<String>,
+    /// The turn came to its end.
+    complete: bool,
 }
 
 /// Fields of a request that may say who asks.
@@ -42,7 +50,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 impl Recorder {
     /// Makes the directory, if it is not there.
     pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
-        std::fs::create_dir_all(&directory)
+        atomic::make_folder(&directory)
             .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
         Ok(Recorder { directory })
     }
@@ -52,13 +60,14 @@ impl Recorder {
         &self.directory
     }
 
-    /// A tap that writes one file at the end of the turn.
+    /// A tap that writes one file when the turn is over.
     pub(super) fn tap(&self, plan: &Plan) -> Box<dyn Tap> {
         let model: String =
             plan.chat.model.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Box::new(Recording {
-            file: self.directory.join(format!("{model}-{}.txt", now.as_millis())),
+            // The end of the answer's id tells chats of one moment apart.
+            file: self.directory.join(format!("{model}-{}-{}.txt", now.as_millis(), tail(&plan.head.envelope.id))),
             fixture: Fixture {
                 title: format!(
                     "{} at {}, recorded by toolglot {}",
@@ -69,6 +78,8 @@ impl Recorder {
                 ..Fixture::default()
             },
             last: Instant::now(),
+            secrets: plan.secrets().map(str::to_owned).collect(),
+            complete: false,
         })
     }
 }
@@ -102,11 +113,28 @@ impl Tap for Recording {
     fn client(&mut self, _: &[u8]) {}
 
     fn end(&mut self) {
-        match std::fs::write(&self.file, self.fixture.write()) {
-            Ok(()) => tracing::info!(file = %self.file.display(), "recorded"),
+        self.complete = true;
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.fixture.rounds.is_empty() {
+            return; // nothing came back
+        }
+        if !self.complete {
+            self.fixture.title.push_str(", broken off");
+        }
+        let text = redact::without(&self.fixture.write(), self.secrets.iter().map(String::as_str));
+        match atomic::write(&self.file, text.as_bytes()) {
+            Ok(()) => tracing::info!(file = %self.file.display(), complete = self.complete, "recorded"),
             Err(error) => tracing::error!(file = %self.file.display(), %error, "cannot write the recording"),
         }
     }
+}
+
+fn tail(id: &str) -> &str {
+    id.get(id.len().saturating_sub(6)..).unwrap_or(id)
 }
 
 /// The conversation with its tools in OpenAI's form, whatever form the client wrote them in.

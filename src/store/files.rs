@@ -11,6 +11,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::{Key, Store, Stored};
+use crate::atomic;
 
 const VALUE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -39,23 +40,9 @@ impl Files {
     }
 
     fn write(&self, key: &Key, value: &[u8], ttl: Duration) -> io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.folder)?;
         let ends = SystemTime::now().checked_add(ttl).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let ends = ends.map_or(u64::MAX, |at| at.as_secs().saturating_add(1));
-        let path = self.path(key);
-        let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&beside)?;
-        io::Write::write_all(&mut file, format!("{ends}\n").as_bytes())?;
-        io::Write::write_all(&mut file, value)?;
-        fs::rename(&beside, &path)
+        atomic::write(&self.path(key), &[format!("{ends}\n").as_bytes(), value].concat())
     }
 }
 

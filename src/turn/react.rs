@@ -24,7 +24,6 @@ mod judge;
 mod keep;
 mod limits;
 mod observe;
-mod quote;
 mod repeat;
 mod runs;
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl<O: Sink> Rounds<O> {
         };
         reading.batch.clear();
         let read = reading.body.read(&mut reading.batch).await;
-        let taken = self.take(read);
+        let taken = self.take(read).map_err(|error| error.without(self.plan.secrets()));
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
         match taken {
@@ -184,7 +184,7 @@ impl<O: Sink> Rounds<O> {
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let error = backend::error_from(response.status.as_u16(), &body);
+            let error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
             if !self.learn(&error).await {
                 return Err(error);
             }

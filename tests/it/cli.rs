@@ -336,6 +336,46 @@ async fn a_recording_holds_the_bytes_and_no_secret() {
     assert_eq!((round.request.tools.as_slice(), round.request.rest["temperature"].as_f64()), ([tool].as_slice(), Some(0.5)));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_is_kept_however_the_turn_ends() {
+    let line = "{\"message\":{\"content\":\"half of it, with k3y-of-the-backend \"},\"done\":false}\n";
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" if seen.body.contains("breaks") => Script::lines(vec![Step::Send(line.into()), Step::Break]),
+        "POST /api/chat" => Script::lines(vec![Step::Send(line.into()), Step::Hang]),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let config = format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\napi_key_env = \"THE_KEY\"\n", fake.url);
+    std::fs::write(directory.path().join("proxy.toml"), config).unwrap();
+    let mut command = toolglot(directory.path(), &["record", "--into", "here", "--listen", "127.0.0.1:0"]);
+    let running = Running::of(command.env("THE_KEY", "k3y-of-the-backend"), ": m");
+    let recordings = || -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(directory.path().join("here")).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    for (at, what) in ["breaks", "hangs"].into_iter().enumerate() {
+        let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": what}]});
+        let request = client().post(format!("{}/v1/chat/completions", running.url()));
+        let mut response = request.header("content-type", "application/json").body(body.to_string()).send().await.unwrap();
+        response.chunk().await.unwrap();
+        drop(response);
+        crate::mcp::eventually(what, || recordings().len() == at + 1).await;
+    }
+    for file in recordings() {
+        let written = std::fs::read_to_string(&file).unwrap();
+        let fixture = toolglot::fixture::Fixture::parse(&written).unwrap();
+        assert!(fixture.title.ends_with(", broken off"), "{}", fixture.title);
+        assert!(text(&fixture.rounds[0].bytes()).contains("half of it, with ***") && !written.contains("k3y"), "{written}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+        }
+    }
+}
+
 #[test]
 fn fix_says_by_its_exit_code_whether_there_are_arguments() {
     let directory = tempfile::tempdir().unwrap();

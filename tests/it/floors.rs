@@ -9,6 +9,8 @@ const FLOORS: &[(&str, u8)] = &[
     ("json", 0),
     ("wire", 0),
     ("error", 0),
+    ("redact", 0),
+    ("atomic", 0),
     ("store", 0),
     ("openai", 1),
     ("fix", 1),
@@ -29,7 +31,14 @@ const FLOORS: &[(&str, u8)] = &[
 ];
 
 /// Imports on the same floor that are allowed, beside anything -> `event`, `error`.
-const SIDEWAYS: &[(&str, &str)] = &[("fixture", "openai"), ("backend", "upstream"), ("turn", "plan"), ("main", "cli")];
+const SIDEWAYS: &[(&str, &str)] = &[
+    ("error", "redact"),
+    ("store", "atomic"),
+    ("fixture", "openai"),
+    ("backend", "upstream"),
+    ("turn", "plan"),
+    ("main", "cli"),
+];
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[

@@ -129,7 +129,7 @@ impl Scanner {
             }
             Step::Cut { whole, cut } => {
                 let known = matches!(resolve(&self.tools, &cut.name), Resolved::Known { .. });
-                if marked || known {
+                if marked || (known && !call.whole_answer) {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }

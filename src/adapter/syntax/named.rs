@@ -103,7 +103,6 @@ impl NamedReader {
                         Some(b'{' | b'[') => Body::Value(ValueReader::at(from)),
                         Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
-                        None if takes_nothing(&head.name, context) => Body::ended(from),
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
                             Start::Yes(_) => Body::ended(from),
@@ -111,8 +110,7 @@ impl NamedReader {
                             Start::No if !(named.line && head.announced) => return Step::Reject,
                             Start::No => match text[from..].find('\n') {
                                 Some(length) => Body::ended(from + length),
-                                None if context.end => Body::ended(text.len()),
-                                None => return Step::More,
+                                None => return unfinished(),
                             },
                         },
                     };
@@ -181,7 +179,7 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
     }
 }
 
-/// Whether a marked call at the end of the text is complete without arguments: an offered tool has this name and no
+/// Whether a marked call at the end of the text needs no more than its name: an offered tool has this name and no
 /// parameters, and no other tool's name goes on from it.
 fn takes_nothing(name: &str, context: Context<'_>) -> bool {
     let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);

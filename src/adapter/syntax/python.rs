@@ -89,7 +89,7 @@ impl PythonReader {
                 let ends = |rest: &str| ends(rest, bracket, context);
                 let dialect = Dialect { delimiters: &[], loose: false, words: true, keys, ends: &ends, end: context.end };
                 let read = match literal.read(text, dialect) {
-                    Read::Done { items, end } if context.marked || words_fit(&items, document) => {
+                    Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
                     }
                     Read::Done { .. } => None,
@@ -377,14 +377,22 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     }
 }
 
-/// Whether text without quotes stands only where the tool wants a string: elsewhere it is somebody's variable.
-fn words_fit(items: &[Item], document: &Document) -> bool {
+/// Whether text without quotes stands only where the tool wants a string: elsewhere it is a variable or an expression. Behind
+/// a marker a name is taken for a string anywhere.
+fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
+    let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let fits = |key: &str| document.root().member(key).allows("string") == Some(true);
     items.iter().all(|(key, node)| match (key, node) {
-        (Some(key), Node::Bare(text)) => number(text).is_some() || fits(key),
-        (None, Node::Bare(text)) => number(text).is_some(),
+        (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
+        (Some(key), Node::Bare(text)) => fits(key) && !computes(text),
+        (None, Node::Bare(_)) => false,
         _ => true,
     })
+}
+
+/// Whether a text is an expression of Python rather than words.
+fn computes(text: &str) -> bool {
+    text.contains(['"', '(', '[', '{']) || [" + ", " * ", " % "].iter().any(|sign| text.contains(sign))
 }
 
 /// The arguments as JSON text; `None` if some have neither name nor parameter.

@@ -163,14 +163,15 @@ impl TaggedReader {
     /// How the arguments are written that begin at `at`. `None`: that cannot be seen yet.
     fn begin(&mut self, text: &str, at: usize, name: &str, form: &Markers<'_>) -> Option<Body> {
         let Markers { tagged, context } = form;
-        let mut at = at + gap(&text[at..]);
-        loop {
+        let mut from = at;
+        let at = loop {
+            let at = from + gap(&text[from..]);
             match starts_with_any(&text[at..], &tagged.skip, context.end) {
-                Start::Yes(length) => at += length + gap(&text[at + length..]),
+                Start::Yes(length) => from = at + length,
                 Start::Maybe => return None,
-                Start::No => break,
+                Start::No => break at,
             }
-        }
+        };
         let rest = &text[at..];
         let own = tagged.argument[0].iter().chain(&context.call.close);
         match starts_with_any(rest, own, context.end) {
@@ -194,7 +195,7 @@ impl TaggedReader {
                 }
             }
         }
-        self.arguments.enter(at, form);
+        self.arguments.enter(from, form);
         Some(Body::Tags)
     }
 

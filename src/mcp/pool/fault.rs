@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use crate::redact;
+
 /// What is known about the end of a connection. Shared by a transport, which writes it, and the errors of its calls.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fault(Arc<Mutex<Known>>);
@@ -17,7 +19,7 @@ struct Known {
 }
 
 const LINES: usize = 8;
-const LINE_BYTES: usize = 300;
+const LINE_CHARS: usize = 300;
 const BEGINNING_CHARS: usize = 120;
 
 // === impl Fault ===
@@ -39,7 +41,7 @@ impl Fault {
         if known.lines.len() == LINES {
             known.lines.pop_front();
         }
-        known.lines.push_back(line.chars().take(LINE_BYTES).collect());
+        known.lines.push_back(redact::shown(line, LINE_CHARS));
     }
 
     /// The reason with the last lines that it wrote, if there is one.
@@ -64,6 +66,6 @@ impl Fault {
 }
 
 /// The beginning of what was no message, for people.
-pub(super) fn beginning(text: &str) -> &str {
-    text.char_indices().nth(BEGINNING_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+pub(super) fn beginning(text: &str) -> String {
+    redact::shown(text, BEGINNING_CHARS)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 
-use super::{causes, connection::Connection};
+use super::{Clients, causes, connection::Connection};
 use crate::{
     config::Environment,
     error::{Blame, Error},
@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Slot {
     pub(super) server: Arc<Server>,
     environment: Environment,
-    client: reqwest::Client,
+    clients: Clients,
     state: Mutex<Inner>,
 }
 
@@ -59,8 +59,8 @@ const SHUT_DOWN: Duration = Duration::from_secs(6);
 // === impl Slot ===
 
 impl Slot {
-    pub(super) fn new(server: Arc<Server>, environment: Environment, client: reqwest::Client) -> Slot {
-        Slot { server, environment, client, state: Mutex::new(Inner { state: State::Idle, failures: 0 }) }
+    pub(super) fn new(server: Arc<Server>, environment: Environment, clients: Clients) -> Slot {
+        Slot { server, environment, clients, state: Mutex::new(Inner { state: State::Idle, failures: 0 }) }
     }
 
     /// The open connection; opens it if there is none. `patience` counts from the moment when connecting began, so that a
@@ -137,10 +137,10 @@ impl Slot {
 
     #[allow(clippy::disallowed_methods, reason = "a connection outlives the request that needed it first")]
     fn connect(&self) -> Pending {
-        let (server, environment, client) = (Arc::clone(&self.server), self.environment.clone(), self.client.clone());
+        let (server, environment, clients) = (Arc::clone(&self.server), self.environment.clone(), self.clients.clone());
         let limit = if server.is_process() { CONNECT_PROCESS } else { CONNECT_REMOTE };
         let connecting = tokio::spawn(async move {
-            match tokio::time::timeout(limit, Connection::open(&server, &environment, &client)).await {
+            match tokio::time::timeout(limit, Connection::open(&server, &environment, &clients)).await {
                 Ok(opened) => opened.map(Arc::new),
                 Err(_) => Err(Error::new(Blame::Tool, format!("no connection within {} s", limit.as_secs()))),
             }

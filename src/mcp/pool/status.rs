@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{Pool, slot::Seen};
+use crate::redact;
 
 /// How a server is doing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// The name in the registry.
     pub name: String,
-    /// Address or command line as the file writes it.
+    /// Address or command line as the file writes it, without secrets.
     pub address: String,
     /// Whether it is a child process.
     pub is_process: bool,
@@ -25,6 +26,8 @@ pub struct Status {
     pub protocol: Option<String>,
 }
 
+const ADDRESS_CHARS: usize = 500;
+
 // === impl Pool ===
 
 impl Pool {
@@ -34,7 +37,7 @@ impl Pool {
         let usable = snapshot.servers.iter().map(|server| {
             let base = Status {
                 name: server.name.clone(),
-                address: server.address.clone(),
+                address: redact::shown(&server.address, ADDRESS_CHARS),
                 is_process: server.is_process(),
                 state: "idle",
                 error: None,
@@ -57,7 +60,7 @@ impl Pool {
         });
         let unusable = snapshot.unusable.iter().map(|entry| Status {
             name: entry.name.clone(),
-            address: entry.address.clone(),
+            address: redact::shown(&entry.address, ADDRESS_CHARS),
             is_process: false,
             state: if entry.error.is_some() { "unusable" } else { "disabled" },
             error: entry.error.clone(),

@@ -32,8 +32,8 @@ pub struct Server {
     /// A result that is JSON text with an `error` counts as failed.
     pub errors_in_text: bool,
     rules: Vec<(String, Permission)>,
-    /// Whether there is an allow list: what it does not name is denied.
-    listed: bool,
+    /// The names on allow lists, if there are any: what they do not name is denied.
+    listed: Option<Vec<String>>,
     effects: Vec<(String, Effect)>,
     policies: Vec<(String, Policy)>,
 }
@@ -110,6 +110,10 @@ const KNOWN: &[&str] = &[
     "url",
 ];
 
+/// Keys of an entry that permit something, or that change what a tool gets.
+const POLICIES: &[&str] =
+    &["allow", "default_from", "effects", "errors_in_text", "open_world", "override_from", "toolglot", "tools", "trust"];
+
 const TIMEOUT: f64 = 30.0;
 const LONGEST: f64 = 600.0;
 
@@ -132,15 +136,21 @@ impl Server {
         };
         let timeout = seconds("timeout_seconds", TIMEOUT)?;
         let longest = seconds("longest_seconds", LONGEST.max(timeout.as_secs_f64()))?;
-        // Names of other clients for the same thing restrict as well; none of them permits more.
-        let allowed = ["allow", "allowedTools", "includeTools"];
-        let denied = ["deny", "excludedTools", "excludeTools"];
         let mut rules = Vec::new();
-        for (keys, permission) in
-            [(&denied[..], Permission::Deny), (&["ask"][..], Permission::Ask), (&allowed[..], Permission::Allow)]
-        {
+        for (keys, permission) in [
+            (&["deny", "excludedTools", "excludeTools"][..], Permission::Deny),
+            (&["ask"][..], Permission::Ask),
+            (&["allow"][..], Permission::Allow),
+        ] {
             for key in keys {
                 rules.extend(entry.texts(key)?.into_iter().map(|glob| (glob, permission)));
+            }
+        }
+        // Allow lists under the names of other clients restrict; they permit nothing that would need consent here.
+        let mut listed: Option<Vec<String>> = None;
+        for key in ["allow", "allowedTools", "includeTools"] {
+            if entry.own(key).is_some() {
+                listed.get_or_insert_default().extend(entry.texts(key)?);
             }
         }
         Ok(Some(Server {
@@ -152,7 +162,7 @@ impl Server {
             timeout: timeout.min(longest),
             longest,
             errors_in_text: entry.flag("errors_in_text")?.unwrap_or(false),
-            listed: allowed.iter().any(|key| entry.own(key).is_some()),
+            listed,
             rules,
             effects: entry.effects()?,
             policies: entry.policies()?,
@@ -161,8 +171,9 @@ impl Server {
 
     /// Whether a tool may be called, by the lists of the entry. Deny goes before ask, ask before allow.
     pub fn permission(&self, tool: &str) -> Option<Permission> {
-        let listed = self.rules.iter().find(|(glob, _)| matches(glob, tool)).map(|(_, permission)| *permission);
-        listed.or(self.listed.then_some(Permission::Deny))
+        let rule = self.rules.iter().find(|(glob, _)| matches(glob, tool)).map(|(_, permission)| *permission);
+        let unlisted = || self.listed.as_ref().is_some_and(|globs| !globs.iter().any(|glob| matches(glob, tool)));
+        rule.or_else(|| unlisted().then_some(Permission::Deny))
     }
 
     /// What the entry says about what a tool does.
@@ -197,6 +208,16 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// Takes out of another client's entry what only the operator of this registry can say; gives the keys that were there.
+pub(super) fn take_policies(entry: &mut Map<String, Value>) -> Vec<&'static str> {
+    // Other clients write a list of names under `tools`.
+    let is_policy = |key: &str, value: &Value| key != "tools" || value.is_object();
+    let there: Vec<&str> =
+        POLICIES.iter().copied().filter(|key| entry.get(*key).is_some_and(|value| is_policy(key, value))).collect();
+    there.iter().for_each(|key| drop(entry.shift_remove(*key)));
+    there
 }
 
 /// Address or command line of an entry as it is written.

@@ -3,7 +3,7 @@ use std::{path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{Diff, Permission, Registry, Server, Target};
-use crate::{config::Environment, event::Effect};
+use crate::{config::Environment, event::Effect, mcp::policy::Policy};
 
 fn environment() -> Environment {
     Environment::from([("TOKEN", "t0ken"), ("PORT", "9000"), ("HOME", "/home/mina")])
@@ -215,14 +215,42 @@ fn servers_of_another_client_are_taken_over_without_their_trust() {
     let registry = open(folder.path(), r#"[{"name": "known", "url": "http://a/"}]"#);
     let other = r#"{"theme": "dark", "mcp": {"servers": {
         "known": {"url": "http://other/"},
-        "new": {"command": "uvx", "args": ["mcp-server-time"], "trust": true, "toolglot": {"trust": true}, "autoApprove": ["x"]}, // from an editor
+        "new": {"command": "uvx", "args": ["mcp-server-time"], "trust": true, "toolglot": {"trust": true}, "autoApprove": ["x"],
+            "effects": {"*": "reads"}, "open_world": false, "allow": ["wipe"], "deny": ["ls"],
+            "tools": {"*": {"parameters": {"key": {"default_from": {"env": "SECRET"}}}}}}, // from an editor
     }}}"#;
-    let (taken, known) = registry.import(other).unwrap();
-    assert_eq!((taken, known), (vec!["new".to_owned()], vec!["known".to_owned()]));
+    let imported = registry.import(other).unwrap();
+    assert_eq!((imported.taken, imported.known), (vec!["new".to_owned()], vec!["known".to_owned()]));
+    let left_out: Vec<&str> = imported.left_out.iter().map(|(_, key)| *key).collect();
+    assert_eq!(left_out, ["allow", "effects", "open_world", "toolglot", "tools", "trust"]);
     let server = registry.get("new").unwrap();
-    assert!(!server.trust && server.is_process());
+    assert!(!server.trust && server.is_process() && !server.open_world);
+    assert_eq!((server.effect("wipe"), server.permission("wipe"), server.permission("ls")), (None, None, Some(Permission::Deny)));
+    assert_eq!(server.policy("wipe", &json!({})), Policy::default());
     assert!(text(&registry).contains("autoApprove"));
     assert!(registry.import("nonsense").is_err());
+}
+
+#[test]
+fn a_name_that_is_taken_is_not_replaced_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = open(folder.path(), r#"[{"name": "a", "url": "http://u:p@a/?key=k"}]"#);
+    let entry = Map::from_iter([("url".to_owned(), json!("http://b/"))]);
+    let error = registry.add("a", &entry).unwrap_err();
+    assert_eq!((error.status, error.message.contains("http://***@a/?key=***")), (409, true), "{error}");
+    assert_eq!(registry.get("a").unwrap().address, "http://u:p@a/?key=k");
+    registry.add("b", &entry).unwrap();
+    registry.put("a", &entry).unwrap();
+    assert!(registry.get("b").is_some() && registry.get("a").unwrap().address == "http://b/");
+}
+
+#[test]
+fn allow_lists_of_other_clients_restrict_and_permit_nothing() {
+    let server = parse(json!({"url": "http://a/", "allowedTools": ["ls", "wipe"], "deny": ["ls"]})).unwrap().unwrap();
+    assert_eq!(server.permission("wipe"), None);
+    assert_eq!((server.permission("ls"), server.permission("cp")), (Some(Permission::Deny), Some(Permission::Deny)));
+    let server = parse(json!({"url": "http://a/", "allow": ["wipe"]})).unwrap().unwrap();
+    assert_eq!((server.permission("wipe"), server.permission("cp")), (Some(Permission::Allow), Some(Permission::Deny)));
 }
 
 #[test]

@@ -3,8 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Observation, quote};
-use crate::{adapter::Adapter, event::Tools, mcp::response::McpResponse, openai::Content};
+use super::Observation;
+use crate::{
+    adapter::{Adapter, quote},
+    event::Tools,
+    mcp::response::McpResponse,
+    openai::Content,
+};
 
 /// The answer as the model shall see it; of a longer one, `most` bytes.
 pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter, tools: &Tools) -> Observation {

@@ -6,11 +6,10 @@ use serde_json::{Map, json};
 
 use super::{
     observe,
-    quote::defused,
     repeat::{Repeats, Verdict},
 };
 use crate::{
-    adapter::{Library, Written, scanner},
+    adapter::{Library, Written, quote::defused, scanner},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
     turn::answer::{Answer, Policy, Setup},
 };

@@ -51,6 +51,16 @@ impl User {
         text(&output.stdout)
     }
 
+    /// The same behind a proxy of the environment.
+    fn prints_behind(&self, proxy: &str, words: &[&str]) -> String {
+        let mut command = self.command(words);
+        for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
+            command.env(name, proxy);
+        }
+        let output = command.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+        format!("{}{}", text(&output.stdout), text(&output.stderr))
+    }
+
     /// What it complains, where it does not.
     fn complains(&self, words: &[&str]) -> String {
         let output = self.run(words);
@@ -288,4 +298,47 @@ async fn no_process_is_left_behind() {
     server.terminate();
     assert_eq!(server.ended(std::time::Duration::from_secs(20)), 0);
     gone("`serve` has ended").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_gets_nothing_that_is_for_this_machine() {
+    let proxy = crate::fake::Fake::start(|_| crate::fake::Script::json(200, "{}")).await;
+    let bench = super::Bench::new(json!({}));
+    let here = super::serve(bench.engine(false).routes()).await;
+    let secret = json!({"Authorization": "Bearer s3cret"});
+    for url in [format!("{here}/mcp"), format!("{here}/sse"), format!("{}/mcp", here.replace("127.0.0.1", "localhost"))] {
+        let user = User::with_servers(json!({"here": {"url": url, "headers": secret}}));
+        let said = user.prints_behind(&proxy.url, &["mcp", "tools"]);
+        assert!(said.contains("here__sqlite_get_pricing") || said.contains("here__"), "{url}: {said}");
+    }
+    assert!(proxy.seen("").is_empty());
+    // The rest of the world is reached over it.
+    let user = User::with_servers(json!({"far": {"url": "http://mcp.example/mcp", "type": "http"}}));
+    user.prints_behind(&proxy.url, &["mcp", "tools"]);
+    assert!(!proxy.seen("").is_empty());
+}
+
+#[test]
+fn a_name_that_is_taken_stays_and_secrets_are_not_shown() {
+    let user = User::with_servers(json!({"a": {"url": "http://me:pa55@127.0.0.1:9/?api_key=k3y&x=1"}}));
+    let said = user.complains(&["mcp", "add", "a", "http://127.0.0.1:8/"]);
+    assert!(said.contains("`--replace`") && said.contains("http://***@127.0.0.1:9/?api_key=***&x=1"), "{said}");
+    for words in [&["mcp", "list"][..], &["mcp", "list", "--json"], &["mcp", "tools"]] {
+        let output = user.run(words);
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(said.contains('a') && !said.contains("pa55") && !said.contains("k3y"), "{words:?}: {said}");
+    }
+    user.prints(&["mcp", "add", "a", "--replace", "http://127.0.0.1:8/"]);
+    assert!(user.prints(&["mcp", "list"]).contains("http://127.0.0.1:8/"));
+}
+
+#[test]
+fn what_a_server_writes_steers_no_terminal() {
+    let steering = r#"reply '{"tools":[{"name":"a\u001b[2Jct","description":"x\u001b]0;title\u0007\nsecond","inputSchema":{"type":"object"}}]}'"#;
+    let user = User::with_servers(
+        json!({"s": shell_with("text x", steering), "t": {"command": "sh", "args": ["-c", "printf '\u{1b}[31mred\\n' >&2; exit 1"]}}),
+    );
+    let output = user.run(&["mcp", "tools"]);
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(said.contains("\\u{1b}[2Jct") && said.contains("\\u{1b}[31mred") && !said.contains('\u{1b}'), "{said}");
 }

@@ -12,7 +12,7 @@ use rmcp::{
 use url::Url;
 
 use super::{
-    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, legacy::Legacy, process::Process},
+    super::{Clients, MESSAGE_BYTES, causes, fault::Fault, http::Http, legacy::Legacy, process::Process},
     Connection, Listener, failed,
 };
 use crate::{
@@ -28,7 +28,7 @@ impl Connection {
     pub(in crate::mcp::pool) async fn open(
         server: &Server,
         environment: &Environment,
-        client: &reqwest::Client,
+        clients: &Clients,
     ) -> Result<Connection, Error> {
         match &server.target {
             Target::Process(launch) => {
@@ -36,7 +36,7 @@ impl Connection {
                 newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
             }
             Target::Remote { url, dialect, headers } => {
-                let headers = header_map(headers)?;
+                let (headers, client) = (header_map(headers)?, clients.of(url));
                 match dialect {
                     Dialect::Http => Connection::http(url, headers, client).await,
                     Dialect::Sse => Connection::legacy(url, headers, client).await,

@@ -1,12 +1,23 @@
-//! The text of a tool's result -> the same text without anything that could be read as a call if the model repeats it. A
-//! result is data: whoever wrote the page that a tool fetched must not make calls. Markers of the model's family and names
-//! of tools in the place of a call's name are broken by a space or put into parentheses; all other text stays as it is.
+//! Text that no model wrote (results of tools, instructions of MCP servers) -> the same text, which a model can read and nobody
+//! mistakes for more. Whoever wrote the page that a tool fetched must neither end the turn nor make calls.
+//!
+//! [`Turns`] breaks the control tokens by which a family's prompt is divided into turns, for every result in every mode.
+//! [`defused`] also breaks every marker of a call and the names of offered tools in the place of a call's name, where
+//! toolglot runs calls itself: there the model may repeat what it read. Markers are broken by a space, names get
+//! parentheses; all other text stays as it is.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::{adapter::Adapter, event::Tools, fix::name};
+use super::Adapter;
+use crate::{event::Tools, fix::name};
+
+/// Breaks the control tokens of a family's prompt.
+#[derive(Debug)]
+pub struct Turns {
+    markers: Option<AhoCorasick>,
+}
 
 /// What marks a result in the prompt.
 const FRAME: &str = "[Tool Result:";
@@ -15,23 +26,60 @@ const NAME_BYTES: usize = 160;
 /// Breaking a marker may leave a shorter one; so often it is looked for again.
 const PASSES: usize = 4;
 
-/// The text without calls.
-pub(super) fn defused(text: &str, adapter: &Adapter, tools: &Tools) -> String {
-    let text = without_names(text, tools);
-    without_markers(text, adapter)
+/// The ends of control tokens in most vocabularies: `<|name|>`.
+const BARS: [char; 2] = ['|', '\u{ff5c}'];
+/// The longest name between the bars, in bytes.
+const TOKEN_BYTES: usize = 64;
+
+// === impl Turns ===
+
+impl Turns {
+    /// The control tokens of this family.
+    pub fn of(adapter: &Adapter) -> Turns {
+        let headers = adapter.recipient.iter().filter(|recipient| !recipient.plain);
+        let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
+        let markers: Vec<String> = adapter.drop.iter().chain(headers).cloned().collect();
+        Turns { markers: automaton(markers) }
+    }
+
+    /// The text without control tokens: those of the family, and whatever else is written as `<|name|>`.
+    pub fn broken<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let text = match &self.markers {
+            Some(markers) if markers.is_match(text) => Cow::Owned(broken(text.to_owned(), markers)),
+            _ => Cow::Borrowed(text),
+        };
+        match text.contains("<|") || text.contains("<\u{ff5c}") {
+            true => Cow::Owned(without_bars(&text)),
+            false => text,
+        }
+    }
 }
 
-fn without_markers(mut text: String, adapter: &Adapter) -> String {
+/// The text without anything that could be read as a call if the model repeats it.
+pub fn defused(text: &str, adapter: &Adapter, tools: &Tools) -> String {
+    let text = without_names(text, tools);
     let mut markers: Vec<String> = adapter.markers();
     markers.push(FRAME.to_owned());
+    let text = match automaton(markers) {
+        Some(markers) => broken(text, &markers),
+        None => text,
+    };
+    without_bars(&text)
+}
+
+/// Markers that are more than a character or a fence.
+fn automaton(mut markers: Vec<String>) -> Option<AhoCorasick> {
     markers.retain(|marker| marker.trim().len() > 1 && !marker.chars().all(|c| matches!(c, '`' | '~')));
-    let Ok(automaton) = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&markers) else { return text };
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&markers).ok().filter(|_| !markers.is_empty())
+}
+
+fn broken(mut text: String, markers: &AhoCorasick) -> String {
     for _ in 0..PASSES {
-        if !automaton.is_match(&text) {
+        if !markers.is_match(&text) {
             break;
         }
         let mut out = String::with_capacity(text.len() + 64);
-        automaton.replace_all_with(&text, &mut out, |_, marker, out| {
+        markers.replace_all_with(&text, &mut out, |_, marker, out| {
             let (head, tail) = marker.split_at(seam(marker));
             out.push_str(head);
             out.push(' ');
@@ -41,6 +89,30 @@ fn without_markers(mut text: String, adapter: &Adapter) -> String {
         text = out;
     }
     text
+}
+
+/// Breaks `<|name|>` behind its `<`.
+fn without_bars(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        out.push_str(before);
+        out.push('<');
+        if is_token(after) {
+            out.push(' ');
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a text begins with `|name|>`.
+fn is_token(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix(BARS) else { return false };
+    let name = inside.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | ':' | '.' | '\u{2581}')));
+    let Some(rest) = name.filter(|end| (1..=TOKEN_BYTES).contains(end)).and_then(|end| inside.get(end..)) else { return false };
+    rest.strip_prefix(BARS).is_some_and(|rest| rest.starts_with('>'))
 }
 
 /// Where a marker is broken: behind its first character if that is a bracket or the like, else before the first one.

@@ -1,0 +1,66 @@
+//! Files that are always whole: a reader, or the next start after a crash, sees the old content or the new one.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+/// Writes the file in one step. A link is followed; the permissions of a file that is there stay; a new file, and every
+/// folder that has to be made for it, is for its owner only.
+pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
+    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    // A temporary file is for its owner only, and is removed if anything below fails.
+    let mut beside = tempfile::Builder::new().prefix(".toolglot-").tempfile_in(folder)?;
+    if let Ok(old) = fs::metadata(&target) {
+        beside.as_file().set_permissions(old.permissions())?;
+    }
+    beside.write_all(content)?;
+    beside.as_file().sync_all()?;
+    beside.persist(&target)?;
+    Ok(())
+}
+
+/// Makes a folder, if it is not there, for its owner only.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_nothing_stays_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep/er/file.txt");
+        for content in ["one", "two, longer", ""] {
+            write(&file, content.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), content);
+        }
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+        // What cannot be replaced leaves nothing behind either.
+        assert!(write(file.parent().unwrap(), b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path().join("deep")).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_reads_what_is_new_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new/file");
+        write(&file, b"x").unwrap();
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        write(&file, b"y").unwrap();
+        assert_eq!(mode(&file), 0o644);
+    }
+}

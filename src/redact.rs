@@ -1,0 +1,192 @@
+//! Texts that people read (logs, errors, tables, recordings) without the secrets in them, and without characters that steer
+//! a terminal.
+//!
+//! [`redacted`] is applied to every [`crate::error::Error`] and every line of the log; [`without`] removes a secret that is
+//! known; [`shown`] is for text of other programs (model names, messages of backends and MCP servers).
+
+use std::borrow::Cow;
+
+/// What a secret is replaced with.
+pub const MASK: &str = "***";
+/// A parameter of a URL whose name contains one of these is a secret.
+const SECRET: &[&str] = &["key", "token", "secret", "passw", "pwd", "auth", "sig", "credential"];
+/// Schemes of the `Authorization` header.
+const SCHEMES: &[&str] = &["bearer ", "basic "];
+/// A shorter word after a scheme is not a credential.
+const CREDENTIAL_BYTES: usize = 8;
+
+/// The text without the user information and the secret parameters of URLs, and without `Bearer` and `Basic` credentials.
+pub fn redacted(text: &str) -> Cow<'_, str> {
+    let text = match text.contains("://") {
+        true => Cow::Owned(urls(text)),
+        false => Cow::Borrowed(text),
+    };
+    let lower = text.to_ascii_lowercase();
+    match SCHEMES.iter().any(|scheme| lower.contains(scheme)) {
+        true => Cow::Owned(credentials(&text, &lower)),
+        false => text,
+    }
+}
+
+/// The text without these secrets.
+pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
+    let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
+    secrets.fold(text.to_owned(), |text, secret| if text.contains(secret) { text.replace(secret, MASK) } else { text })
+}
+
+/// Text of another program as one line for people: without secrets, at most `most` characters, control characters and marks of
+/// text direction escaped.
+pub fn shown(text: &str, most: usize) -> String {
+    // A secret at the place of the cut must not stay in part, so the text is cut last.
+    let text = redacted(text);
+    let mut out = String::new();
+    for (at, c) in text.chars().enumerate() {
+        if at == most {
+            out.push_str("...");
+            break;
+        }
+        match steers(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Several lines for a terminal: what steers it is escaped, except for line ends and tabs.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match steers(c) && !matches!(c, '\n' | '\t') {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a terminal or a viewer does something else with the character than to show it.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn urls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        out.push_str(before);
+        out.push_str("://");
+        let end = after.find(|c: char| c.is_whitespace() || c.is_control() || "\"'`<>(){}|\\".contains(c)).unwrap_or(after.len());
+        // A URL inside of a URL is looked at by itself.
+        let end = after.find("://").map_or(end, |next| end.min(next));
+        let (url, after) = after.split_at(end);
+        let (authority, tail) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
+        match authority.rsplit_once('@') {
+            Some((_, host)) => out.extend([MASK, "@", host]),
+            None => out.push_str(authority),
+        }
+        let (path, query) = tail.split_at(tail.find(['?', '#']).unwrap_or(tail.len()));
+        out.push_str(path);
+        query.split_inclusive(['?', '#', '&', ';']).for_each(|part| parameter(part, &mut out));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `name=value&`
+fn parameter(part: &str, out: &mut String) {
+    let Some((name, value)) = part.split_once('=') else { return out.push_str(part) };
+    let lower = name.to_ascii_lowercase();
+    if SECRET.iter().any(|word| lower.contains(word)) {
+        let end = if value.ends_with(['?', '#', '&', ';']) { &value[value.len() - 1..] } else { "" };
+        out.extend([name, "=", MASK, end]);
+    } else {
+        out.push_str(part);
+    }
+}
+
+/// `lower` is the text in lower case: ASCII only, so that places agree.
+fn credentials(text: &str, lower: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some((start, scheme)) = next_scheme(lower, at) {
+        let from = start + scheme.len();
+        let word = text.get(from..).unwrap_or_default();
+        let word = &word[..word.find(|c: char| c.is_whitespace() || "\"'`,;<>".contains(c)).unwrap_or(word.len())];
+        out.push_str(text.get(at..from).unwrap_or_default());
+        // Prose goes on with a word of letters; a credential is hardly ever one.
+        let is_mixed =
+            |word: &str| word.bytes().skip(1).any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase() || byte == b'=');
+        let is_credential = word.len() >= CREDENTIAL_BYTES && is_mixed(word);
+        out.push_str(if is_credential { MASK } else { word });
+        at = from + word.len();
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+fn next_scheme(lower: &str, from: usize) -> Option<(usize, &'static str)> {
+    let rest = lower.get(from..)?;
+    SCHEMES.iter().filter_map(|scheme| Some((from + rest.find(scheme)?, *scheme))).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn secrets_of_urls_and_headers_are_masked() {
+        for (text, expected) in [
+            ("http://host/v1", "http://host/v1"),
+            ("at http://me:pa%2Fss@host:1/v1, refused", "at http://***@host:1/v1, refused"),
+            ("https://x@y@host", "https://***@host"),
+            ("`https://h/mcp?api_key=abc&page=2` failed", "`https://h/mcp?api_key=***&page=2` failed"),
+            (
+                "https://h/mcp?page=2&X-Token=abc#auth=x (twice: https://h/?KEY=1)",
+                "https://h/mcp?page=2&X-Token=***#auth=*** (twice: https://h/?KEY=***)",
+            ),
+            ("https://h/?to=http://u:p@i/", "https://h/?to=http://***@i/"),
+            ("mail a@b.c about ://", "mail a@b.c about ://"),
+            ("Authorization: Bearer abc123.DEF-456, refused", "Authorization: Bearer ***, refused"),
+            ("use bearer authentication here", "use bearer authentication here"),
+            ("`Authorization: Basic dXNlcjpwYXNzMQ==`", "`Authorization: Basic ***`"),
+        ] {
+            assert_eq!(redacted(text), expected);
+        }
+    }
+
+    #[test]
+    fn text_of_others_is_one_line_that_a_terminal_only_shows() {
+        assert_eq!(shown("a\nb\u{1b}[2Jc\u{202e}d\u{9b}", 99), "a\\nb\\u{1b}[2Jc\\u{202e}d\\u{9b}");
+        assert_eq!(shown("gr\u{fc}n \u{4e2d}", 99), "gr\u{fc}n \u{4e2d}");
+        assert_eq!(shown("abcdef", 3), "abc...");
+        assert_eq!(shown("http://u:p@h", 10), "http://***...");
+    }
+
+    #[test]
+    fn a_known_secret_is_masked_wherever_it_is() {
+        assert_eq!(without("wrong key sk-1: sk-1", ["sk-1", ""]), "wrong key ***: ***");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+        #[test]
+        fn nothing_panics_and_nothing_steers(text in any::<String>(), more in "(://|[@?&=#]|Bearer |key|[a-z1\u{e9}\n]){0,20}") {
+            for text in [&text, &more] {
+                prop_assert!(!shown(text, 50).contains(steers));
+                // Redacting twice changes nothing more.
+                let once = redacted(text).into_owned();
+                prop_assert_eq!(redacted(&once).into_owned(), once.clone());
+            }
+        }
+
+        #[test]
+        fn a_password_never_stays(password in "[a-zA-Z0-9]{9,20}", tail in "[a-z/]{0,6}") {
+            let url = format!("http://user:{password}@host/{tail}?x=1&token={password}");
+            prop_assert!(!redacted(&url).contains(&password));
+        }
+    }
+}
