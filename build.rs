@@ -1,4 +1,4 @@
-//! Embeds `adapters/*.toml` and `fixtures/**/*.txt` into the binary: a file that is added there is in the next build.
+//! Embeds `adapters/*.toml` and the recordings of the demo into the binary: a file that is added there is in the next build.
 
 #![allow(clippy::disallowed_methods, reason = "cargo speaks to build scripts through the environment")]
 
@@ -13,7 +13,7 @@ fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     embed(&root.join("adapters"), "toml", &out.join("adapters.rs"), "The adapter files: name and text.")?;
-    embed(&root.join("fixtures"), "txt", &out.join("fixtures.rs"), "The fixture files: path and text.")
+    embed(&root.join("fixtures/demo"), "txt", &out.join("demo.rs"), "The recordings of the demo: name and text.")
 }
 
 fn embed(directory: &Path, extension: &str, target: &Path, comment: &str) -> io::Result<()> {

@@ -86,7 +86,7 @@ pub struct Backend {
     pub kind: Kind,
     /// Who serves it.
     pub profile: Profile,
-    /// The base URL without a slash at the end; for kind `openai` with `/v1`. Empty for kind `replay`.
+    /// The base URL without a slash at the end; for kind `openai` with `/v1`. For kind `replay`: the folder, or nothing.
     pub url: String,
     /// Sent as the backend's kind wants it.
     pub api_key: Option<Secret>,
@@ -227,7 +227,11 @@ impl From<&config::Backend> for Backend {
             api_key: configured.key.clone(),
             forward_authorization: configured.forward_authorization,
             pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests, PATIENCE)),
-            replay: if kind == Kind::Replay { Replay::embedded() } else { Replay::default() },
+            replay: match (kind, configured.url.as_str()) {
+                (Kind::Replay, "") => Replay::demo(),
+                (Kind::Replay, folder) => Replay::of_folder(folder.as_ref()),
+                _ => Replay::default(),
+            },
             ..Backend::open(&configured.name, kind, &configured.url)
         }
     }

@@ -2,12 +2,16 @@
 //! contradictory is an error that names the line and, where one is near, the key that was meant. The only module that reads
 //! the environment.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
 use crate::error::Error;
 
+mod access;
 mod alias;
 mod backend;
 mod environment;
@@ -19,6 +23,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
+pub use access::{Access, ClientKey};
 pub use alias::Alias;
 pub use backend::{Backend, Kind, Secret};
 pub use environment::{Environment, data_directory};
@@ -63,9 +68,13 @@ pub struct Config {
     pub limits: Limits,
     /// MCP servers, built-in tools and our own MCP server.
     pub mcp: Mcp,
+    /// Who may use the server.
+    pub access: Access,
+    /// How many threads serve; `None`: as many as pay off on this machine.
+    pub workers: Option<NonZeroUsize>,
     /// Names in the `Host` header that are accepted beside loopback and the listening address (without port).
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that are accepted beside loopback (`https://chat.example`).
+    /// Origins of pages that are accepted beside loopback (`https://chat.example`, `chrome-extension://id`).
     pub allowed_origins: Vec<String>,
 }
 
@@ -132,6 +141,8 @@ pub struct Limits {
     pub argument_bytes: usize,
     /// The largest request body.
     pub body_bytes: usize,
+    /// How many clients may be connected at once.
+    pub connections: usize,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_tokens: u64,
 }
@@ -182,6 +193,7 @@ impl Config {
             None => data_directory(environment),
         };
         let listen = overrides.listen.as_ref().or(raw.listen.as_ref());
+        let listen: Listen = listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?;
         let mut backends = raw.backends(&base, environment)?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
@@ -189,7 +201,14 @@ impl Config {
             backends.push(added);
         }
         let config = Config {
-            listen: listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?,
+            access: Access {
+                keys: access::keys(raw.api_keys_file.as_deref(), raw.api_key_env.as_deref(), &base, environment)?,
+                insecure: raw.insecure,
+                modes: raw.modes,
+            },
+            workers: raw.workers,
+            mcp: raw.mcp.check(&base, environment, listen.is_beyond_loopback())?,
+            listen,
             mode: raw.mode.unwrap_or_default(),
             profile: raw.profile,
             shell: Shell {
@@ -210,7 +229,6 @@ impl Config {
             routes: raw.routes,
             aliases: raw.aliases,
             limits: raw.limits,
-            mcp: raw.mcp.check(&base, environment)?,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
@@ -252,11 +270,34 @@ impl Config {
     }
 }
 
+// === impl Mode ===
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 4] = [Mode::Off, Mode::Rewrite, Mode::Shell, Mode::React];
+
+    /// The mode as configuration and requests write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::Rewrite => "rewrite",
+            Mode::Shell => "shell",
+            Mode::React => "react",
+        }
+    }
+}
+
 // === impl Limits ===
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, body_bytes: 64 * 1024 * 1024, context_tokens: 32 * 1024 }
+        Limits {
+            held_bytes: 16 * 1024,
+            argument_bytes: 8 * 1024 * 1024,
+            body_bytes: 16 * 1024 * 1024,
+            connections: 1000,
+            context_tokens: 32 * 1024,
+        }
     }
 }
 

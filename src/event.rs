@@ -2,7 +2,10 @@
 //! hand to each other ([`Event`]), and the table of tools of a request ([`Tools`]). No serde, no IO: both sides know
 //! this file and nothing of each other.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 /// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -292,6 +295,8 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tools {
     list: Vec<Tool>,
+    /// Where each name is in the list.
+    places: HashMap<String, usize>,
     /// What the client said about using them.
     pub choice: ToolChoice,
 }
@@ -299,7 +304,7 @@ pub struct Tools {
 impl Tools {
     /// A table of these tools; a later tool with a name that is there already is left out.
     pub fn new(tools: impl IntoIterator<Item = Tool>, choice: ToolChoice) -> Tools {
-        let mut table = Tools { list: Vec::new(), choice };
+        let mut table = Tools { choice, ..Tools::default() };
         for tool in tools {
             table.add(tool);
         }
@@ -308,16 +313,15 @@ impl Tools {
 
     /// Adds a tool; `false` if its name is taken (the first one wins).
     pub fn add(&mut self, tool: Tool) -> bool {
-        if self.get(&tool.name).is_some() {
-            return false;
-        }
+        let Entry::Vacant(place) = self.places.entry(tool.name.clone()) else { return false };
+        place.insert(self.list.len());
         self.list.push(tool);
         true
     }
 
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.list.iter().find(|tool| tool.name == name)
+        self.places.get(name).and_then(|place| self.list.get(*place))
     }
 
     /// The tool of exactly this name or wire name.
@@ -330,7 +334,7 @@ impl Tools {
         self.list.iter()
     }
 
-    /// The tools in the client's order, to be completed (wire names, overlays).
+    /// The tools in the client's order, to be completed (wire names, overlays). Their names must stay.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Tool> {
         self.list.iter_mut()
     }

@@ -110,17 +110,22 @@ impl ChatRequest {
 
     /// The request in wire form; fields in a fixed order, so that equal requests are equal bytes.
     pub fn to_value(&self) -> Value {
+        self.clone().into_value()
+    }
+
+    /// The same, without a copy of it.
+    pub fn into_value(self) -> Value {
         let mut out = Map::new();
-        out.insert("model".into(), json!(self.model));
-        out.insert("messages".into(), self.messages.iter().map(Message::to_value).collect());
+        out.insert("model".into(), Value::String(self.model));
+        out.insert("messages".into(), self.messages.into_iter().map(Message::into_value).collect());
         out.insert("stream".into(), json!(self.stream));
         if !self.tools.is_empty() {
-            out.insert("tools".into(), Value::Array(self.tools.clone()));
+            out.insert("tools".into(), Value::Array(self.tools));
         }
-        if let Some(choice) = &self.tool_choice {
-            out.insert("tool_choice".into(), choice.clone());
+        if let Some(choice) = self.tool_choice {
+            out.insert("tool_choice".into(), choice);
         }
-        out.extend(self.rest.iter().map(|(key, value)| (key.clone(), value.clone())));
+        out.extend(self.rest);
         Value::Object(out)
     }
 
@@ -168,16 +173,20 @@ impl Message {
 
     /// The message in wire form.
     pub fn to_value(&self) -> Value {
+        self.clone().into_value()
+    }
+
+    fn into_value(self) -> Value {
         let mut out = Map::new();
-        out.insert("role".into(), json!(self.role));
-        out.insert("content".into(), self.content.to_value());
+        out.insert("role".into(), Value::String(self.role));
+        out.insert("content".into(), self.content.into_value());
         if !self.tool_calls.is_empty() {
             out.insert("tool_calls".into(), self.tool_calls.iter().map(ToolCall::to_value).collect());
         }
-        if let Some(id) = &self.tool_call_id {
-            out.insert("tool_call_id".into(), json!(id));
+        if let Some(id) = self.tool_call_id {
+            out.insert("tool_call_id".into(), Value::String(id));
         }
-        out.extend(self.rest.iter().map(|(key, value)| (key.clone(), value.clone())));
+        out.extend(self.rest);
         Value::Object(out)
     }
 }
@@ -208,10 +217,14 @@ impl Content {
 
     /// Wire form.
     pub fn to_value(&self) -> Value {
+        self.clone().into_value()
+    }
+
+    fn into_value(self) -> Value {
         match self {
             Content::None => Value::Null,
-            Content::Text(text) => json!(text),
-            Content::Parts(parts) => Value::Array(parts.clone()),
+            Content::Text(text) => Value::String(text),
+            Content::Parts(parts) => Value::Array(parts),
         }
     }
 }

@@ -1,20 +1,26 @@
 //! Sockets -> requests -> answers: the routes. A route of a model is one file: it reads the request (`received`), the
 //! chat in its protocol's form, and answers (`answer`). The checks before all routes are in `guard`.
 
+use std::sync::Arc;
+
 use axum::{
     Extension, Router,
-    middleware::from_fn_with_state,
+    middleware::{from_fn, from_fn_with_state},
     response::Response,
     routing::{get, post},
 };
 use http::{Method, Uri};
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{client::front::Kind, config::Mode, error::Error};
 
 mod answer;
+mod apart;
 mod catalog;
 mod chat;
+mod connection;
+mod drain;
 mod forward;
 mod generate;
 mod greeting;
@@ -69,8 +75,16 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/healthz", get(health::health))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
-        .layer(CatchPanicLayer::custom(|_| reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))))
-        .layer(from_fn_with_state(live.clone(), guard::guard))
+        .layer(
+            // From the outside in.
+            ServiceBuilder::new()
+                .layer(from_fn(drain::drain))
+                .layer(from_fn_with_state(live.clone(), guard::guard))
+                .layer(from_fn_with_state(Arc::clone(&live.app().apart), apart::apart))
+                .layer(CatchPanicLayer::custom(|_| {
+                    reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))
+                })),
+        )
         .with_state(live)
 }
 

@@ -71,6 +71,15 @@ struct Written {
     front: Front,
     bytes: BytesMut,
     begun: Instant,
+    /// Text that leaves together with what follows it in the same step.
+    held: Held,
+}
+
+/// Adjacent pieces of text, or of reasoning.
+#[derive(Debug, Default)]
+struct Held {
+    text: String,
+    is_reasoning: bool,
 }
 
 /// Runs the turn as a stream of bytes, one piece for each read from the backend that had something to say. An error is only
@@ -79,7 +88,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
     async_stream::stream! {
         let mut front = Front::new(plan.head.clone());
         let alive = keep_alive(&mut front);
-        let written = Written { front, bytes: BytesMut::new(), begun: Instant::now() };
+        let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
         let mut rounds = Rounds::new(plan, shared, tap, written);
         let mut opened = false;
         let mut silence = Silence::new(GRACE);
@@ -101,6 +110,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                     yield Ok(alive.clone());
                 }
             };
+            rounds.out.flush();
             let more = match stepped {
                 Ok(more) => more,
                 Err(error) if opened || !rounds.out.bytes.is_empty() => {
@@ -160,10 +170,37 @@ fn keep_alive(front: &mut Front) -> Bytes {
 
 // === impl Written ===
 
+impl Written {
+    /// Writes the text that is held.
+    fn flush(&mut self) {
+        let Held { text, is_reasoning } = &mut self.held;
+        if text.is_empty() {
+            return;
+        }
+        let event = if *is_reasoning { Event::Reasoning(text) } else { Event::Text(text) };
+        self.front.event(event, &mut self.bytes);
+        text.clear();
+    }
+}
+
 impl Sink for Written {
+    /// Adjacent pieces of text are written as one: a model whose text might become a call is read byte by byte at times, and
+    /// an event of its own for each byte would be a hundred times the size of the text.
     fn event(&mut self, event: Event<'_>) {
-        self.front.elapsed(self.begun.elapsed());
-        self.front.event(event, &mut self.bytes)
+        let (text, is_reasoning) = match event {
+            Event::Text(text) => (text, false),
+            Event::Reasoning(text) => (text, true),
+            event => {
+                self.flush();
+                self.front.elapsed(self.begun.elapsed());
+                return self.front.event(event, &mut self.bytes);
+            }
+        };
+        if self.held.is_reasoning != is_reasoning {
+            self.flush();
+            self.held.is_reasoning = is_reasoning;
+        }
+        self.held.text.push_str(text);
     }
 }
 

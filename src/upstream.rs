@@ -89,8 +89,9 @@ enum Fault {
     Silent,
 }
 
-/// As much is taken in one batch if it has arrived already.
-const BATCH_BYTES: usize = 64 * 1024;
+/// As much is taken in one batch if it has arrived already. After a batch of this size all others on the thread have their
+/// turn: a backend that sends without a pause must not keep them waiting.
+const BATCH_BYTES: usize = 16 * 1024;
 const USER_AGENT: &str = concat!("toolglot/", env!("CARGO_PKG_VERSION"));
 
 // === impl Timeouts ===

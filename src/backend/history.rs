@@ -1,7 +1,10 @@
 //! The history as backends can read it: what one client, or one accident, left in it must not make every later request
 //! fail, and what a tool returned must not end its turn. Pure and stable: what is done to a message depends on that message and those before it only.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, VecDeque},
+};
 
 use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest, Sha256};
@@ -21,11 +24,40 @@ const PLACEHOLDER: &str = "(empty message)";
 /// A field of Void's own, which strict backends refuse.
 const FOREIGN: &str = "anthropicReasoning";
 
-/// The request with a clean history; `turns` are the control tokens of the model's prompt.
+/// Ids of calls that no result has answered yet.
+#[derive(Default)]
+struct Open {
+    by_place: BTreeMap<usize, String>,
+    places: HashMap<String, VecDeque<usize>>,
+    added: usize,
+}
+
+// === impl Open ===
+
+impl Open {
+    fn add(&mut self, id: &str) {
+        self.by_place.insert(self.added, id.to_owned());
+        self.places.entry(id.to_owned()).or_default().push_back(self.added);
+        self.added += 1;
+    }
+
+    /// The first call of all.
+    fn take_first(&mut self) -> Option<String> {
+        let id = self.by_place.first_key_value()?.1.clone();
+        self.take(&id)
+    }
+
+    /// The first call with this id.
+    fn take(&mut self, id: &str) -> Option<String> {
+        let place = self.places.get_mut(id)?.pop_front()?;
+        self.by_place.remove(&place)
+    }
+}
+
+/// The request with a clean history, and without its `tools`, which are written for the backend anew; `turns` are the control tokens of the model's prompt.
 pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> ChatRequest {
     let mut messages = Vec::with_capacity(chat.messages.len());
-    // Ids of calls that no result has answered yet.
-    let mut open: Vec<String> = Vec::new();
+    let mut open = Open::default();
     for (at, message) in chat.messages.iter().enumerate() {
         let mut message = message.clone();
         message.rest.retain(|name, value| name != FOREIGN && !value.is_null());
@@ -41,7 +73,7 @@ pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) ->
                 for (position, call) in message.tool_calls.iter_mut().enumerate() {
                     mend(call, at, position, notes);
                 }
-                open.extend(message.tool_calls.iter().map(|call| call.id.clone()));
+                message.tool_calls.iter().for_each(|call| open.add(&call.id));
             }
             "tool" => {
                 break_turns(&mut message.content, turns);
@@ -51,7 +83,14 @@ pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) ->
         }
         messages.push(message);
     }
-    ChatRequest { messages, ..chat.clone() }
+    ChatRequest {
+        model: chat.model.clone(),
+        messages,
+        stream: chat.stream,
+        tools: Vec::new(),
+        tool_choice: chat.tool_choice.clone(),
+        rest: chat.rest.clone(),
+    }
 }
 
 /// The first complete object of an argument text: the text itself where it is one; `None` if there is none.
@@ -160,11 +199,11 @@ fn mend(call: &mut ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) 
 
 /// Ties a result to its call. One without an id answers the first call that is open; one that answers nothing becomes
 /// user text, because backends refuse it.
-fn answer(message: &mut Message, open: &mut Vec<String>) {
+fn answer(message: &mut Message, open: &mut Open) {
     let id = message.tool_call_id.take().unwrap_or_default();
-    let at = if id.is_empty() { (!open.is_empty()).then_some(0) } else { open.iter().position(|waiting| *waiting == id) };
-    match at {
-        Some(at) => message.tool_call_id = Some(open.remove(at)),
+    let answered = if id.is_empty() { open.take_first() } else { open.take(&id) };
+    match answered {
+        Some(id) => message.tool_call_id = Some(id),
         None => {
             message.role = "user".to_owned();
             let name = message.rest.shift_remove("name");

@@ -1,6 +1,8 @@
 //! Tool names in the letters that a backend and a model can spell. The tools' `wire_name`s go out; what comes back is resolved by
 //! them, so that the client only ever sees its own names.
 
+use std::collections::HashSet;
+
 use sha2::{Digest, Sha256};
 
 use super::{Backend, Kind, Profile};
@@ -17,12 +19,12 @@ const SUFFIX: usize = 7;
 /// Gives each tool a wire name that the backend takes and the model's family can write: its own name where that is one. Depends on the names alone, so
 /// that it is the same in every request.
 pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
-    let mut taken: Vec<String> = Vec::with_capacity(tools.len());
+    let mut taken: HashSet<String> = HashSet::with_capacity(tools.len());
     for tool in tools.iter_mut() {
         let plain = limited(names, spelled(backend, &tool.name));
         let alike = taken.contains(&plain);
         tool.wire_name = if alike || plain.len() > LONGEST { with_suffix(&plain, &tool.name) } else { plain };
-        taken.push(tool.wire_name.clone());
+        taken.insert(tool.wire_name.clone());
     }
 }
 

@@ -1,7 +1,10 @@
 //! Recorded conversations in the place of a model: a question gets the answer that was recorded for it, byte for byte and
 //! with its pauses. For newcomers without a model, and for tests of everything behind a backend.
+//!
+//! A recording must never pass for a model: it answers the questions that it holds, word for word. Anything else gets one
+//! line that says what this is and what to ask.
 
-use std::{cmp::Reverse, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde_json::json;
@@ -17,7 +20,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-include!(concat!(env!("OUT_DIR"), "/fixtures.rs"));
+include!(concat!(env!("OUT_DIR"), "/demo.rs"));
 
 /// What the title of the fixture for a newcomer's first question contains.
 const FIRST_TRY: &str = "good for a first try";
@@ -36,10 +39,17 @@ impl Replay {
         Replay { fixtures: fixtures.into_iter().collect() }
     }
 
-    /// The recordings that are part of the binary; those under `wire/` show what servers do wrong, and are for tests alone.
-    pub fn embedded() -> Replay {
-        let models = EMBEDDED.iter().filter(|(path, _)| !path.starts_with("wire"));
-        Replay::new(models.filter_map(|(_, text)| Fixture::parse(text).ok()))
+    /// The recordings of the demo, which are part of the binary.
+    pub fn demo() -> Replay {
+        Replay::new(EMBEDDED.iter().filter_map(|(_, text)| Fixture::parse(text).ok()))
+    }
+
+    /// The recordings in the `.txt` files of a folder and of the folders in it, in the order of their paths. A file that is
+    /// no recording is skipped with a warning.
+    pub fn of_folder(folder: &Path) -> Replay {
+        let mut fixtures = Vec::new();
+        collect(folder, &mut fixtures);
+        Replay::new(fixtures)
     }
 
     /// The models that were recorded, each once.
@@ -53,27 +63,23 @@ impl Replay {
         models
     }
 
-    /// The answer of the recorded round that fits best: of this model, after as many tool results; to the same words of
-    /// the user, if those were recorded.
+    /// The recorded answer to this question of this model, after as many tool results. After more results than were
+    /// recorded, and for any other question, one line of text.
+    ///
+    /// # Errors
+    /// A model that was not recorded.
     pub(super) fn answer(&self, chat: &ChatRequest) -> Result<Prepared, Error> {
-        let (asked, results) = place(chat);
-        let fit = |round: &&Round| {
-            let (recorded, after) = place(&round.request);
-            // A round that answers more results than there are comes too late in its conversation.
-            (recorded == asked, after <= results, Reverse(after.abs_diff(results)))
-        };
-        let mut best: Option<&Round> = None;
-        for round in self.rounds().filter(|round| round.request.model == chat.model) {
-            if best.is_none_or(|best| fit(&round) > fit(&best)) {
-                best = Some(round);
-            }
-        }
-        let round = best.ok_or_else(|| {
-            Error::client(format!("no conversation with the model `{}` was recorded", chat.model))
+        let of_model: Vec<&Round> = self.rounds().filter(|round| round.request.model == chat.model).collect();
+        if of_model.is_empty() {
+            return Err(Error::client(format!("no conversation with the model `{}` was recorded", chat.model))
                 .with_status(404)
-                .with_code("model_not_found")
-        })?;
-        Ok(prepared(round))
+                .with_code("model_not_found"));
+        }
+        let asked = place(chat);
+        Ok(match of_model.iter().find(|round| place(&round.request) == asked) {
+            Some(round) => prepared(round.wire, &round.reads),
+            None => said(&explained(&of_model, &asked)),
+        })
     }
 
     /// The question for a first try: of the fixture whose title says so, with the one tool that its answer calls.
@@ -91,20 +97,66 @@ impl Replay {
     }
 }
 
-/// Where a conversation stands: what the user said last, and how many tool results there are since.
-fn place(chat: &ChatRequest) -> (String, usize) {
+/// The question that a conversation is at, and how many tool results it has since.
+#[derive(PartialEq)]
+struct Place {
+    question: String,
+    results: usize,
+}
+
+fn place(chat: &ChatRequest) -> Place {
     let last = chat.messages.iter().rposition(|message| message.role == "user");
     let said = last.and_then(|at| chat.messages.get(at)).map(|message| message.content.to_text()).unwrap_or_default();
     let since = chat.messages.get(last.unwrap_or(0)..).unwrap_or_default();
-    (said.trim().to_owned(), since.iter().filter(|message| message.role == "tool").count())
+    let results = since.iter().filter(|message| message.role == "tool").count();
+    Place { question: said.trim().to_owned(), results }
 }
 
-fn prepared(round: &Round) -> Prepared {
+/// What is said where nothing was recorded.
+fn explained(recorded: &[&Round], asked: &Place) -> String {
+    let mut questions: Vec<String> = Vec::new();
+    for question in recorded.iter().map(|round| place(&round.request).question) {
+        if !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
+    if asked.results > 0 && questions.contains(&asked.question) {
+        return "[toolglot] The recording ends here: connect a model to go on.".to_owned();
+    }
+    let questions: Vec<String> = questions.iter().map(|question| format!("\"{question}\"")).collect();
+    format!(
+        "[toolglot] This is a recording, not a model. It answers: {}. For anything else, start Ollama or another server.",
+        questions.join(", ")
+    )
+}
+
+fn collect(folder: &Path, fixtures: &mut Vec<Fixture>) {
+    let mut paths: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            collect(&path, fixtures);
+        } else if path.extension().is_some_and(|extension| extension == "txt") {
+            let read = fs::read_to_string(&path).map_err(|error| error.to_string());
+            match read.and_then(|text| Fixture::parse(&text).map_err(|error| error.to_string())) {
+                Ok(fixture) => fixtures.push(fixture),
+                Err(error) => tracing::warn!("{} is not a recording: {error}", path.display()),
+            }
+        }
+    }
+}
+
+/// One line of text as an answer.
+fn said(text: &str) -> Prepared {
+    prepared(Wire::Text, &[Read { after: Duration::ZERO, bytes: text.as_bytes().to_vec() }])
+}
+
+fn prepared(wire: Wire, reads: &[Read]) -> Prepared {
     let recorded = |read: &Read| (read.after, Bytes::from(read.bytes.clone()));
-    let (dialect, reads) = match round.wire {
-        Wire::OpenAi => (Dialect::OpenAi, round.reads.iter().map(recorded).collect()),
-        Wire::Ollama => (Dialect::Ollama, round.reads.iter().map(recorded).collect()),
-        Wire::Google => (Dialect::Google, round.reads.iter().map(recorded).collect()),
+    let (dialect, reads) = match wire {
+        Wire::OpenAi => (Dialect::OpenAi, reads.iter().map(recorded).collect()),
+        Wire::Ollama => (Dialect::Ollama, reads.iter().map(recorded).collect()),
+        Wire::Google => (Dialect::Google, reads.iter().map(recorded).collect()),
         // The model's text alone, as Ollama would stream it.
         Wire::Text => {
             let line = |read: &Read| {
@@ -113,7 +165,7 @@ fn prepared(round: &Round) -> Prepared {
                 (read.after, Bytes::from(format!("{line}\n")))
             };
             let end = (Duration::ZERO, Bytes::from_static(b"{\"done\":true,\"done_reason\":\"stop\"}\n"));
-            (Dialect::Ollama, round.reads.iter().map(line).chain([end]).collect())
+            (Dialect::Ollama, reads.iter().map(line).chain([end]).collect())
         }
     };
     let recording = Recording { reads, ..Recording::default() };

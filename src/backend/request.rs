@@ -2,7 +2,7 @@
 //! mapped. A pure function of the [`Round`]: the same conversation is always the same bytes, and turn N's messages are a
 //! prefix of turn N+1's.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use http::Method;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::{
     },
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::ChatRequest,
+    openai::{ChatRequest, Message},
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -25,6 +25,23 @@ mod ollama;
 mod openai;
 #[cfg(test)]
 mod tests;
+
+/// The names of the calls so far, by their ids; of equal ids the last message's counts.
+#[derive(Default)]
+struct Called<'a>(HashMap<&'a str, &'a str>);
+
+// === impl Called ===
+
+impl<'a> Called<'a> {
+    fn add(&mut self, message: &'a Message) {
+        // Within a message the first one counts.
+        self.0.extend(message.tool_calls.iter().rev().map(|call| (call.id.as_str(), call.name.as_str())));
+    }
+
+    fn name(&self, id: &str) -> Option<&'a str> {
+        self.0.get(id).copied()
+    }
+}
 
 /// The request for this round. Upstream it is always a stream. Fails where the conversation cannot be said in the
 /// backend's API (an image that would have to be fetched), or a template of the adapter fails.
@@ -37,7 +54,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let chat = conversation(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
-        Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round.num_ctx, &mut notes)?, Dialect::Ollama),
+        Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round, &mut notes)?, Dialect::Ollama),
         Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
         Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, round), Dialect::OpenAi),
     };
@@ -95,19 +112,18 @@ fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
 }
 
 /// The tools in OpenAI's form, under their wire names; what the client wrote beyond it (`strict`) stays.
-fn functions<'t>(chat: &ChatRequest, tools: impl Iterator<Item = &'t Tool>) -> Vec<Value> {
-    tools.map(|tool| function(chat, tool)).collect()
+fn functions<'t>(written: &[Value], tools: impl Iterator<Item = &'t Tool>) -> Vec<Value> {
+    let name_of = |value: &Value| value.get("function")?.get("name")?.as_str().map(str::to_owned);
+    // Of two with one name the first counts.
+    let written: HashMap<String, &Value> = written.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
+    tools.map(|tool| function(written.get(&tool.name).copied(), tool)).collect()
 }
 
-fn function(chat: &ChatRequest, tool: &Tool) -> Value {
-    let name_of = |value: &Value| {
-        value.get("function").and_then(|function| function.get("name")).and_then(Value::as_str) == Some(&tool.name)
-    };
-    let mut value = match chat.tools.iter().find(|value| name_of(value)) {
-        Some(value) => Cow::Borrowed(value),
-        None => Cow::Owned(json!({"type": "function", "function": {"name": tool.name, "description": tool.description}})),
-    }
-    .into_owned();
+/// One tool; `written` is what the client wrote of it.
+fn function(written: Option<&Value>, tool: &Tool) -> Value {
+    let mut value = written
+        .cloned()
+        .unwrap_or_else(|| json!({"type": "function", "function": {"name": tool.name, "description": tool.description}}));
     if let Some(function) = value.get_mut("function").and_then(Value::as_object_mut) {
         function.insert("name".into(), json!(tool.wire_name));
         let parameters =

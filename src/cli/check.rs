@@ -132,6 +132,9 @@ impl Findings {
             if !wrong.is_empty() && !wrong.starts_with("adapter ") {
                 self.add(at(file, quoting_line(&read(file)?, &wrong)), wrong);
             }
+            if let Err(exposed) = config.check_exposure() {
+                self.add(at(file, quoting_line(&read(file)?, &exposed.message)), exposed.message);
+            }
         }
         match &config.adapters {
             Overlay::Named(directory) | Overlay::Usual(directory) if directory.is_dir() => self.overlay(directory, None)?,

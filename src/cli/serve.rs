@@ -1,4 +1,4 @@
-//! `toolglot serve` and `toolglot record`: configuration, log and runtime -> a running server.
+//! `toolglot serve` and `toolglot record`: configuration and log -> a running server.
 
 use std::{io::IsTerminal, path::PathBuf};
 
@@ -64,11 +64,8 @@ impl Serve {
 
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
+        config.check_exposure()?;
         start_log(environment)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
         let settings = server::Settings {
             config,
             demo: self.demo,
@@ -76,10 +73,7 @@ impl Serve {
             record,
             environment: environment.clone(),
         };
-        let served = runtime.block_on(server::serve(settings));
-        // What still runs has had its time of grace.
-        runtime.shutdown_background();
-        served
+        server::serve(settings)
     }
 }
 

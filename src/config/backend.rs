@@ -11,7 +11,7 @@ pub struct Backend {
     pub name: String,
     /// The language it speaks; `None`: that is found out by asking.
     pub kind: Option<Kind>,
-    /// The base URL without a slash at its end; `""` for kind `replay`.
+    /// The base URL without a slash at its end. Kind `replay`: the folder of the recordings, or `""` for the demo's.
     pub url: String,
     /// The key that we send, read from the variable or the file that the configuration names.
     pub key: Option<Secret>,
@@ -31,7 +31,7 @@ pub enum Kind {
     Openai,
     /// Google's own API.
     Google,
-    /// The recorded conversations inside this program.
+    /// Recorded conversations: the demo's, which are part of this program, or a folder of them.
     Replay,
 }
 
@@ -42,7 +42,7 @@ pub struct Secret(String);
 // === impl Backend ===
 
 impl Backend {
-    /// The recorded conversations inside this program.
+    /// The recorded conversations of the demo.
     pub fn replay() -> Backend {
         Backend::open("replay", Some(Kind::Replay), "")
     }

@@ -28,6 +28,11 @@ impl Listen {
         Listen { addresses: vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()] }
     }
 
+    /// Whether other machines can reach it.
+    pub fn is_beyond_loopback(&self) -> bool {
+        self.addresses.iter().any(|address| !address.ip().is_loopback())
+    }
+
     /// The port.
     pub fn port(&self) -> u16 {
         self.addresses.first().map_or(DEFAULT_PORT, SocketAddr::port)

@@ -51,7 +51,7 @@ pub(super) struct RawMcp {
     database: Option<String>,
     serve_registry: bool,
     errors_as_text: bool,
-    registry_http: RegistryHttp,
+    registry_http: Option<RegistryHttp>,
     token_env: Option<String>,
     trusted_headers: Vec<String>,
 }
@@ -64,8 +64,9 @@ pub fn state_directory(environment: &Environment) -> PathBuf {
 // === impl RawMcp ===
 
 impl RawMcp {
-    /// Checks it; relative paths are relative to `base`.
-    pub(super) fn check(&self, base: &Path, environment: &Environment) -> Result<Mcp, Error> {
+    /// Checks it; relative paths are relative to `base`. Where other machines reach the server (`exposed`), the registry
+    /// is changed by those alone who know the token, unless it says otherwise.
+    pub(super) fn check(&self, base: &Path, environment: &Environment, exposed: bool) -> Result<Mcp, Error> {
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name) {
@@ -73,7 +74,7 @@ impl RawMcp {
                 None => return Err(Error::proxy(format!("`mcp.token_env`: the environment variable `{name}` is not set"))),
             },
         };
-        if self.registry_http == RegistryHttp::Token && token.is_none() {
+        if self.registry_http == Some(RegistryHttp::Token) && token.is_none() {
             return Err(Error::proxy("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it"));
         }
         Ok(Mcp {
@@ -82,7 +83,7 @@ impl RawMcp {
             database: base.join(self.database.as_deref().unwrap_or("db/mcp_data.db")),
             serve_registry: self.serve_registry,
             errors_as_text: self.errors_as_text,
-            registry_http: self.registry_http,
+            registry_http: self.registry_http.unwrap_or(if exposed { RegistryHttp::Token } else { RegistryHttp::On }),
             token,
             trusted_headers: self.trusted_headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
             state: state_directory(environment),

@@ -1,6 +1,9 @@
 //! `proxy.toml` as it is written -> structs with everything optional, and the error that a person can act on.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -23,6 +26,11 @@ pub(super) struct Raw {
     pub(super) progress: Option<bool>,
     pub(super) show_warnings: bool,
     pub(super) log_excerpts: bool,
+    pub(super) api_keys_file: Option<PathBuf>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) insecure: bool,
+    pub(super) modes: Option<Vec<Mode>>,
+    pub(super) workers: Option<NonZeroUsize>,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
     backend: Vec<RawBackend>,
@@ -129,7 +137,16 @@ impl RawBackend {
                 return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)")));
             }
             (None, None) => return Err(Error::proxy(format!("backend `{name}` needs a `url` or a `kind`"))),
-            (Some(_), Some(Kind::Replay)) => return Err(Error::proxy(format!("backend `{name}` of kind replay has no `url`"))),
+            (Some(folder), Some(Kind::Replay)) => {
+                let folder = base.join(folder);
+                if !folder.is_dir() {
+                    return Err(Error::proxy(format!(
+                        "backend `{name}` of kind replay: {} is not a folder of recordings",
+                        folder.display()
+                    )));
+                }
+                folder.to_string_lossy().into_owned()
+            }
             (Some(url), _) => base_url(url).ok_or_else(|| {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,

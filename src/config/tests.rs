@@ -13,7 +13,10 @@ fn no_file_is_a_complete_configuration() {
     assert_eq!(addresses, ["127.0.0.1:8000", "[::1]:8000"]);
     assert_eq!((config.mode, config.retry, config.backends.len()), (Mode::Rewrite, 1, 0));
     assert!(!config.log_excerpts, "the log shows no values unless it is asked to");
-    assert_eq!(config.limits, Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 67108864, context_tokens: 32768 });
+    assert_eq!(
+        config.limits,
+        Limits { held_bytes: 16384, argument_bytes: 8388608, body_bytes: 16777216, connections: 1000, context_tokens: 32768 }
+    );
     if cfg!(target_os = "linux") {
         assert_eq!(config.adapters, Overlay::Usual("/data/toolglot/adapters".into()));
     }
@@ -24,6 +27,9 @@ fn every_key_acts() {
     let config = parse(
         r#"
         listen = "0.0.0.0:9000"
+        api_key_env = "A_KEY"
+        modes = ["off", "rewrite"]
+        workers = 3
         mode = "off"
         adapters = "mine"
         retry = 3
@@ -51,6 +57,10 @@ fn every_key_acts() {
     )
     .unwrap();
     assert_eq!(config.listen.addresses.len(), 1);
+    assert_eq!(config.access.name_of("s3cret"), Some("client"));
+    assert_eq!(config.access.modes, Some(vec![Mode::Off, Mode::Rewrite]));
+    assert_eq!(config.workers.map(usize::from), Some(3));
+    assert_eq!(config.mcp.registry_http, RegistryHttp::Token, "other machines may not change the registry");
     assert_eq!(config.adapters, Overlay::Named("/etc/tg/mine".into()));
     assert_eq!((config.mode, config.retry, config.log_excerpts), (Mode::Off, 3, true));
     assert_eq!(config.allowed_hosts, ["box.lan"]);
@@ -60,7 +70,10 @@ fn every_key_acts() {
     assert!(!format!("{config:?}").contains("s3cret"));
     assert_eq!((config.backends[1].name.as_str(), config.backends[1].url.as_str()), ("ollama", "http://127.0.0.1:11434"));
     assert_eq!(config.route("GEMini").and_then(|route| route.mode), Some(Mode::Rewrite));
-    assert_eq!(config.limits, Limits { held_bytes: 100, argument_bytes: 1000, body_bytes: 10000, context_tokens: 32768 });
+    assert_eq!(
+        config.limits,
+        Limits { held_bytes: 100, argument_bytes: 1000, body_bytes: 10000, connections: 1000, context_tokens: 32768 }
+    );
 }
 
 #[test]
@@ -76,6 +89,9 @@ fn a_mistake_names_its_line_and_what_was_meant() {
         ("listen = 8000\n", "/etc/tg/proxy.toml:1: invalid type"),
         ("listen = \"everywhere\"\n", "write it as 127.0.0.1:8000"),
         ("retry = 4\n", "0 to 3"),
+        ("api_key_env = \"NOT_THERE\"\n", "NOT_THERE"),
+        ("api_keys_file = \"not-there\"\n", "/etc/tg/not-there"),
+        ("modes = [\"of\"]\n", "did you mean `off`?"),
         ("[[backend]]\nkind = \"openai\"\n", "needs a `url`"),
         ("[[backend]]\nkind = \"ollama\"\nurl = \"localhost:11434\"\n", "http://host:port"),
         ("[[backend]]\nkind = \"ollama\"\napi_key_env = \"NOT_THERE\"\n", "NOT_THERE"),
@@ -86,6 +102,25 @@ fn a_mistake_names_its_line_and_what_was_meant() {
     ] {
         let message = parse(text).unwrap_err();
         assert!(message.contains(expected), "{text:?} gives {message:?}, expected {expected:?}");
+    }
+}
+
+#[test]
+fn other_machines_need_a_key_or_a_word() {
+    for (listen, more, is_open) in [
+        ("127.0.0.1:8000", "", true),
+        ("0.0.0.0:8000", "", false),
+        ("192.168.1.2:8000", "insecure = false\n", false),
+        ("[::]:8000", "insecure = true\n", true),
+        ("0.0.0.0:8000", "api_key_env = \"A_KEY\"\n", true),
+    ] {
+        let text = format!("listen = \"{listen}\"\n{more}");
+        let config = Config::parse(&text, None, &Overrides::default(), &Environment::from([("A_KEY", "s3cret")])).unwrap();
+        let checked = config.check_exposure();
+        assert_eq!(checked.is_ok(), is_open, "{text}");
+        assert!(is_open || checked.unwrap_err().message.contains("api_keys_file"));
+        let is_exposed = !listen.starts_with("127");
+        assert_eq!(config.mcp.registry_http, if is_exposed { RegistryHttp::Token } else { RegistryHttp::On });
     }
 }
 

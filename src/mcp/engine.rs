@@ -33,7 +33,7 @@ mod sessions;
 mod stdio;
 mod surface;
 
-pub use surface::{Caller, PATHS, admits, is_surface};
+pub use surface::{Caller, PATHS, admits, has_token, is_surface};
 
 use handler::Handler;
 

@@ -36,8 +36,7 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
         tracing::warn!(target.model, "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls");
         return forward::forward(app, &target.backend, endpoint, received).await;
     }
-    // A chat may be large, and a turn may be long.
-    received.body.clear();
+    received.forget_body();
     answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
 }
 

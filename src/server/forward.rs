@@ -26,18 +26,20 @@ pub(super) enum Endpoint {
     Ollama(&'static str),
 }
 
-/// Headers that belong to one connection, or that we write ourselves.
-const OURS: &[HeaderName] = &[
-    header::CONNECTION,
-    header::TRANSFER_ENCODING,
-    header::CONTENT_LENGTH,
-    header::TE,
-    header::TRAILER,
-    header::UPGRADE,
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::ACCESS_CONTROL_ALLOW_ORIGIN,
-    header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+/// Headers that belong to one connection (RFC 9110, section 7.6.1), or that we write ourselves.
+const OURS: &[&str] = &[
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "transfer-encoding",
+    "content-length",
+    "te",
+    "trailer",
+    "upgrade",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "access-control-allow-origin",
+    "access-control-allow-credentials",
 ];
 
 pub(super) async fn completions(State(app): State<App>, request: Request) -> Response {
@@ -69,7 +71,11 @@ pub(super) async fn forward(app: &App, backend: &Backend, endpoint: Endpoint, re
     let answer = send(app, backend, endpoint, &received.headers, received.body).await?;
     let mut response = Response::new(Body::from_stream(stream(answer.body)));
     *response.status_mut() = answer.status;
-    let passed = answer.headers.iter().filter(|(name, _)| !OURS.contains(name));
+    // `Connection` may name further headers of its own connection.
+    let named = answer.headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<String> = named.flat_map(|list| list.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
+    let is_own = |name: &HeaderName| OURS.contains(&name.as_str()) || named.iter().any(|own| own == name.as_str());
+    let passed = answer.headers.iter().filter(|(name, _)| !is_own(name));
     response.headers_mut().extend(passed.map(|(name, value)| (name.clone(), value.clone())));
     Ok(response)
 }

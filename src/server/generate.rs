@@ -61,7 +61,8 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
     let received = Received::read(app, request).await;
-    let parsed = received.map_err(|error| error.message).and_then(|received| {
+    let parsed = received.and_then(|received| received.check_values().map(|()| received)).map_err(|error| error.message);
+    let parsed = parsed.and_then(|received| {
         let request: Value = serde_json::from_slice(&received.body).map_err(|error| format!("not JSON: {error}"))?;
         Ok((received, request))
     });
@@ -87,6 +88,7 @@ async fn generate(app: &App, received: &Received, request: Value, tools: bool) -
     let tools = tools && react::has_servers(app);
     let chat = ChatRequest::from_value(chat(&target.model, params, tools)).map_err(invalid_params)?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
+    received.sender.check(&app.config, tools.then_some(mode), mode)?;
     let asked = Asked { mode, front: front::Kind::OpenAi, last_counts: true };
     let answer = answer::collect(app, received, &target, asked, chat).await?;
     let mut result = Map::new();

@@ -55,6 +55,11 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
     for note in &bound.notes {
         let _ = writeln!(text, "  {note}");
     }
+    if app.config.access.insecure && app.config.listen.is_beyond_loopback() {
+        text.push_str(
+            "  INSECURE: whoever reaches this address may use your models and tools without a key (`insecure = true`)\n",
+        );
+    }
     if let Some(file) = &app.config.file {
         let _ = writeln!(text, "  configuration: {}", file.display());
     }

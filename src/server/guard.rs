@@ -1,7 +1,8 @@
-//! The checks that stand before every route: nobody else's web page may use the models of this machine (Host against DNS
-//! rebinding, Origin against foreign pages), no request runs in a circle (Via), a body says that it is JSON.
+//! The checks before every route. Nobody else's web page may use this machine's models and tools (Host against DNS
+//! rebinding, Origin against foreign pages), other machines need a key, no request runs in a circle (Via), and a body says
+//! that it is JSON.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::{
     extract::{Request, State},
@@ -11,25 +12,49 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::{reply, state::App};
-use crate::{config::Config, error::Error, mcp::engine};
+use crate::{
+    config::{Config, Mode},
+    error::Error,
+    mcp::engine,
+};
 
-/// Schemes of desktop applications: no web page can have such an origin.
-const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
+/// The address of ours that a client has connected to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Local(pub(super) SocketAddr);
 
 /// Who sent a request, as far as the checks found out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sender {
     /// The name of the client key that it carried; `""` where none is asked for.
     pub(super) name: String,
+    /// It is a page of another server on this machine, which may use models, but not the tools.
+    pub(super) is_neighbour: bool,
 }
 
+/// Schemes of desktop applications: no web page can have such an origin.
+const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
+/// What answers without a key: whether it runs, which load balancers and clients of Ollama ask.
+const OPEN: &[&str] = &["/", "/healthz", "/readyz"];
+/// The headers in which clients send a key, apart from `Authorization: Bearer`: Anthropic's, Azure's and Google's.
+const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
+/// The first segments of the routes of models, below a path prefix or not.
+const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
+
 /// Runs the checks, answers preflight requests, and lets the page read the answer.
-pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
-    if let Err(error) = check(&app.config, &app.instance, request.method(), request.uri(), request.headers()) {
-        tracing::warn!(path = request.uri().path(), %error, "refused");
-        return reply::error_at(request.uri().path(), &error);
-    }
+    let sender = match check(&app, &mut request) {
+        Ok(sender) => sender,
+        Err(error) => {
+            tracing::warn!(path = request.uri().path(), %error, "refused");
+            let mut refusal = reply::error_at(request.uri().path(), &error);
+            if error.status == 401 {
+                refusal.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            return refusal;
+        }
+    };
+    request.extensions_mut().insert(sender);
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),
         _ => next.run(request).await,
@@ -41,74 +66,119 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-fn check(config: &Config, instance: &Instance, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
-    check_host(config, uri, headers)?;
-    check_origin(config, uri, headers)?;
-    if instance.made(headers) {
+fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
+    let config = &app.config;
+    let local = request.extensions().get::<Local>().map(|local| local.0.ip());
+    check_host(config, local, request.uri(), request.headers())?;
+    let is_neighbour = check_origin(config, request.uri(), request.headers())?;
+    if app.instance.made(request.headers()) {
         return Err(Error::proxy(
             "this request has come back to the toolglot that sent it: a backend points at the proxy itself",
         )
         .with_status(508)
         .with_code("loop_detected"));
     }
-    if method == Method::POST && !is_json(headers) {
+    let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ORIGIN);
+    let name = if is_preflight { String::new() } else { check_key(config, request)? };
+    if request.method() == Method::POST && !is_json(request.headers()) && !is_plain_tool(request.headers()) {
         return Err(Error::client("the body must be declared as JSON (`content-type: application/json`)").with_status(415));
     }
-    Ok(())
+    Ok(Sender { name, is_neighbour })
 }
 
-fn check_host(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
     let forbidden = |what: String| Err(Error::client(what).with_status(403).with_code("host_not_allowed"));
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(Error::client("the request has more than one Host header"));
+    }
     let authority =
         headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(|authority| authority.as_str()));
     let Some(authority) = authority else {
         return forbidden("the request has no Host header".into());
     };
     let host = host_of(authority).to_ascii_lowercase();
-    let is_own = host.parse::<IpAddr>().is_ok_and(|ip| config.listen.addresses.iter().any(|address| address.ip() == ip));
-    match is_loopback(&host) || is_own || config.allowed_hosts.contains(&host) {
-        true => Ok(()),
-        false => {
-            forbidden(format!("the host name `{host}` is not allowed; if it is yours, add it to `allowed_hosts` in proxy.toml"))
-        }
+    let is_own = |ip: IpAddr| local == Some(ip) || config.listen.addresses.iter().any(|address| address.ip() == ip);
+    if is_loopback(&host) || host.parse().is_ok_and(is_own) || config.allowed_hosts.contains(&host) {
+        return Ok(());
     }
+    forbidden(format!("the host name `{host}` is not allowed; if it is yours, add it to `allowed_hosts` in proxy.toml"))
 }
 
-fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+/// Whether the request comes from a page of another server on this machine. Fails for pages of any other place.
+fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool, Error> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(false) };
     let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+    if config.allowed_origins.contains(&origin) {
+        return Ok(false);
+    }
+    let refused = |what: String| {
+        let what = format!("{what}; if it is yours, add it to `allowed_origins` in proxy.toml");
+        Err(Error::client(what).with_status(403).with_code("origin_not_allowed"))
+    };
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let caller = engine::Caller { origin: Some(&origin), host: text(header::HOST), authorization: text(header::AUTHORIZATION) };
+    let is_admitted = engine::admits(&caller, config.mcp.token.as_ref());
     if engine::is_surface(uri.path()) {
-        return check_mcp_origin(config, &origin, headers);
+        return if is_admitted { Ok(false) } else { refused(format!("pages from `{origin}` may not use MCP here")) };
     }
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    let allowed = match page {
-        Some(_) if config.allowed_origins.contains(&origin) => true,
-        Some(authority) => is_loopback(host_of(authority)) && speaks_to_models(uri.path()),
-        None => APPLICATIONS.iter().any(|scheme| origin.starts_with(scheme)),
-    };
-    match allowed {
-        true => Ok(()),
-        false => Err(Error::client(format!(
-            "requests of pages from `{origin}` are not allowed; if it is yours, add it to `allowed_origins` in proxy.toml"
-        ))
-        .with_status(403)
-        .with_code("origin_not_allowed")),
+    match page {
+        None if APPLICATIONS.iter().any(|scheme| origin.starts_with(scheme)) => Ok(false),
+        Some(authority) if is_loopback(host_of(authority)) && is_model_route(uri.path()) => Ok(!is_admitted),
+        _ => refused(format!("requests of pages from `{origin}` are not allowed")),
     }
 }
 
-/// Tools act on this machine: the MCP routes take pages of this very server, configured ones, and whoever has the token.
-fn check_mcp_origin(config: &Config, origin: &str, headers: &HeaderMap) -> Result<(), Error> {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let caller = engine::Caller { origin: Some(origin), host: text(header::HOST), authorization: text(header::AUTHORIZATION) };
-    match engine::admits(&caller, config.mcp.token.as_ref()) || config.allowed_origins.iter().any(|own| own == origin) {
-        true => Ok(()),
-        false => Err(Error::client(format!(
-            "pages from `{origin}` may not use MCP here; if it is yours, add it to `allowed_origins` in proxy.toml"
-        ))
-        .with_status(403)
-        .with_code("origin_not_allowed")),
+/// The name of the key that the request carries. The key is taken out of the request: no backend gets it.
+fn check_key(config: &Config, request: &mut Request) -> Result<String, Error> {
+    if config.access.keys.is_empty() || OPEN.contains(&request.uri().path()) {
+        return Ok(String::new());
+    }
+    let headers = request.headers();
+    let bearer = |value: &str| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim().to_owned())
+    };
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let authorization = text(header::AUTHORIZATION.as_str());
+    let given = authorization.and_then(bearer).map(|key| (header::AUTHORIZATION.as_str(), key)).into_iter();
+    let mut given = given.chain(KEY_HEADERS.iter().filter_map(|name| Some((*name, text(name)?.to_owned()))));
+    let found = given.find_map(|(header, key)| Some((header, config.access.name_of(&key)?.to_owned())));
+    if let Some((header, name)) = found {
+        request.headers_mut().remove(header);
+        return Ok(name);
+    }
+    let caller = engine::Caller { authorization, ..engine::Caller::default() };
+    if engine::is_surface(request.uri().path()) && engine::has_token(&caller, config.mcp.token.as_ref()) {
+        return Ok(String::new());
+    }
+    let what = "this server needs a key of its own: send it as `Authorization: Bearer KEY`, `x-api-key` or `api-key`";
+    Err(Error::client(what).with_status(401).with_code("invalid_api_key"))
+}
+
+// === impl Sender ===
+
+impl Sender {
+    /// Fails if the sender may not use this mode, or may not choose it (`asked`).
+    pub(super) fn check(&self, config: &Config, asked: Option<Mode>, mode: Mode) -> Result<(), Error> {
+        if let (Some(asked), Some(open)) = (asked, &config.access.modes)
+            && !open.contains(&asked)
+        {
+            let open: Vec<&str> = open.iter().map(|mode| mode.name()).collect();
+            let what =
+                format!("requests may not choose mode `{}` here; `modes` in proxy.toml has: {}", asked.name(), open.join(", "));
+            return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
+        }
+        if self.is_neighbour && matches!(mode, Mode::Shell | Mode::React) {
+            let what = "a web page may not use mode `react` or `shell`, which act on this machine; if it is yours, add its origin to \
+                        `allowed_origins` in proxy.toml";
+            return Err(Error::client(what).with_status(403).with_code("origin_not_allowed"));
+        }
+        Ok(())
     }
 }
+
+// === private ===
 
 /// The host of `host`, `host:port`, `[v6]`, `[v6]:port`, without brackets.
 fn host_of(authority: &str) -> &str {
@@ -122,12 +192,16 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The routes that pages on this machine may use: the models, in OpenAI's API and in Ollama's.
-fn speaks_to_models(path: &str) -> bool {
-    const OPENAI: &[&str] = &["/models", "/chat/completions", "/completions", "/embeddings"];
-    const OLLAMA: &[&str] =
-        &["/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/show", "/api/version"];
-    OPENAI.iter().chain(OLLAMA).any(|route| path.ends_with(route)) || path.contains("/models/")
+/// The routes that pages on this machine may use: the models, in every API.
+fn is_model_route(path: &str) -> bool {
+    path.split('/').skip(1).take(2).any(|segment| MODEL_ROUTES.contains(&segment))
+}
+
+/// A request of a tool such as `curl -d`, which declares a form: no browser sends one without telling about its page.
+fn is_plain_tool(headers: &HeaderMap) -> bool {
+    let declared = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let is_page = headers.keys().any(|name| *name == header::ORIGIN || name.as_str().starts_with("sec-fetch-"));
+    !is_page && declared.is_none_or(|declared| declared == b"application/x-www-form-urlencoded")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -64,8 +64,7 @@ async fn chatted(app: &App, request: Request) -> Result<Response, Error> {
             _ => Ok(reply::json(&front::ollama::loaded(&target.model, plan::now()))),
         };
     }
-    // A chat may be large, and a turn may be long.
-    received.body.clear();
+    received.forget_body();
     answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
 }
 
@@ -96,7 +95,9 @@ pub(super) async fn show(State(app): State<App>, request: Request) -> Response {
 }
 
 async fn shown(app: &App, request: Request) -> Result<Response, Error> {
-    let Received { body, prefix, .. } = Received::read(app, request).await?;
+    let received = Received::read(app, request).await?;
+    received.check_values()?;
+    let Received { body, prefix, .. } = received;
     let mut question: Map<String, Value> =
         serde_json::from_slice(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
     let old = question.shift_remove("name");

@@ -1,18 +1,26 @@
 //! A request -> its body, the model that the body names, and the backend that serves it: how every route of a model begins.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, extract::Request};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::Value;
+use http_body_util::BodyExt;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tokio::time::timeout;
 
 use super::{guard::Sender, state::App};
 use crate::{backend::Backend, config::Mode, error::Error, plan};
 
 /// The header that chooses the mode of one request.
 const MODE: &str = "x-toolglot-mode";
+/// How long the next piece of a body may take, and the whole of it.
+const PIECE: Duration = Duration::from_secs(30);
+const WHOLE: Duration = Duration::from_secs(5 * 60);
+/// So many JSON values may be in any body, and one more for each so many bytes of it.
+const VALUES: usize = 100_000;
+const VALUE_BYTES: usize = 64;
 
 /// What a path prefix decides for the requests under it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +65,7 @@ impl Received {
     /// Reads the body and finds the model that its field `model` names. The body carries the backend's own name then.
     pub(super) async fn with_target(app: &App, request: Request) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
-        let target = Target::find(app, model(&received.body)?).await?;
+        let target = Target::find(app, Named::read(&received.body)?.1).await?;
         if target.model != target.called {
             received.body = renamed(&received.body, &target.model)?;
         }
@@ -65,13 +73,39 @@ impl Received {
     }
 
     /// What happens to the answer: as the header says, or else the path, the model's name, its route, the configuration.
+    /// Fails if the sender may not have that.
     pub(super) fn mode(&self, app: &App, target: &Target) -> Result<Mode, Error> {
-        let asked = asked_mode(&self.headers)?.or(self.prefix.mode).or_else(|| app.config.mode_of_name(&target.called));
-        let mode = plan::mode(&app.config, &target.model, asked);
-        if mode == Mode::Shell {
-            app.config.check_runner()?;
+        let asked = asked_mode(&self.headers)?.or(self.prefix.mode);
+        let mode = plan::mode(&app.config, &target.model, asked.or_else(|| app.config.mode_of_name(&target.called)));
+        self.sender.check(&app.config, asked, mode)?;
+        match mode {
+            // The body passes unread.
+            Mode::Off => return Ok(mode),
+            Mode::Shell => app.config.check_runner()?,
+            Mode::Rewrite | Mode::React => {}
         }
+        self.check_values()?;
         Ok(mode)
+    }
+
+    /// Fails if the body would take far more memory once it is read: a JSON value takes some hundred bytes, however few it
+    /// has in the text.
+    pub(super) fn check_values(&self) -> Result<(), Error> {
+        let most = VALUES + self.body.len() / VALUE_BYTES;
+        // A value has at least two bytes.
+        if self.body.len() / 2 <= most || values(&self.body) <= most {
+            return Ok(());
+        }
+        let what = format!(
+            "the request body has more than {most} JSON values in its {} bytes, which would take too much memory to read",
+            self.body.len()
+        );
+        Err(Error::client(what).with_status(413).with_code("request_too_large"))
+    }
+
+    /// Frees the body, once it has been read: a turn may be long.
+    pub(super) fn forget_body(&mut self) {
+        self.body = Bytes::new();
     }
 }
 
@@ -89,53 +123,112 @@ impl Target {
 // === private ===
 
 /// The body of a request, at most `limit` bytes.
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Error> {
+async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Error> {
     let too_large = || {
-        Error::client(format!("the request body is larger than {limit} bytes (`limits.body_bytes` in proxy.toml)"))
-            .with_status(413)
-            .with_code("request_too_large")
+        Error::client(format!(
+            "the request body is larger than {limit} bytes; `limits.body_bytes` in proxy.toml raises the limit"
+        ))
+        .with_status(413)
+        .with_code("request_too_large")
     };
     let declared =
         headers.get(header::CONTENT_LENGTH).and_then(|length: &HeaderValue| length.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|declared| declared > limit) {
         return Err(too_large());
     }
-    match Limited::new(body, limit).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
-        Err(error) => Err(Error::client(format!("the request body broke off: {error}"))),
+    let slow = |_| Error::client("the request body did not arrive in time").with_status(408).with_code("request_timeout");
+    let whole = async {
+        let mut read = BytesMut::with_capacity(declared.unwrap_or_default());
+        while let Some(frame) = timeout(PIECE, body.frame()).await.map_err(slow)? {
+            let frame = frame.map_err(|error| Error::client(format!("the request body broke off: {error}")))?;
+            let data = frame.into_data().unwrap_or_default();
+            if read.len() + data.len() > limit {
+                return Err(too_large());
+            }
+            read.extend_from_slice(&data);
+        }
+        Ok(read.freeze())
+    };
+    timeout(WHOLE, whole).await.map_err(slow)?
+}
+
+/// A body, of which nothing is looked at but the model.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    model: &'a RawValue,
+}
+
+impl<'a> Named<'a> {
+    fn read(body: &'a [u8]) -> Result<(Named<'a>, String), Error> {
+        let wrong = |error| Error::client(format!("the body must be JSON with the name of a `model`: {error}"));
+        let named: Named<'_> = serde_json::from_slice(body).map_err(wrong)?;
+        let model = serde_json::from_str(named.model.get()).map_err(wrong)?;
+        Ok((named, model))
     }
 }
 
-/// The body with the model's own name, where the client wrote another one of its names.
+/// The body with the model's own name, where the client wrote another one of its names. Everything else stays as it is.
 fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
-    let mut body: Value =
-        serde_json::from_slice(body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
-    if let Some(object) = body.as_object_mut() {
-        object.insert("model".into(), model.into());
-    }
-    Ok(body.to_string().into())
+    let (named, _) = Named::read(body)?;
+    let written = named.model.get();
+    // It is a piece of the body.
+    let start = (written.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
+    let (before, after) = (body.get(..start), body.get(start + written.len()..));
+    Ok([before.unwrap_or_default(), Value::from(model).to_string().as_bytes(), after.unwrap_or_default()].concat().into())
 }
 
-/// The model that a body names; nothing else of it is looked at.
-fn model(body: &[u8]) -> Result<String, Error> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        model: String,
+/// How many JSON values a body has, at most.
+fn values(body: &[u8]) -> usize {
+    let (mut values, mut in_string, mut escaped) = (1, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => values += 1,
+            _ => {}
+        }
     }
-    let named: Named = serde_json::from_slice(body)
-        .map_err(|error| Error::client(format!("the body must be JSON with the name of a `model`: {error}")))?;
-    Ok(named.model)
+    values
 }
 
 /// The mode that the request's header asks for.
 fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
-    match headers.get(MODE).map(|mode| mode.to_str().unwrap_or_default().to_ascii_lowercase()).as_deref() {
-        None => Ok(None),
-        Some("off") => Ok(Some(Mode::Off)),
-        Some("rewrite") => Ok(Some(Mode::Rewrite)),
-        Some("shell") => Ok(Some(Mode::Shell)),
-        Some("react") => Ok(Some(Mode::React)),
-        Some(other) => Err(Error::client(format!("`{MODE}: {other}`: off, rewrite, shell and react are possible"))),
+    let Some(asked) = headers.get(MODE) else { return Ok(None) };
+    let asked = asked.to_str().unwrap_or_default();
+    match Mode::ALL.into_iter().find(|mode| asked.eq_ignore_ascii_case(mode.name())) {
+        Some(mode) => Ok(Some(mode)),
+        None => Err(Error::client(format!("`{MODE}: {asked}`: off, rewrite, shell and react are possible"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_keeps_everything_but_the_name() {
+        let body = br#"{ "x":[1.50, "model"], "model" : "mi\u006ee", "prompt":"a\u0041"}"#;
+        assert_eq!(Named::read(body).unwrap().1, "mine");
+        assert_eq!(renamed(body, "o\"r").unwrap(), r#"{ "x":[1.50, "model"], "model" : "o\"r", "prompt":"a\u0041"}"#);
+        for wrong in ["", "[]", "{}", r#"{"model":1}"#, r#"{"model":"m""#] {
+            assert_eq!(Named::read(wrong.as_bytes()).map(|_| ()).unwrap_err().status, 400, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        for (body, least) in [("1", 1), ("[1,2,3]", 4), (r#"{"a":"[,{\\",,\"","b":[]}"#, 3), (r#"["\",",2]"#, 3)] {
+            assert!(values(body.as_bytes()) >= least, "{body}");
+        }
+        assert_eq!(values(format!("[\"{}\"]", ",[{".repeat(1000)).as_bytes()), 2);
+    }
+
+    #[test]
+    fn a_body_of_nothing_but_values_is_refused() {
+        let of = |body: String| Received { body: body.into(), ..Received::default() };
+        assert_eq!(of(format!("[{}1]", "1,".repeat(1_000_000))).check_values().unwrap_err().status, 413);
+        assert!(of(format!("[\"{}\"]", ",".repeat(2_000_000))).check_values().is_ok());
     }
 }

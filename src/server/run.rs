@@ -1,12 +1,21 @@
-//! A running server: it listens, tells the user what it found, and ends on a signal once running answers are done.
+//! A running server: threads that serve, what the user is told, and an end on a signal once running answers are done.
+//!
+//! Each thread has a runtime of its own with its share of the connections: all threads accept from the same sockets, so that
+//! a busy one takes no new connection, and a piece of an answer never changes threads.
 
-use std::{future, sync::Arc, time::Duration};
+use std::{future, io, net, num::NonZeroUsize, sync::Arc, thread, time::Duration};
 
-use axum::serve::ListenerExt;
-use futures_util::future::try_join_all;
-use tokio::{net::TcpListener, sync::watch};
+use axum::Router;
+use futures_util::future::join_all;
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+    sync::{mpsc, watch},
+    time::{sleep, timeout},
+};
 
 use super::{
+    connection::{self, Room},
     greeting, listen, router,
     state::{App, Live, Settings, app},
 };
@@ -14,43 +23,133 @@ use crate::error::Error;
 
 /// How long running answers may go on after the first signal; the second ends them at once.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long MCP servers may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
 /// How often to look again while no backend was found.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// More threads than this are not worth their memory: serving a stream takes some 10 us per piece.
+const WORKERS: usize = 4;
+
+/// How far the end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// No new connections; running answers go on.
+    Ending,
+    Ended,
+}
+
+/// What each thread serves.
+#[derive(Clone)]
+struct Shift {
+    routes: Router,
+    room: Arc<Room>,
+    stage: watch::Receiver<Stage>,
+    /// Closed once every thread is done.
+    _done: mpsc::Sender<()>,
+}
 
 /// Listens and serves until a signal ends it.
-pub async fn serve(settings: Settings) -> Result<(), Error> {
-    let listening = listen::bind(&settings.config.listen).await?;
-    let app = app(settings)?;
-    let address = greeting::listening(&app, &listening);
-    let live = Live::from(Arc::clone(&app));
-    let (stop, stopped) = watch::channel(false);
-    let servers = listening.listeners.into_iter().map(|listener| serve_one(listener, live.clone(), stopped.clone()));
-    let served = tokio::select! {
-        served = try_join_all(servers) => served.map(|_| ()),
-        () = look_around(&app, &address) => Ok(()),
-        () = end(stop, &app) => Ok(()),
-        () = follow_registry(&app) => Ok(()),
-    };
-    app.mcp.pool().shut_down().await;
+pub fn serve(settings: Settings) -> Result<(), Error> {
+    let runtime = runtime()?;
+    let served = runtime.block_on(run(settings));
+    // What still runs has had its time of grace.
+    runtime.shutdown_background();
     served
 }
 
-async fn serve_one(listener: TcpListener, live: Live, mut stopped: watch::Receiver<bool>) -> Result<(), Error> {
-    let stop = async move {
-        // An error means that the sender is gone, which is the same.
-        let _ = stopped.wait_for(|stopped| *stopped).await;
+async fn run(settings: Settings) -> Result<(), Error> {
+    let config = &settings.config;
+    let workers = config.workers.unwrap_or_else(usual_workers).get();
+    let room = Room::new(config.limits.connections);
+    let mut listening = listen::bind(&config.listen).await?;
+    let app = app(settings)?;
+    let address = greeting::listening(&app, &listening);
+    let live = Live::from(Arc::clone(&app));
+    let sockets = std::mem::take(&mut listening.listeners).into_iter().map(TcpListener::into_std);
+    let sockets: Vec<net::TcpListener> = sockets.collect::<io::Result<_>>().map_err(cannot_serve)?;
+    let (to_stage, stage) = watch::channel(Stage::Running);
+    let (done, mut all_done) = mpsc::channel(1);
+    let shift = Shift { routes: router(live), room, stage, _done: done };
+    for _ in 1..workers {
+        start_thread(shift.clone(), &sockets)?;
+    }
+    let own = shift.serve(cloned(&sockets)?);
+    let ended = tokio::select! {
+        ended = own => ended,
+        () = look_around(&app, &address) => Ok(()),
+        () = follow_registry(&app) => Ok(()),
+        () = end(&to_stage, &app, all_done.recv()) => Ok(()),
     };
-    let listener = listener.tap_io(|socket| {
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, "no TCP_NODELAY");
-        }
-    });
-    // Made ready once: a bare router would be built anew for each connection.
-    axum::serve(listener, router(live).into_make_service())
-        .with_graceful_shutdown(stop)
-        .await
-        .map_err(|error| Error::proxy(format!("cannot serve: {error}")))
+    let farewell = timeout(FAREWELL, app.mcp.pool().shut_down());
+    tokio::select! {
+        _ = farewell => {}
+        () = signal() => {}
+    }
+    let _ = to_stage.send(Stage::Ended);
+    ended
 }
+
+fn runtime() -> Result<Runtime, Error> {
+    Builder::new_current_thread().enable_all().build().map_err(cannot_serve)
+}
+
+fn cannot_serve(error: io::Error) -> Error {
+    Error::proxy(format!("cannot serve: {error}"))
+}
+
+fn usual_workers() -> NonZeroUsize {
+    let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    NonZeroUsize::new(WORKERS).map_or(processors, |most| processors.min(most))
+}
+
+fn cloned(sockets: &[net::TcpListener]) -> Result<Vec<net::TcpListener>, Error> {
+    sockets.iter().map(net::TcpListener::try_clone).collect::<io::Result<_>>().map_err(cannot_serve)
+}
+
+/// A further thread, which ends with the process.
+fn start_thread(shift: Shift, sockets: &[net::TcpListener]) -> Result<(), Error> {
+    let sockets = cloned(sockets)?;
+    let runtime = runtime()?;
+    let thread = thread::Builder::new().name("worker".into()).spawn(move || {
+        if let Err(error) = runtime.block_on(shift.serve(sockets)) {
+            tracing::error!(%error, "a thread has stopped to serve");
+        }
+        runtime.shutdown_background();
+    });
+    thread.map(|_| ()).map_err(cannot_serve)
+}
+
+// === impl Shift ===
+
+impl Shift {
+    /// Serves connections of these sockets until the end.
+    async fn serve(self, sockets: Vec<net::TcpListener>) -> Result<(), Error> {
+        let Shift { routes, room, stage, _done } = self;
+        let reaches = |wanted: Stage| {
+            let mut stage = stage.clone();
+            async move {
+                // An error means that the sender is gone: the end has come.
+                let _ = stage.wait_for(|stage| *stage == wanted || *stage == Stage::Ended).await;
+            }
+        };
+        let listeners: Vec<TcpListener> =
+            sockets.into_iter().map(TcpListener::from_std).collect::<io::Result<_>>().map_err(cannot_serve)?;
+        let serving = listeners
+            .into_iter()
+            .map(|listener| connection::serve(listener, routes.clone(), Arc::clone(&room), reaches(Stage::Ending)));
+        tokio::select! {
+            _ = join_all(serving) => {}
+            () = reaches(Stage::Ended) => return Ok(()),
+        }
+        drop(_done);
+        // Others may use what runs on this thread, such as connections to MCP servers.
+        reaches(Stage::Ended).await;
+        Ok(())
+    }
+}
+
+// === private ===
 
 /// Keeps the MCP servers as the registry's file says. Never ends.
 async fn follow_registry(app: &App) {
@@ -70,7 +169,7 @@ async fn look_around(app: &App, address: &str) {
     greeting::found(app, &first, address);
     let mut found = app.catalog.has_backend();
     while !found {
-        tokio::time::sleep(LOOK_AGAIN).await;
+        sleep(LOOK_AGAIN).await;
         let now = app.catalog.current().await;
         found = app.catalog.has_backend();
         if found {
@@ -80,14 +179,15 @@ async fn look_around(app: &App, address: &str) {
     future::pending().await
 }
 
-/// Ends some time after the first signal, or at the second.
-async fn end(stop: watch::Sender<bool>, app: &App) {
+/// After the first signal: ends once everything is done, or some time later, or at the second signal.
+async fn end(stage: &watch::Sender<Stage>, app: &App, all_done: impl Future<Output = Option<()>>) {
     signal().await;
     app.mcp.end_sessions();
     tracing::info!("ending; running answers have {} s, a second signal ends them at once", GRACE.as_secs());
-    let _ = stop.send(true);
+    let _ = stage.send(Stage::Ending);
     tokio::select! {
-        () = tokio::time::sleep(GRACE) => {}
+        _ = all_done => {}
+        () = sleep(GRACE) => {}
         () = signal() => {}
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{catalog::Catalog, guard::Instance, record::Recorder};
+use super::{apart::Apart, catalog::Catalog, guard::Instance, record::Recorder};
 use crate::{
     adapter::Library,
     backend::Backend,
@@ -43,6 +43,7 @@ pub struct Settings {
 pub struct State {
     pub(super) config: Config,
     pub(super) instance: Instance,
+    pub(super) apart: Arc<Apart>,
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) turns: turn::Shared,
@@ -121,6 +122,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     Ok(Arc::new(State {
         mcp: Engine::new(Arc::clone(&pool), Options::from(&mcp)),
         instance: Instance::new(),
+        apart: Apart::new()?,
         catalog: Catalog::new(&settings, client.clone()),
         library,
         turns: turn::Shared {

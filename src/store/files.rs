@@ -48,22 +48,31 @@ impl Files {
 
 impl Store for Files {
     fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
-        Box::pin(std::future::ready(read(&self.path(key))))
+        let path = self.path(key);
+        aside(move || read(&path))
     }
 
     fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool> {
-        let kept = value.len() <= VALUE_BYTES && self.write(&key, &value, ttl).is_ok();
-        Box::pin(std::future::ready(kept))
+        let files = self.clone();
+        aside(move || value.len() <= VALUE_BYTES && files.write(&key, &value, ttl).is_ok())
     }
 
     fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
         let path = self.path(key);
-        // Whoever succeeds in renaming it has it.
-        let taken = path.with_extension(format!("{}.taken", std::process::id()));
-        let value = fs::rename(&path, &taken).ok().and_then(|()| read(&taken));
-        let _ = fs::remove_file(&taken);
-        Box::pin(std::future::ready(value))
+        aside(move || {
+            // Whoever succeeds in renaming it has it.
+            let taken = path.with_extension(format!("{}.taken", std::process::id()));
+            let value = fs::rename(&path, &taken).ok().and_then(|()| read(&taken));
+            let _ = fs::remove_file(&taken);
+            value
+        })
     }
+}
+
+/// Runs this on a thread that may wait for a disk. If it panics, there is no value.
+fn aside<'a, T: Default + Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Stored<'a, T> {
+    let running = tokio::task::spawn_blocking(work);
+    Box::pin(async { running.await.unwrap_or_default() })
 }
 
 /// The value of a file that has not expired; an expired one is removed.

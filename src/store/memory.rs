@@ -1,7 +1,7 @@
-//! The store of a single process: a map with expiry and limits.
+//! The store of a single process: a map with expiry, bounded in bytes.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -11,12 +11,21 @@ use bytes::Bytes;
 use super::{Key, Store, Stored};
 
 const VALUE_BYTES: usize = 8 * 1024 * 1024;
-const ENTRIES: usize = 10_000;
+const STORE_BYTES: usize = 64 * 1024 * 1024;
+/// What an entry takes beside its value, about.
+const ENTRY_BYTES: usize = 512;
 
-/// A map behind a lock. Holds at most 10,000 values of at most 8 MiB; where it is full, the one that expires first goes.
+/// A map behind a lock. Holds values of at most 8 MiB, 64 MiB in all; where it is full, the one that expires first goes.
 #[derive(Default)]
 pub struct Memory {
-    entries: Mutex<HashMap<Key, Entry>>,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<Key, Entry>,
+    by_expiry: BTreeSet<(Instant, Key)>,
+    bytes: usize,
 }
 
 struct Entry {
@@ -27,37 +36,115 @@ struct Entry {
 // === impl Memory ===
 
 impl Memory {
-    fn entries(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
-        // A poisoned map is still a map of whole entries: nothing is changed in more than one step.
+    /// Bytes that are held.
+    pub fn bytes(&self) -> usize {
+        self.entries().bytes
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // Entries are added and removed whole, so that a panic elsewhere leaves a map that is still valid.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Store for Memory {
     fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
-        let found = self.entries().get(key).filter(|entry| entry.expires > Instant::now()).map(|entry| entry.value.clone());
+        let mut entries = self.entries();
+        entries.expire(Instant::now());
+        let found = entries.by_key.get(key).map(|entry| entry.value.clone());
         Box::pin(std::future::ready(found))
     }
 
     fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool> {
-        if value.len() > VALUE_BYTES {
-            return Box::pin(std::future::ready(false));
+        let fits = value.len() <= VALUE_BYTES;
+        if fits {
+            self.entries().put(key, value, Instant::now(), ttl);
         }
-        let now = Instant::now();
-        let mut entries = self.entries();
-        if entries.len() >= ENTRIES && !entries.contains_key(&key) {
-            entries.retain(|_, entry| entry.expires > now);
-            if entries.len() >= ENTRIES {
-                let first = entries.iter().min_by_key(|(_, entry)| entry.expires).map(|(key, _)| key.clone());
-                first.and_then(|key| entries.remove(&key));
-            }
-        }
-        entries.insert(key, Entry { value, expires: now + ttl });
-        Box::pin(std::future::ready(true))
+        Box::pin(std::future::ready(fits))
     }
 
     fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
-        let taken = self.entries().remove(key).filter(|entry| entry.expires > Instant::now()).map(|entry| entry.value);
+        let mut entries = self.entries();
+        entries.expire(Instant::now());
+        let taken = entries.remove(key);
         Box::pin(std::future::ready(taken))
+    }
+}
+
+// === impl Entries ===
+
+impl Entries {
+    fn put(&mut self, key: Key, value: Bytes, now: Instant, ttl: Duration) {
+        self.expire(now);
+        self.remove(&key);
+        let size = cost(&key, &value);
+        while self.bytes + size > STORE_BYTES {
+            let Some((_, first)) = self.by_expiry.first().cloned() else { break };
+            self.remove(&first);
+        }
+        let expires = now + ttl;
+        self.bytes += size;
+        self.by_expiry.insert((expires, key.clone()));
+        // A value may be a piece of something larger, which it must not keep alive.
+        let value = Bytes::copy_from_slice(&value);
+        self.by_key.insert(key, Entry { value, expires });
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Bytes> {
+        let (key, entry) = self.by_key.remove_entry(key)?;
+        self.bytes -= cost(&key, &entry.value);
+        self.by_expiry.remove(&(entry.expires, key));
+        Some(entry.value)
+    }
+
+    /// Removes what has expired.
+    fn expire(&mut self, now: Instant) {
+        while let Some((expires, key)) = self.by_expiry.first().cloned()
+            && expires <= now
+        {
+            self.remove(&key);
+        }
+    }
+}
+
+fn cost(key: &Key, value: &Bytes) -> usize {
+    ENTRY_BYTES + key.id.len() + key.tenant.len() + value.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Kind;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn key(id: impl ToString) -> Key {
+        Key::local(Kind::TurnResults, id.to_string())
+    }
+
+    #[test]
+    fn it_is_bounded_in_bytes_and_forgets_what_expires_first() {
+        let (mut entries, now) = (Entries::default(), Instant::now());
+        for at in 0..100u32 {
+            let ttl = if at == 50 { HOUR * 9 } else { HOUR + Duration::from_secs(at.into()) };
+            entries.put(key(at), Bytes::from(vec![0; 1 << 20]), now, ttl);
+            assert!(entries.bytes <= STORE_BYTES);
+        }
+        assert!(entries.by_key.contains_key(&key(50)) && entries.by_key.contains_key(&key(99)));
+        assert!(!entries.by_key.contains_key(&key(0)));
+        assert_eq!(entries.by_key.len(), entries.by_expiry.len());
+    }
+
+    #[test]
+    fn what_has_expired_is_gone_at_the_next_use() {
+        let (mut entries, now) = (Entries::default(), Instant::now());
+        entries.put(key("a"), Bytes::from_static(b"1"), now, HOUR);
+        entries.put(key("a"), Bytes::from_static(b"2"), now, HOUR * 2);
+        entries.put(key("b"), Bytes::from_static(b"3"), now, HOUR);
+        assert_eq!(entries.by_key.len(), 2, "a value takes the place of the one before");
+        entries.expire(now + HOUR);
+        assert_eq!(entries.by_key.len(), 1);
+        assert_eq!(entries.remove(&key("a")), Some(Bytes::from_static(b"2")));
+        assert_eq!((entries.bytes, entries.by_expiry.len()), (0, 0));
     }
 }

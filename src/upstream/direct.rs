@@ -29,6 +29,9 @@ use url::{Host, Url};
 use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent, innermost};
 use crate::error::Error;
 
+/// A piece of an answer is no larger than this, nor is its head.
+const BUFFER_BYTES: usize = 2 * BATCH_BYTES;
+
 /// A connection; `None` when it is closed.
 struct Wire(Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>);
 
@@ -40,6 +43,8 @@ struct Answer {
     waker: Waker,
     silence: Silence,
     idle: Duration,
+    /// The batch before was full.
+    full: bool,
     failed: Option<Error>,
 }
 
@@ -82,7 +87,8 @@ pub(super) async fn send(
     // A request leaves in one piece anyway.
     let _ = stream.set_nodelay(true);
     let closed = |error: hyper::Error| fault(Fault::Closed(innermost(&error)));
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(closed)?;
+    let (mut sender, connection) =
+        http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(stream)).await.map_err(closed)?;
     let mut wire = Wire(Some(connection));
     let mut answer = pin!(sender.send_request(written(request, url)?));
     let head = poll_fn(|cx| {
@@ -95,7 +101,7 @@ pub(super) async fn send(
     };
     let waking = Arc::new(Waking::default());
     let (waker, silence) = (Waker::from(Arc::clone(&waking)), Silence::new(timeouts.idle));
-    let body = Answer { wire, incoming, waking, waker, silence, idle: timeouts.idle, failed: None };
+    let body = Answer { wire, incoming, waking, waker, silence, idle: timeouts.idle, full: false, failed: None };
     Ok(Response { status: head.status, headers: head.headers, body: Box::new(body) })
 }
 
@@ -151,12 +157,17 @@ impl Answer {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
+        if std::mem::take(&mut self.full) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let before = into.len();
         self.waking.task.register(cx.waker());
         self.waking.reads.store(true, SeqCst);
         let ended = self.take(into);
         self.waking.reads.store(false, SeqCst);
         let read = into.len() - before;
+        self.full = read >= BATCH_BYTES;
         match ended {
             // What arrived before a failure is handed over first.
             Some(Err(error)) if read > 0 => self.failed = Some(error),

@@ -23,6 +23,8 @@ pub(super) struct Clients {
 /// The body of an answer, and how it failed behind what was handed over last.
 struct Answer {
     response: reqwest::Response,
+    /// The batch before was full.
+    full: bool,
     failed: Option<Error>,
 }
 
@@ -67,7 +69,7 @@ impl Clients {
         Ok(Response {
             status: response.status(),
             headers: response.headers().clone(),
-            body: Box::new(Answer { response, failed: None }),
+            body: Box::new(Answer { response, full: false, failed: None }),
         })
     }
 }
@@ -79,6 +81,9 @@ impl Body for Answer {
         Box::pin(async move {
             if let Some(error) = self.failed.take() {
                 return Err(error);
+            }
+            if std::mem::take(&mut self.full) {
+                tokio::task::yield_now().await;
             }
             // `chunk` is cancel safe, and what was appended stays appended.
             let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
@@ -104,7 +109,9 @@ impl Body for Answer {
                     Some(Ok(None)) | None => break,
                 }
             }
-            Ok(into.len() - before)
+            let read = into.len() - before;
+            self.full = read >= BATCH_BYTES;
+            Ok(read)
         })
     }
 }

@@ -12,8 +12,8 @@ npm_config_update_notifier=false npm install --silent --legacy-peer-deps --no-au
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-# The recorded models alone, whatever else runs on this machine.
-printf '[[backend]]\nname = "recorded"\nkind = "replay"\n' > "$work/proxy.toml"
+# The recordings of the fixtures alone, whatever else runs on this machine.
+printf '[[backend]]\nname = "recorded"\nkind = "replay"\nurl = "%s"\n' "$(cd "$here/../../fixtures" && pwd)" > "$work/proxy.toml"
 "$binary" serve --config "$work/proxy.toml" --listen "127.0.0.1:$port" 2> "$work/toolglot.log" &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT

@@ -127,7 +127,7 @@ async fn the_line_that_the_demonstration_prints_shows_a_call() {
         assert_eq!(list.status(), 200, "both families are served");
     }
     let line = said.lines().find(|line| line.starts_with("curl ")).unwrap();
-    assert!(line.contains("\"gemma3:12b\""), "the fenced call of the README: {line}");
+    assert!(line.contains("\"demo/gemma3\""), "the fenced call of the README: {line}");
     let url = line.split_whitespace().find(|word| word.starts_with("http")).unwrap();
     let body = line.split_once("-d '").unwrap().1.trim_end_matches('\'').replace(r"'\''", "'");
     let answer =

@@ -137,7 +137,7 @@ async fn serve(mut socket: TcpStream, script: impl Fn(&Seen) -> Script) -> Optio
     let seen = read(&mut socket).await?;
     let script = script(&seen);
     let head = format!(
-        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close\r\nx-from-backend: yes\r\n\r\n",
+        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\nconnection: close, x-hop\r\nkeep-alive: timeout=5\r\nx-hop: 1\r\nx-from-backend: yes\r\n\r\n",
         script.status, script.content_type
     );
     tokio::time::sleep(script.silence).await;

@@ -11,6 +11,7 @@
 mod call;
 mod cli;
 mod clients;
+mod docs;
 mod doctor;
 mod fake;
 mod fixtures;

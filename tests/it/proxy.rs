@@ -10,6 +10,7 @@ use toolglot::{
 
 use crate::fake::{Fake, Script, Seen, Step};
 
+mod access;
 mod again;
 mod backends;
 mod chat;

@@ -40,13 +40,21 @@ fn the_recorded_answer_is_found_by_the_place_in_the_conversation() {
     assert_eq!(answer("m", &[ask]), (Dialect::OpenAi, "data: call\ndata: end".into()));
     let (dialect, text) = answer("m", &[ask, ("assistant", ""), ("tool", "7")]);
     assert!(dialect == Dialect::Ollama && text.contains("\"content\":\"Seven.\"") && text.contains("\"done\":true"), "{text}");
-    // More results than were recorded: the last answer. The same question again: the first.
-    assert_eq!(answer("m", &[ask, ("assistant", ""), ("tool", "7"), ("tool", "8")]).1, text);
+    // The same question again: the first answer.
     assert_eq!(answer("m", &[ask, ("assistant", ""), ("tool", "7"), ("assistant", "Seven."), ask]).1, "data: call\ndata: end");
-    // Other words.
     assert_eq!(answer("m", &[("system", "Be brief."), ("user", " Hello\n")]).1, "{\"greeting\":1}");
-    assert_eq!(answer("m", &[("user", "Something else")]).1, "data: call\ndata: end");
     assert_eq!(answer("other", &[("user", "Hello")]), (Dialect::Google, "data: x".into()));
+}
+
+#[test]
+fn what_was_not_recorded_gets_one_line_that_says_so_and_never_a_call() {
+    let ask = ("user", "What is in a.txt?");
+    let ended = answer("m", &[ask, ("assistant", ""), ("tool", "7"), ("tool", "8")]).1;
+    assert!(ended.contains("The recording ends here"), "{ended}");
+    for other in ["Something else", "what is in a.txt?", ""] {
+        let said = answer("m", &[("user", other)]).1;
+        assert!(said.contains("not a model") && said.contains("What is in a.txt?") && said.contains("Hello"), "{said}");
+    }
 }
 
 #[test]
@@ -58,8 +66,8 @@ fn models_are_those_that_were_recorded() {
 }
 
 #[test]
-fn every_embedded_fixture_can_be_read() {
-    for (name, text) in EMBEDDED {
-        assert!(Fixture::parse(text).is_ok(), "{name}");
-    }
+fn the_demo_is_named_as_such() {
+    let models = Replay::demo().models();
+    assert!(!models.is_empty() && models.iter().all(|model| model.id.starts_with("demo/")), "{models:?}");
+    assert_eq!(Replay::demo().rounds().count(), 2 * EMBEDDED.len(), "every file can be read, and has an answer after the tool");
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{dropped, image, named, parameters_of};
+use super::{Called, dropped, image, named, parameters_of};
 use crate::{
     error::Error,
     event::{Note, ToolChoice, Tools},
@@ -46,13 +46,15 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<No
     let mut body = Map::new();
     let mut system = Vec::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut called = Called::default();
     for (at, message) in chat.messages.iter().enumerate() {
+        called.add(message);
         if message.role == "system" {
             system.extend(parts(at, message, notes)?);
             continue;
         }
         let role = if message.role == "assistant" { "model" } else { "user" };
-        let parts = if message.role == "tool" { result(at, message, &chat.messages) } else { parts(at, message, notes)? };
+        let parts = if message.role == "tool" { result(message, &called) } else { parts(at, message, notes)? };
         // The results of parallel calls belong into one turn.
         match contents.last_mut() {
             Some((last, all)) if *last == role => all.extend(parts),
@@ -167,11 +169,8 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
 }
 
 /// A result: Google wants an object, and the name of the function instead of an id.
-fn result(at: usize, message: &Message, all: &[Message]) -> Vec<Value> {
-    let before = all.get(..at).unwrap_or_default();
-    let mut calls = before.iter().rev().flat_map(|message| &message.tool_calls);
-    let called = calls.find(|call| Some(&call.id) == message.tool_call_id.as_ref());
-    let name = called.map_or("tool", |call| &call.name);
+fn result(message: &Message, called: &Called<'_>) -> Vec<Value> {
+    let name = message.tool_call_id.as_ref().and_then(|id| called.name(id)).unwrap_or("tool");
     let text = message.content.to_text();
     let response = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => Value::Object(object),

@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{dropped, functions, image};
+use super::{Called, dropped, functions, image};
 use crate::{
+    backend::Round,
     error::Error,
     event::{Note, Tools},
     openai::{ChatRequest, Content, Message},
@@ -40,20 +41,19 @@ const QUIET: &[&str] = &[
     "prompt_cache_key",
 ];
 
-pub(super) fn body(
-    chat: &ChatRequest,
-    tools: Option<&Tools>,
-    num_ctx: Option<u64>,
-    notes: &mut Vec<Note>,
-) -> Result<Value, Error> {
+pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
     let mut body = Map::new();
     body.insert("model".into(), json!(chat.model));
-    let messages = chat.messages.iter().enumerate().map(|(at, turn)| message(at, turn, &chat.messages, notes));
+    let mut called = Called::default();
+    let messages = chat.messages.iter().enumerate().map(|(at, turn)| {
+        called.add(turn);
+        message(at, turn, &called, notes)
+    });
     body.insert("messages".into(), Value::Array(messages.collect::<Result<_, _>>()?));
     body.insert("stream".into(), json!(true));
     // Ollama has no `tool_choice`: where no call is wanted, none is offered.
     if let Some(tools) = tools.filter(|tools| tools.wanted()) {
-        body.insert("tools".into(), Value::Array(functions(chat, tools.iter())));
+        body.insert("tools".into(), Value::Array(functions(&round.chat.tools, tools.iter())));
     }
     let mut options = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
@@ -78,7 +78,7 @@ pub(super) fn body(
             }
         }
     }
-    if let Some(num_ctx) = num_ctx {
+    if let Some(num_ctx) = round.num_ctx {
         options.insert("num_ctx".into(), json!(num_ctx));
     }
     if !options.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn body(
     Ok(Value::Object(body))
 }
 
-fn message(at: usize, message: &Message, all: &[Message], notes: &mut Vec<Note>) -> Result<Value, Error> {
+fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
     let mut out = Map::new();
     out.insert("role".into(), json!(message.role));
     out.insert("content".into(), json!(message.content.to_text()));
@@ -117,10 +117,8 @@ fn message(at: usize, message: &Message, all: &[Message], notes: &mut Vec<Note>)
         out.insert("tool_calls".into(), calls.collect());
     }
     if let Some(id) = &message.tool_call_id {
-        let before = all.get(..at).unwrap_or_default();
-        let called = before.iter().rev().flat_map(|message| &message.tool_calls).find(|call| &call.id == id);
-        if let Some(call) = called {
-            out.insert("tool_name".into(), json!(call.name));
+        if let Some(name) = called.name(id) {
+            out.insert("tool_name".into(), json!(name));
         }
         out.insert("tool_call_id".into(), json!(id));
     }

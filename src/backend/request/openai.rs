@@ -36,7 +36,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     match tools {
         Some(tools) => {
             let only = constrain::only_named(tools, profile);
-            chat.tools = functions(&chat, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
+            chat.tools = functions(&round.chat.tools, tools.iter().filter(|tool| only.is_none_or(|only| only == tool.name)));
             if profile == Profile::Vllm {
                 chat.tools.iter_mut().for_each(constrain::strict);
             }
@@ -65,7 +65,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     if round.plain {
         plain(&mut chat);
     }
-    chat.to_value()
+    chat.into_value()
 }
 
 /// Leaves out what not every server of this API knows.

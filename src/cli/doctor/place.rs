@@ -53,7 +53,7 @@ pub(super) fn addresses(facts: &Facts, listen: &Listen) -> Vec<String> {
     let port = listen.port();
     let local = listen.addresses.iter().all(|address| address.ip().is_loopback());
     let mut out = vec![format!("from this machine: http://127.0.0.1:{port}/v1")];
-    let everywhere = format!("listen = \"0.0.0.0:{port}\" and its name in `allowed_hosts`");
+    let everywhere = format!("listen = \"0.0.0.0:{port}\", `api_keys_file` and its name in `allowed_hosts`");
     if facts.container {
         let gateway = facts.gateway().map(|gateway| format!(" or {gateway}")).unwrap_or_default();
         out.push(format!("this is a container: servers of its host are at host.docker.internal{gateway}, not at 127.0.0.1"));

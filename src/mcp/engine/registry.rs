@@ -25,13 +25,15 @@ pub(super) struct Remove {
 
 /// `POST /mcp/add {"name": .., "url": ..}`.
 pub(super) async fn add(State(engine): State<Engine>, headers: HeaderMap, body: Bytes) -> Response {
-    answer(allowed(&engine, &headers).and_then(|()| {
+    aside(move || {
+        allowed(&engine, &headers)?;
         let Add { name, url } = serde_json::from_slice(&body)
             .map_err(|error| Error::client(format!("the body must be {{\"name\": .., \"url\": ..}}: {error}")))?;
         engine.pool().registry().put_url(&name, &url)?;
         tracing::info!(server = name, url, "registered over HTTP");
         Ok(json!({"name": name, "url": url, "message": "registered"}))
-    }))
+    })
+    .await
 }
 
 /// `DELETE /mcp/remove {"name": ..}`, also `?name=..`.
@@ -41,13 +43,15 @@ pub(super) async fn remove(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    answer(allowed(&engine, &headers).and_then(|()| {
+    aside(move || {
+        allowed(&engine, &headers)?;
         let inside = || serde_json::from_slice::<Remove>(&body).ok().and_then(|remove| remove.name);
         let name = query.name.or_else(inside).ok_or_else(|| Error::client("the body must be {\"name\": ..}"))?;
         engine.pool().registry().remove(&name)?;
         tracing::info!(server = name, "removed over HTTP");
         Ok(json!({"name": name, "message": "removed"}))
-    }))
+    })
+    .await
 }
 
 /// `GET /mcp/list`.
@@ -59,6 +63,12 @@ pub(super) async fn list(State(engine): State<Engine>, headers: HeaderMap) -> Re
 }
 
 // === private ===
+
+/// The answer of what edits the registry, on a thread that may wait for the disk.
+async fn aside(edit: impl FnOnce() -> Result<Value, Error> + Send + 'static) -> Response {
+    let edited = tokio::task::spawn_blocking(edit).await;
+    answer(edited.unwrap_or_else(|_| Err(Error::proxy("toolglot failed inside; this is a bug"))))
+}
 
 fn allowed(engine: &Engine, headers: &HeaderMap) -> Result<(), Error> {
     let options = &engine.shared.options;

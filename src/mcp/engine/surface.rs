@@ -27,14 +27,17 @@ pub fn is_surface(path: &str) -> bool {
 /// Whether a request may use the MCP routes: no page at all, a page of this server, or somebody who knows the token. Host
 /// names must have been checked before (against DNS rebinding).
 pub fn admits(caller: &Caller<'_>, token: Option<&Secret>) -> bool {
-    if let (Some(token), Some(given)) = (token, caller.authorization)
-        && is_token(given, token)
-    {
+    if has_token(caller, token) {
         return true;
     }
     let Some(origin) = caller.origin else { return true };
     let own = |scheme: &str| origin.strip_prefix(scheme).is_some_and(|authority| Some(authority) == caller.host);
     own("http://") || own("https://")
+}
+
+/// Whether the sender knows the token.
+pub fn has_token(caller: &Caller<'_>, token: Option<&Secret>) -> bool {
+    token.zip(caller.authorization).is_some_and(|(token, given)| is_token(given, token))
 }
 
 /// Whether an `Authorization` carries the token; takes the same time wherever they differ.

@@ -1,7 +1,7 @@
 //! What the model gave + a view -> what the tool gets, which values must stay unseen, and what the model had no business to
 //! give.
 
-use std::path::Path;
+use std::{fs, io, path::Path};
 
 use serde_json::{Map, Value};
 
@@ -102,7 +102,7 @@ impl Source {
                     ));
                 }
             },
-            Source::File(file) => match std::fs::read_to_string(values.folder.join(file)) {
+            Source::File(file) => match read(&values.folder.join(file)) {
                 Ok(text) => text.trim_end_matches(['\r', '\n']).to_owned(),
                 Err(error) => return Err(format!("the parameter `{name}` comes from the file {}: {error}", file.display())),
             },
@@ -122,6 +122,14 @@ impl Source {
 }
 
 // === private ===
+
+/// The text of a file. A pipe or a device is an error: reading it might never end.
+fn read(file: &Path) -> io::Result<String> {
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    fs::read_to_string(file)
+}
 
 /// Two parameters that the model sees and that go to the same one of the tool: the later lies over the earlier.
 fn overlay(before: &Value, after: Value) -> Value {

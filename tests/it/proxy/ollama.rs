@@ -166,7 +166,7 @@ async fn faults_and_silence_are_lines_too() {
         (proxy.get("/api/chat"), 405),
         (proxy.get("/api/nothing"), 404),
         (proxy.get("/api/tags").header("host", "evil.example"), 403),
-        (client().post(format!("{}/api/chat", proxy.url)).body("{}"), 415),
+        (client().post(format!("{}/api/chat", proxy.url)).header("content-type", "text/plain").body("{}"), 415),
     ] {
         let (got, error) = answer(request).await;
         assert!(got == status && error["error"].is_string(), "{got} {error}");

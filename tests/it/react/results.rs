@@ -170,7 +170,7 @@ async fn the_example_of_the_readme_works_without_a_model() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, server::router(app)).await.unwrap() });
-    let body = json!({"model": "gemma3:12b", "messages": [{"role": "user", "content": "How many days off has EMP001 left in 2025?"}],
+    let body = json!({"model": "demo/gemma3", "messages": [{"role": "user", "content": "How many days off has EMP001 left in 2025?"}],
         "toolglot": {"trace": true}});
     let request = client().post(format!("{url}/react/v1/chat/completions")).header("content-type", "application/json");
     let answer = request.body(body.to_string()).send().await.unwrap();

@@ -1,0 +1,198 @@
+//! A listening socket -> connections that are served until they end. Whatever a client does or leaves undone, its connection
+//! ends at some time: heads and bodies must arrive in time, idle connections are closed, and so are those that nobody reads.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::Router;
+use http::Request;
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::{Instant, Sleep, sleep, timeout},
+};
+use tower::ServiceExt;
+
+use super::guard::Local;
+use crate::{client::front::Kind, error::Error};
+
+/// A request's head must be there so long after its connection, or after the request before.
+const HEAD: Duration = Duration::from_secs(60);
+/// A client that reads nothing for so long is gone.
+const UNREAD: Duration = Duration::from_secs(10 * 60);
+/// How long to wait where the system has no room for a further socket.
+const NO_ROOM: Duration = Duration::from_millis(200);
+/// How long a client may take to read that there are too many.
+const REFUSAL: Duration = Duration::from_secs(1);
+/// Room for connections, shared by all listeners of all threads.
+pub(super) struct Room {
+    free: Arc<Semaphore>,
+    /// It was said that there is none.
+    is_full: AtomicBool,
+}
+
+// === impl Room ===
+
+impl Room {
+    pub(super) fn new(connections: usize) -> Arc<Room> {
+        Arc::new(Room { free: Arc::new(Semaphore::new(connections)), is_full: AtomicBool::new(false) })
+    }
+
+    /// Logs why there is no room, once until there is room again.
+    fn tell(&self, why: &dyn std::fmt::Display) {
+        if !self.is_full.swap(true, Ordering::Relaxed) {
+            tracing::error!("cannot take further connections now: {why}");
+        }
+    }
+}
+
+/// Accepts connections until `stop` ends, then waits for those that run.
+#[allow(clippy::disallowed_methods, reason = "a connection outlives the moment in which it is accepted")]
+pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>, stop: impl Future<Output = ()>) {
+    // Made ready once: a bare router would be built anew for each connection.
+    let routes: Router = routes.with_state(());
+    let running = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let socket = match accepted {
+            Ok((socket, _)) => socket,
+            Err(error) if is_of_the_client(&error) => continue,
+            Err(error) => {
+                // Out of file descriptors, mostly: running connections go on, and as they end there is room again.
+                room.tell(&error);
+                sleep(NO_ROOM).await;
+                continue;
+            }
+        };
+        let Ok(permit) = Arc::clone(&room.free).try_acquire_owned() else {
+            room.tell(&"`limits.connections` clients are connected");
+            tokio::spawn(refuse(socket));
+            continue;
+        };
+        room.is_full.store(false, Ordering::Relaxed);
+        if let Err(error) = socket.set_nodelay(true) {
+            tracing::debug!(%error, "no TCP_NODELAY");
+        }
+        let local = socket.local_addr().ok().map(Local);
+        let service = routes.clone().map_request(move |mut request: Request<Incoming>| {
+            if let Some(local) = local {
+                request.extensions_mut().insert(local);
+            }
+            request
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD);
+        let connection = http.serve_connection(TokioIo::new(Watched::new(socket)), TowerToHyperService::new(service));
+        let connection = running.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    running.shutdown().await;
+}
+
+/// Whether the fault is that of the client that wanted to connect.
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Tells a client that there is no room for it.
+async fn refuse(mut socket: TcpStream) {
+    let error = Error::proxy("too many clients are connected (`limits.connections` in proxy.toml)").with_code("overloaded");
+    let body = Kind::OpenAi.error_body(&error).to_string();
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    // Whether the client reads it does not matter.
+    let _ = timeout(REFUSAL, async {
+        socket.write_all(answer.as_bytes()).await?;
+        socket.shutdown().await
+    })
+    .await;
+}
+
+/// A socket whose writes fail once the other side has read nothing for [`UNREAD`].
+struct Watched {
+    socket: TcpStream,
+    /// Runs while a write waits.
+    unread: Option<Pin<Box<Sleep>>>,
+}
+
+// === impl Watched ===
+
+impl Watched {
+    fn new(socket: TcpStream) -> Watched {
+        Watched { socket, unread: None }
+    }
+
+    /// The write as it went, or its failure if it has waited for too long.
+    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.unread = None;
+            return written;
+        }
+        let unread = self.unread.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + UNREAD)));
+        ready!(unread.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
+    }
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_read(cx, into)
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write(cx, bytes);
+        self.watch(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write_vectored(cx, pieces);
+        self.watch(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Packs a binary in each way that a user can install it, installs it into empty folders, and asks it one question.
+# usage: tests/install/run.sh target/debug/toolglot       needs python3 and npm
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+for program in python3 npm curl; do
+  command -v "$program" >/dev/null || { echo "tests/install: $program is not installed" >&2; exit 1; }
+done
+binary=$(realpath "${1:-target/debug/toolglot}")
+work=$(mktemp -d)
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+export HOME=$work/home XDG_CONFIG_HOME='' XDG_DATA_HOME=''
+mkdir -p "$HOME"
+passed=0 failed=0
+check() { # check NAME COMMAND...
+  local name=$1
+  shift
+  if "$@" >"$work/output" 2>&1; then
+    passed=$((passed + 1)); echo "ok      $name"
+  else
+    failed=$((failed + 1)); echo "FAILED  $name"; sed 's/^/        /' "$work/output"
+  fi
+}
+
+version=$("$binary" --version | awk '{ print $2 }')
+# Symbols are most of a debug binary; what is tested is the packing.
+cp "$binary" "$work/toolglot" && strip "$work/toolglot" 2>/dev/null || true
+binary=$work/toolglot
+port=18700
+
+answers() { # answers COMMAND: the installed command reports its version and answers one request
+  local command=$1 url server
+  [ "$("$command" --version | awk '{ print $2 }')" = "$version" ] || { echo "another version: $("$command" --version)"; return 1; }
+  port=$((port + 1)) url=http://127.0.0.1:$port
+  (cd "$HOME" && exec "$command" serve --demo --listen "127.0.0.1:$port") >"$work/server.log" 2>&1 &
+  server=$!
+  servers+=("$server")
+  for _ in $(seq 100); do curl -fs "$url/healthz" >/dev/null && break; sleep 0.1; done
+  curl -fsS "$url/v1/models" -o "$work/models.json" || { cat "$work/server.log"; return 1; }
+  grep -q '"data"' "$work/models.json" || return 1
+  kill "$server" && wait "$server" 2>/dev/null || true
+}
+
+# PyPI
+wheel_installs() {
+  python3 packaging/wheel.py "$binary" "$version" linux_x86_64 "$work/dist" &&
+    python3 -m venv "$work/venv" &&
+    "$work/venv/bin/pip" install -q --no-index --disable-pip-version-check "$work"/dist/*.whl &&
+    answers "$work/venv/bin/toolglot" &&
+    "$work/venv/bin/pip" uninstall -q -y toolglot &&
+    [ ! -e "$work/venv/bin/toolglot" ]
+}
+check 'wheel: pip install into an empty environment, one request, uninstall' wheel_installs
+
+# npm
+npm_installs() {
+  local platform
+  platform=$(node -p '`${process.platform}-${process.arch}`')
+  export npm_config_cache=$work/npm-cache npm_config_update_notifier=false
+  node packaging/npm/pack.mjs "$version" "$work/npm" "$platform=$binary" >"$work/tarballs" &&
+    mkdir -p "$work/prefix" && xargs npm install -g --prefix "$work/prefix" --offline --no-audit --no-fund <"$work/tarballs" &&
+    answers "$work/prefix/bin/toolglot"
+}
+check 'npm: both packages into an empty prefix, one request through the launcher' npm_installs
+
+# install.sh, from a local server with a made-up release
+system=$(uname -m)-unknown-linux-gnu
+ldd --version 2>&1 | grep -qiE 'glibc|gnu libc' || system=$(uname -m)-unknown-linux-musl
+releases=$work/releases
+packaging/archive.sh "$binary" "$version" "$system" "$releases/v$version" >/dev/null
+(cd "$releases/v$version" && sha256sum ./*.tar.gz | sed 's| \./| |' >SHA256SUMS)
+echo "$version" >"$releases/latest"
+python3 -m http.server 18799 --bind 127.0.0.1 --directory "$releases" >/dev/null 2>&1 &
+servers+=($!)
+for _ in $(seq 50); do curl -fs http://127.0.0.1:18799/latest >/dev/null && break; sleep 0.1; done
+export TOOLGLOT_RELEASES=http://127.0.0.1:18799
+says() { grep -qF -- "$1" "$work/said" || { echo "expected: $1"; cat "$work/said"; return 1; }; }
+script_installs() {
+  sh packaging/install.sh >"$work/said" && says "installed $HOME/.local/bin/toolglot" && answers "$HOME/.local/bin/toolglot"
+}
+script_updates_and_removes() {
+  sh packaging/install.sh --version "v$version" --to "$work/elsewhere" >"$work/said" &&
+    sh packaging/install.sh --version "$version" --to "$work/elsewhere" >"$work/said" &&
+    sh packaging/install.sh --uninstall --to "$work/elsewhere" >"$work/said" && [ ! -e "$work/elsewhere/toolglot" ]
+}
+script_refuses() { # a wrong checksum, an unknown version, a word that is no version
+  local sums=$releases/v$version/SHA256SUMS
+  cp "$sums" "$work/sums" && sed -i 's/^..../0000/' "$sums"
+  ! sh packaging/install.sh --to "$work/none" 2>"$work/said" && says 'nothing was installed' && [ ! -e "$work/none/toolglot" ] || return 1
+  cp "$work/sums" "$sums"
+  ! sh packaging/install.sh --version 99.0.0 --to "$work/none" 2>"$work/said" && says 'cannot download' || return 1
+  ! sh packaging/install.sh --version '../x' --to "$work/none" 2>"$work/said" && says 'not a version'
+}
+check 'install.sh: the newest release into ~/.local/bin, one request' script_installs
+check 'install.sh: a version, again over it, uninstall' script_updates_and_removes
+check 'install.sh: a wrong checksum, an unknown version and a bad word install nothing' script_refuses
+if command -v dash >/dev/null; then check 'install.sh: plain POSIX shell' dash -n packaging/install.sh; fi
+
+# Manifests and the workflow
+python3 -m venv "$work/checks"
+"$work/checks/bin/pip" install -q --disable-pip-version-check -r tests/install/requirements.txt
+python3 - "$version" >"$work/SHA256SUMS" <<'END'
+import hashlib, sys
+for target in ["x86_64-apple-darwin.tar.gz", "aarch64-apple-darwin.tar.gz", "x86_64-unknown-linux-musl.tar.gz", "aarch64-unknown-linux-musl.tar.gz",
+               "x86_64-pc-windows-msvc.zip", "aarch64-pc-windows-msvc.zip"]:
+    print(hashlib.sha256(target.encode()).hexdigest(), "", f"toolglot-v{sys.argv[1]}-{target}")
+END
+check 'manifests: filled from the checksums of a release' python3 packaging/manifests.py "$version" "$work/SHA256SUMS" "$work/manifests"
+check 'manifests: what package indexes require' "$work/checks/bin/python" tests/install/manifests.py "$work/manifests" "$version"
+check 'workflow: the schema of GitHub workflows' "$work/checks/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/release.yml
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

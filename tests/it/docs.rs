@@ -1,0 +1,124 @@
+//! What README.md and the pages under docs/ show: configurations can be read, commands and their options exist, and the
+//! example of a new adapter runs as it is written.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use toolglot::config::{Config, Environment, Overrides};
+
+use crate::cli::{run, text};
+
+/// A fenced block: the file and line that it begins in, its language, its text.
+struct Block {
+    place: String,
+    language: String,
+    text: String,
+}
+
+/// The fenced blocks of the README and of every page.
+fn blocks() -> Vec<Block> {
+    let mut pages = vec![("README.md".to_owned(), include_str!("../../README.md").to_owned())];
+    for entry in fs::read_dir("docs").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push((path.display().to_string(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+    let mut blocks = Vec::new();
+    for (page, text) in pages {
+        let mut open: Option<(String, Block)> = None;
+        for (number, line) in text.lines().enumerate() {
+            open = match open.take() {
+                None => match line
+                    .strip_prefix("```")
+                    .map(|rest| (rest, "`".repeat(3 + rest.len() - rest.trim_start_matches('`').len())))
+                {
+                    None => None,
+                    Some((rest, fence)) => {
+                        let language = rest.trim_start_matches('`').to_owned();
+                        Some((fence, Block { place: format!("{page}:{}", number + 1), language, text: String::new() }))
+                    }
+                },
+                Some((fence, block)) if line.trim_end() == fence => {
+                    blocks.push(block);
+                    None
+                }
+                Some((fence, mut block)) => {
+                    block.text.push_str(line);
+                    block.text.push('\n');
+                    Some((fence, block))
+                }
+            };
+        }
+        assert!(open.is_none(), "{page}: a fence is not closed");
+    }
+    assert!(blocks.len() > 12, "{} blocks found", blocks.len());
+    blocks
+}
+
+#[test]
+fn every_configuration_that_is_shown_can_be_read() {
+    let environment = Environment::from([("HOME", "/nonexistent"), ("PATH", "/bin")]);
+    let mut seen = 0;
+    for block in blocks().iter().filter(|block| block.language == "toml") {
+        let read = Config::parse(&block.text, None, &Overrides::default(), &environment);
+        assert!(read.is_ok(), "{}: {}", block.place, read.unwrap_err());
+        seen += 1;
+    }
+    assert!(seen > 1);
+}
+
+#[test]
+fn every_command_that_is_shown_exists_with_its_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut helps: BTreeMap<Vec<String>, String> = BTreeMap::new();
+    let mut seen = 0;
+    for block in blocks().iter().filter(|block| block.language == "sh") {
+        for line in block.text.lines() {
+            let Some(rest) = line.strip_prefix("toolglot ") else { continue };
+            let words: Vec<&str> =
+                rest.split('#').next().unwrap_or(rest).split_whitespace().take_while(|word| *word != "--").collect();
+            // `mcp` and `adapters` have commands of their own.
+            let is_word = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+            let depth = match words.first() {
+                Some(&"mcp") => 2,
+                Some(&"adapters") if words.get(1).is_some_and(|word| is_word(&word)) => 2,
+                _ => 1,
+            };
+            let command: Vec<String> = words.iter().take(depth).map(|word| (*word).to_owned()).collect();
+            let help = helps.entry(command.clone()).or_insert_with(|| {
+                let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+                arguments.push("--help");
+                let output = run(Path::new(folder.path()), &arguments);
+                assert!(output.status.success(), "{}: {line}: {}", block.place, text(&output.stderr));
+                text(&output.stdout)
+            });
+            for option in words.iter().filter(|word| word.starts_with("--")) {
+                let name = option.split('=').next().unwrap_or(option);
+                assert!(
+                    help.contains(name),
+                    "{}: `{line}` uses {name}, which `toolglot {}` does not know",
+                    block.place,
+                    command.join(" ")
+                );
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen} commands found");
+}
+
+/// Needs a POSIX shell.
+#[cfg(unix)]
+#[test]
+fn the_example_of_a_new_adapter_runs_as_it_is_written() {
+    let block = blocks().into_iter().find(|block| block.text.contains("cat > mine/parrot.toml")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_toolglot"));
+    let path = format!("{}:/usr/bin:/bin", binary.parent().unwrap().display());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-e", "-c", &block.text]).current_dir(folder.path()).env_clear().env("PATH", path).env("HOME", folder.path());
+    let output = shell.output().unwrap();
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{said}{}", text(&output.stderr));
+    assert!(said.contains("call get_weather {\"city\": \"Oslo\"}") && said.contains("parrot"), "{said}");
+}

@@ -1,0 +1,147 @@
+//! Who may do what: client keys, pages of this machine, modes that a request may choose.
+
+use super::*;
+
+const LIST: &str = r#"{"object":"list","data":[{"id":"m"}]}"#;
+
+/// A proxy with these settings before a backend that answers everything with `{}`.
+async fn with(settings: &str, backend: &str) -> (Proxy, Fake) {
+    let fake = Fake::start(|seen| Script::json(200, if seen.line.starts_with("GET") { LIST } else { "{}" })).await;
+    let config = format!("{settings}\n[[backend]]\nkind = \"openai\"\nurl = \"{}/v1\"\n{backend}\n", fake.url);
+    (Proxy::start(&config).await, fake)
+}
+
+#[tokio::test]
+async fn a_key_opens_every_route_and_goes_no_further() {
+    let (proxy, fake) = with("api_key_env = \"A_KEY\"", "forward_authorization = true").await;
+    let body = r#"{"model":"m","input":"x"}"#;
+    for (header, value, expected) in [
+        ("authorization", "Bearer s3cret", 200),
+        ("authorization", "bearer  s3cret", 200),
+        ("x-api-key", "s3cret", 200),
+        ("api-key", "s3cret", 200),
+        ("authorization", "s3cret", 401),
+        ("authorization", "Basic s3cret", 401),
+        ("authorization", "Bearer s3cre", 401),
+        ("authorization", "Bearer s3cret2", 401),
+        ("x-api-key", "", 401),
+        ("x-other", "s3cret", 401),
+    ] {
+        for request in
+            [proxy.get("/v1/models"), proxy.get("/api/tags"), proxy.get("/mcp/list"), proxy.post("/v1/embeddings", body)]
+        {
+            let (status, answered) = answer(request.header(header, value)).await;
+            assert_eq!(status, expected, "{header}: {value}: {answered}");
+            assert!(expected == 200 || !answered.to_string().contains("s3cre"), "{answered}");
+        }
+    }
+    assert!(fake.seen("/v1/embeddings").iter().all(|seen| !seen.head.contains("s3cret")), "the key is ours alone");
+    // With our key in another header, the client's own goes to the backend that wants it.
+    proxy.post("/v1/embeddings", body).header("x-api-key", "s3cret").bearer_auth("theirs").send().await.unwrap();
+    assert!(fake.seen("/v1/embeddings").pop().unwrap().head.contains("bearer theirs"));
+    for path in ["/", "/healthz"] {
+        assert_eq!(proxy.get(path).send().await.unwrap().status(), 200, "{path} says only that it runs");
+    }
+    let refused = proxy.get("/v1/models").send().await.unwrap();
+    assert_eq!(refused.headers()["www-authenticate"], "Bearer");
+}
+
+#[tokio::test]
+async fn a_preflight_carries_no_key() {
+    let (proxy, _fake) = with("api_key_env = \"A_KEY\"", "").await;
+    let preflight = client()
+        .request(reqwest::Method::OPTIONS, format!("{}/v1/models", proxy.url))
+        .header("origin", "http://localhost:3000")
+        .header("access-control-request-method", "GET");
+    assert_eq!(preflight.send().await.unwrap().status(), 204);
+    assert_eq!(answer(proxy.get("/v1/models").header("origin", "http://localhost:3000")).await.0, 401);
+}
+
+#[tokio::test]
+async fn a_page_of_this_machine_may_use_models_and_no_tools() {
+    let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+    let neighbour = "http://localhost:3000";
+    let (proxy, _fake) = with("", "").await;
+    let (trusting, _other) = with(&format!("allowed_origins = [\"{neighbour}\", \"moz-extension://a1\"]"), "").await;
+    let (always, _third) = with("mode = \"react\"", "").await;
+    let own = proxy.url.clone();
+    for (asked, origin, mode, path, is_allowed) in [
+        (&proxy, neighbour, None, "/v1/chat/completions", true),
+        (&proxy, neighbour, Some("off"), "/v1/chat/completions", true),
+        (&proxy, neighbour, Some("react"), "/v1/chat/completions", false),
+        (&proxy, neighbour, Some("ReAct"), "/api/chat", false),
+        (&proxy, neighbour, None, "/react/v1/chat/completions", false),
+        (&proxy, neighbour, None, "/react/api/chat", false),
+        (&proxy, neighbour, None, "/shell/v1/chat/completions", false),
+        (&proxy, neighbour, None, "/generate_with_mcp", false),
+        (&proxy, neighbour, None, "/generate", false),
+        (&proxy, neighbour, None, "/mcp", false),
+        (&proxy, own.as_str(), Some("react"), "/v1/chat/completions", true),
+        (&proxy, "vscode-file://vscode-app", Some("react"), "/v1/chat/completions", true),
+        (&proxy, "moz-extension://a1", None, "/v1/chat/completions", false),
+        (&trusting, neighbour, Some("react"), "/v1/chat/completions", true),
+        (&trusting, "moz-extension://a1", None, "/v1/chat/completions", true),
+        (&trusting, "moz-extension://a2", None, "/v1/chat/completions", false),
+        (&always, neighbour, None, "/v1/chat/completions", false),
+        (&always, neighbour, Some("rewrite"), "/v1/chat/completions", true),
+    ] {
+        let mut request = asked.post(path, chat).header("origin", origin);
+        if let Some(mode) = mode {
+            request = request.header("x-toolglot-mode", mode);
+        }
+        let (status, body) = answer(request).await;
+        assert_eq!(status != 403, is_allowed, "{origin} at {path} in mode {mode:?}: {status} {body}");
+        assert!(is_allowed || body.to_string().contains("allowed_origins"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn the_operator_decides_which_modes_a_request_may_choose() {
+    let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+    let (proxy, _fake) = with("modes = [\"off\"]\n[mcp]\nbuiltin_tools = true", "").await;
+    for (path, mode, expected) in [
+        ("/v1/chat/completions", "off", 200),
+        ("/v1/chat/completions", "react", 403),
+        ("/v1/chat/completions", "rewrite", 403),
+        ("/react/v1/chat/completions", "off", 200),
+    ] {
+        let (status, body) = answer(proxy.post(path, chat).header("x-toolglot-mode", mode)).await;
+        assert_eq!(status, expected, "{path} {mode}: {body}");
+    }
+    let (status, body) = answer(proxy.post("/react/v1/chat/completions", chat)).await;
+    assert_eq!((status, body["error"]["code"].as_str()), (403, Some("mode_not_allowed")), "{body}");
+    assert_ne!(answer(proxy.post("/v1/chat/completions", chat)).await.0, 403, "the configured mode is always open");
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "generate", "params": {"messages": [{"role": "user", "content": "x"}]}});
+    assert!(answer(proxy.post("/generate_with_mcp", &call)).await.1["error"]["message"].as_str().unwrap().contains("modes"));
+}
+
+#[tokio::test]
+async fn a_tool_without_a_content_type_is_served_and_a_page_is_not() {
+    let (proxy, _fake) = with("", "").await;
+    let body = r#"{"model":"m","input":"x"}"#;
+    let post = || client().post(format!("{}/v1/embeddings", proxy.url)).body(body);
+    let form = || post().header("content-type", "application/x-www-form-urlencoded");
+    for (request, expected) in [
+        (post(), 200),
+        (form(), 200),
+        (post().header("content-type", "text/plain"), 415),
+        (form().header("origin", "http://localhost:3000"), 415),
+        (form().header("sec-fetch-site", "same-site"), 415),
+        (post().header("sec-fetch-mode", "no-cors"), 415),
+    ] {
+        assert_eq!(answer(request).await.0, expected);
+    }
+}
+
+#[tokio::test]
+async fn headers_of_one_connection_stay_on_it() {
+    let (proxy, _fake) = with("", "").await;
+    let answered = proxy.post("/v1/embeddings", r#"{"model":"m"}"#).send().await.unwrap();
+    assert_eq!(answered.headers()["x-from-backend"], "yes");
+    assert!(
+        !answered.headers().contains_key("keep-alive") && !answered.headers().contains_key("x-hop"),
+        "{:?}",
+        answered.headers()
+    );
+}
