@@ -76,7 +76,7 @@ pub enum Event<'a> {
         name: &'a str,
         /// Why it was refused.
         why: &'a Why,
-        /// What the model wrote: the argument text (for [`Why::Schema`] one complete JSON object).
+        /// What the model wrote: the argument text (for [`Why::Schema`] and [`Why::Unsure`] one complete JSON object).
         raw: &'a str,
     },
     /// Progress and warnings, for fronts that can show them.
@@ -117,6 +117,9 @@ pub enum Why {
     Markup(String),
     /// A complete object that does not satisfy the tool's schema; the text is the validator's message with its path.
     Schema(String),
+    /// Arguments that fit and are a guess that must not be wrong: the model is asked again once, and what it says then is
+    /// delivered. The text says what was guessed.
+    Unsure(String),
     /// The name is not one of the offered tools, in a shape that cannot carry it.
     UnknownTool(String),
     /// A value that the client's form cannot express safely.
@@ -134,6 +137,7 @@ impl std::fmt::Display for Why {
             Why::NotAnObject => f.write_str("its arguments are not a JSON object"),
             Why::Markup(what) => write!(f, "its arguments are torn: {what}"),
             Why::Schema(what) => write!(f, "its arguments do not fit the tool's schema: {what}"),
+            Why::Unsure(what) => write!(f, "its arguments can be read in two ways: {what}"),
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),

@@ -4,6 +4,7 @@
 //! Principles: valid arguments stay byte-identical; structure is edited, never the inside of a string; nothing is
 //! invented and nothing dropped silently; a cut call is not a call.
 
+mod backslash;
 mod coerce;
 mod envelope;
 mod keys;
@@ -21,6 +22,7 @@ use std::ops::Range;
 use crate::event::{FinishReason, Why};
 use crate::json::pointer::Pointer;
 use crate::json::strict;
+use crate::json::tree::Value;
 
 pub use schema::{Schema, Schemas};
 pub use stage::{Checked, Fixer};
@@ -93,23 +95,9 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    let clean = match &strict::parse(text) {
-        Ok(parsed) => {
-            !parsed.repeated_key
-                && (parsed.value.is_object() || parsed.value.is_array())
-                && schema.is_none_or(|schema| schema.is_satisfied(&parsed.value, keeps_null))
-                && !(parsed.angled_key && keys::any_markup(&parsed.value))
-        }
-        Err(_) => false,
-    };
-    if clean {
-        return Report {
-            verdict: Verdict::Clean,
-            arguments: Some(text.to_owned()),
-            why: None,
-            fixes: Vec::new(),
-            dropped: Vec::new(),
-        };
+    if is_clean(text, schema, keeps_null) {
+        let arguments = Some(text.to_owned());
+        return Report { verdict: Verdict::Clean, arguments, why: None, fixes: Vec::new(), dropped: Vec::new() };
     }
     // Whitespace at the end may belong to a string that was not closed.
     let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
@@ -118,6 +106,18 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         fix.at = fix.at.start + skipped..fix.at.end + skipped;
     }
     report
+}
+
+/// Whether the text is strict JSON that nothing is to be done about.
+fn is_clean(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> bool {
+    let Some(mut root) = strict::parse(text) else { return false };
+    if !matches!(root.value, Value::Object(_) | Value::Array(_)) || keys::repeat(&root) || stages::marked_up(&root).is_some() {
+        return false;
+    }
+    let nothing = Schema::default();
+    let guide = schema.unwrap_or(&nothing);
+    backslash::reread(&mut root, text, &guide.at(guide.top())).is_empty()
+        && schema.is_none_or(|schema| schema.is_satisfied(&root, keeps_null))
 }
 
 /// What the fixes cost in sum.
@@ -130,6 +130,12 @@ fn cost(fixes: &[Fix]) -> u32 {
 impl Fix {
     fn whole(rule: &'static str, at: Range<usize>, level: Verdict, note: impl Into<Cow<'static, str>>) -> Fix {
         Fix { rule, path: Pointer::ROOT, at, level, note: note.into() }
+    }
+
+    /// The fix of a text that was found at `place`, in a string whose bytes are `at`.
+    fn within(self, place: &str, at: Range<usize>) -> Fix {
+        let path = format!("{place}{}", self.path.as_str());
+        Fix { path: Pointer::from(path.as_str()), at, ..self }
     }
 
     /// How bold it is; compares readings, and 100 minus the sum is the confidence that logs show.

@@ -1,8 +1,9 @@
 //! Tolerant JSON: where a value ends, what state a text was cut in, and its repair. Knows nothing of tools.
 
-mod decode;
+pub(crate) mod decode;
 pub mod extent;
-mod lex;
+pub(crate) mod lex;
+pub(crate) mod number;
 pub mod pointer;
 pub mod read;
 pub mod strict;

@@ -4,10 +4,11 @@ mod scalar;
 
 use std::borrow::Cow;
 
-use super::schema::{Rule, Schema, Types};
-use super::{Fix, Verdict, keys};
+use super::schema::{At, Rule, Schema, Types};
+use super::{Fix, Verdict, envelope, keys};
+use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
-use crate::json::read::{self, Ending, Guide, Shape};
+use crate::json::read::{Ending, Shape};
 use crate::json::tree::{Member, Node, Value};
 
 /// How many values are looked at; unions multiply them.
@@ -192,11 +193,16 @@ impl<'c> Coercion<'c> {
         if !inner.starts_with(['[', '{']) {
             return None;
         }
-        let guide = At { schema: self.schema, root: shape };
-        let reading = read::read(inner, 0, &guide).ok()?;
+        let path = self.path.clone();
+        let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
+        let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
         let sure = reading.void.is_none() && reading.rival.is_none();
-        (whole && sure && types.allow(Types::of_node(&reading.root))).then(|| reading.root.detached(node.start, node.end))
+        if !whole || !sure || !types.allow(Types::of_node(&reading.root)) {
+            return None;
+        }
+        self.fixes.extend(fixes.into_iter().map(|fix| fix.within(&path, node.start..node.end)));
+        Some(reading.root.detached(node.start, node.end))
     }
 
     /// A number or a truth value where none is wanted.
@@ -215,10 +221,11 @@ impl<'c> Coercion<'c> {
     /// A value of an allowed type: only an integer may still be spelled as a fraction.
     fn fitting<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
         match &node.value {
-            Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match scalar::whole(digits) {
-                Some(whole) if whole != digits.as_ref() => {
+            Value::Number(digits) if types.and(Types::NUMBER) == Types::INTEGER => match number::whole(digits) {
+                Some(whole) if whole != *digits => {
+                    let whole = Cow::Owned(whole.into_owned());
                     self.note("K2", Verdict::Coerced, &node, "whole number written as a fraction");
-                    node.instead(Value::Number(Cow::Owned(whole)))
+                    node.instead(Value::Number(whole))
                 }
                 _ => node,
             },
@@ -298,7 +305,7 @@ impl<'c> Coercion<'c> {
             return false;
         }
         match &node.value {
-            Value::Number(digits) if rule.types.and(Types::NUMBER) == Types::INTEGER => scalar::whole(digits).is_some(),
+            Value::Number(digits) if rule.types.and(Types::NUMBER) == Types::INTEGER => number::whole(digits).is_some(),
             Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
                 let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(super::schema::ANY);
                 self.fits(item, shape)
@@ -358,32 +365,4 @@ pub(super) fn from_serde(value: &serde_json::Value) -> Node<'static> {
         ),
     };
     Node { value, start: 0, end: 0, exact: false }
-}
-
-/// A schema as seen from one of its places.
-struct At<'c> {
-    schema: &'c Schema,
-    root: Shape,
-}
-
-impl Guide for At<'_> {
-    fn root(&self) -> Shape {
-        self.root
-    }
-
-    fn member(&self, of: Shape, key: &str) -> Shape {
-        self.schema.member(of, key)
-    }
-
-    fn item(&self, of: Shape) -> Shape {
-        self.schema.item(of)
-    }
-
-    fn key(&self, of: Shape, key: &str) -> read::Key {
-        self.schema.key(of, key)
-    }
-
-    fn missing(&self, of: Shape, seen: u64) -> u32 {
-        self.schema.missing(of, seen)
-    }
 }

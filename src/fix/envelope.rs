@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::schema::{Schema, Types, WRAPPERS};
+use super::backslash;
+use super::schema::{At, Schema, Types, WRAPPERS};
 use super::{Fix, Verdict};
 use crate::json;
-use crate::json::read::{self, Ending, Guide, Reading, Unguided, Unreadable};
+use crate::json::read::{self, Ending, Reading, Unreadable};
 use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 
@@ -25,30 +26,28 @@ const HOLDERS: [&str; 5] = ["function", "tool_call", "tool_input", "action_input
 /// A container in the text.
 pub(super) struct Found<'s> {
     pub(super) reading: Reading<'s>,
+    /// Strings whose backslashes were reread.
+    pub(super) reread: Vec<Fix>,
     pub(super) start: usize,
     /// Nothing but separators stands between it and the container before it.
     pub(super) adjacent: bool,
 }
 
 /// The containers of a text, in its order; the error is that of the first bracket.
-pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<Vec<Found<'s>>, Unreadable> {
-    let guide: &dyn Guide = match schema {
-        Some(schema) => schema,
-        None => &Unguided,
-    };
+pub(super) fn containers<'s>(text: &'s str, schema: &Schema) -> Result<Vec<Found<'s>>, Unreadable> {
     let mut found: Vec<Found<'s>> = Vec::with_capacity(1);
     let mut first_error = None;
     let mut from = 0;
     for _ in 0..ATTEMPTS {
         let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
-        match read::read(text, start, guide) {
-            Ok(reading) => {
+        match container(text, start, &schema.at(schema.top())) {
+            Ok((reading, reread)) => {
                 let between = &text[from..start];
                 let adjacent =
                     !found.is_empty() && between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
                 from = reading.end.max(start + 1);
                 let complete = reading.ending == Ending::Complete;
-                found.push(Found { reading, start, adjacent });
+                found.push(Found { reading, reread, start, adjacent });
                 if !complete || found.len() == CANDIDATES {
                     break;
                 }
@@ -72,9 +71,11 @@ pub(super) fn containers<'s>(text: &'s str, schema: Option<&Schema>) -> Result<V
     }
 }
 
-/// The container at `start`, read once more.
-pub(super) fn again<'s>(text: &'s str, start: usize, schema: Option<&Schema>) -> Option<Node<'s>> {
-    read::read(text, start, schema?).ok().map(|reading| reading.root)
+/// The container at `start`, with its backslashes as they are meant, and the guesses among those.
+pub(super) fn container<'s>(text: &'s str, start: usize, guide: &At<'_>) -> Result<(Reading<'s>, Vec<Fix>), Unreadable> {
+    let mut reading = read::read(text, start, guide)?;
+    let reread = backslash::reread(&mut reading.root, text, guide);
+    Ok((reading, reread))
 }
 
 /// S14: a text in which everything was escaped once more. Only if the result is strict JSON.
@@ -84,7 +85,7 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
         return None;
     }
     let plain = json::unescape(text).into_owned();
-    strict::parse(&plain).is_ok().then_some(plain)
+    strict::parse(&plain).is_some().then_some(plain)
 }
 
 /// E5: a JSON string that holds the arguments.
@@ -98,6 +99,7 @@ pub(super) fn encoded(text: &str) -> Option<String> {
 /// N9: the parameters as lines `key: value`, as tags named after them, or as the keywords of a call.
 pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static>>, &'static str, Verdict)> {
     let rule = schema.rule(schema.top());
+    let top = schema.at(schema.top());
     if rule.properties.is_empty() {
         return None;
     }
@@ -105,15 +107,16 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         return Some((members, "parameters written as tags", Verdict::Coerced));
     }
     if let Some(keywords) = keywords(text)
-        && let Ok(reading) = read::read(&keywords, 0, schema)
+        && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
-        return Some((members, "parameters written as a call", Verdict::Coerced));
+        let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
+        return Some((members, "parameters written as a call", level));
     }
     if text.starts_with(['"', '\''])
-        && let Ok(reading) = read::read(&format!("{{{text}"), 0, schema)
+        && let Ok((reading, _)) = container(&format!("{{{text}"), 0, &top)
         && reading.ending != Ending::AfterColon
         && reading.void.is_none()
         && reading.rival.is_none()
@@ -187,17 +190,19 @@ fn object<'s>(members: Vec<Member<'s>>, start: usize, end: usize) -> Node<'s> {
 }
 
 /// The ways to take a wrapper off the root, one layer; none if the root is the arguments already.
-pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Fix)> {
+pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, Vec<Fix>)> {
     let rule = schema.rule(schema.top());
     let mut ways = Vec::new();
-    let mut way = |node: Node<'s>, name: &'static str, level: Verdict, note: Cow<'static, str>| {
-        ways.push((node, Fix::whole(name, root.start..root.end, level, note)));
+    let mut way = |inner: Inner<'s>, name: &'static str, level: Verdict, note: Cow<'static, str>| {
+        let mut fixes = inner.reread;
+        fixes.push(Fix::whole(name, root.start..root.end, level, note));
+        ways.push((inner.node, fixes));
     };
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
                 if let Some(values) = filled(root, schema) {
-                    way(values, "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
+                    way(values.into(), "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 }
                 return ways;
             }
@@ -215,25 +220,25 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             let beside = |key: &str| COMPANIONS.contains(&key) || (echo && SCHEMA_KEYS.contains(&key));
             let companions = members.iter().all(|member| held(&member) || named(member) || beside(&member.key));
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
-                && let Some(inner) = inside(&holder.node)
+                && let Some(inner) = inside(&holder.node, schema)
             {
                 if echo {
-                    let inner = filled(&inner, schema).unwrap_or(inner);
+                    let inner = Inner { node: filled(&inner.node, schema).unwrap_or(inner.node), ..inner };
                     way(inner, "E7", Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 } else {
                     way(inner, "E4", Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
                 }
             } else if let [only] = members.as_slice()
-                && let Some(inner) = inside(&only.node)
+                && let Some(inner) = inside(&only.node, schema)
             {
                 way(inner, "E4", Verdict::Guess, Cow::Borrowed("arguments taken out of the tool's name"));
             }
         }
         Value::Array(items) if !rule.types.allow(Types::ARRAY) => {
             if let [only @ Node { value: Value::Object(_), .. }] = items.as_slice() {
-                way(only.clone(), "E6", Verdict::Coerced, Cow::Borrowed("the one element of a list"));
+                way(only.clone().into(), "E6", Verdict::Coerced, Cow::Borrowed("the one element of a list"));
             } else if let Some(members) = positional(items, schema) {
-                way(object(members, root.start, root.end), "N7", Verdict::Guess, Cow::Borrowed("parameters by position"));
+                way(object(members, root.start, root.end).into(), "N7", Verdict::Guess, Cow::Borrowed("parameters by position"));
             }
         }
         _ => {}
@@ -241,14 +246,28 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
     ways
 }
 
+/// What a wrapper holds.
+struct Inner<'s> {
+    node: Node<'s>,
+    /// Strings in it whose backslashes were reread.
+    reread: Vec<Fix>,
+}
+
+impl<'s> From<Node<'s>> for Inner<'s> {
+    fn from(node: Node<'s>) -> Inner<'s> {
+        Inner { node, reread: Vec::new() }
+    }
+}
+
 /// The object that a wrapper holds, also as a string.
-fn inside<'s>(node: &Node<'s>) -> Option<Node<'s>> {
+fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<Inner<'s>> {
     match &node.value {
-        Value::Object(_) => Some(node.clone()),
+        Value::Object(_) => Some(node.clone().into()),
         Value::Text(text) if text.trim_start().starts_with('{') => {
-            let reading = read::read(text.trim_start(), 0, &Unguided).ok()?;
+            let (reading, reread) = container(text.trim_start(), 0, &schema.at(schema.top())).ok()?;
             let sure = reading.ending == Ending::Complete && reading.void.is_none() && reading.rival.is_none();
-            sure.then(|| reading.root.detached(node.start, node.end))
+            let reread = reread.into_iter().map(|fix| fix.within("", node.start..node.end)).collect();
+            sure.then(|| Inner { node: reading.root.detached(node.start, node.end), reread })
         }
         _ => None,
     }

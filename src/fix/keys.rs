@@ -30,15 +30,6 @@ pub(super) fn is_markup(key: &str) -> bool {
         })
 }
 
-/// Whether any key in the value contains such markup.
-pub(super) fn any_markup(value: &serde_json::Value) -> bool {
-    match value {
-        serde_json::Value::Array(items) => items.iter().any(any_markup),
-        serde_json::Value::Object(members) => members.iter().any(|(key, value)| is_markup(key) || any_markup(value)),
-        _ => false,
-    }
-}
-
 /// Fits an object's members to the rule.
 pub(super) fn object<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) -> Vec<Member<'s>> {
     let mut members = once(coercion, members);

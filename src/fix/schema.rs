@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::keys;
 use crate::json::read::{Guide, Key, Shape};
-use crate::json::tree::{self, Node};
+use crate::json::tree::{self, Member, Node};
 
 /// How many compiled schemas are kept.
 const KEPT: usize = 256;
@@ -61,6 +61,8 @@ pub(crate) struct Rule {
     /// `enum` and `const`.
     pub(crate) values: Option<Vec<Value>>,
     pub(crate) constant: bool,
+    /// Its `format` says that it is a path or a URI.
+    pub(crate) is_path: bool,
     pub(crate) default: Option<Value>,
 }
 
@@ -150,50 +152,48 @@ impl Schema {
         Schema { validator, rules, aliases }
     }
 
-    /// What is wrong with this value, in the validator's words and without the values themselves; `None` if nothing is.
-    /// A null for one of the parameters in `keeps_null` is fine.
-    pub(crate) fn fault(&self, value: &Value, keeps_null: &[String]) -> Option<String> {
-        let value = without_nulls(value, keeps_null);
-        let error = self.validator.as_ref()?.iter_errors(&value).next()?;
+    /// What is wrong with this tree, in the validator's words and without the values themselves; `None` if nothing is. A
+    /// null for one of the parameters in `keeps_null` is fine.
+    pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<String> {
+        let validator = self.validator.as_ref()?;
+        let value = root.to_serde();
+        let value = without_nulls(&value, keeps_null);
+        let error = validator.iter_errors(&value).next()?;
         let path = error.instance_path().to_string();
         Some(format!("{} at {}", error.masked(), if path.is_empty() { "/" } else { &path }))
     }
 
-    /// The same for a tree.
-    pub(crate) fn fault_of(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<String> {
-        self.validator.as_ref().and_then(|_| self.fault(&root.to_serde(), keeps_null))
-    }
-
     /// Whether nothing is to be done: the value satisfies the schema, and no stage would spell it differently.
-    pub(crate) fn is_satisfied(&self, value: &Value, keeps_null: &[String]) -> bool {
+    pub(crate) fn is_satisfied(&self, tree: &Node<'_>, keeps_null: &[String]) -> bool {
         let root = self.rule(self.top());
-        let known = match value {
-            Value::Object(members) => {
-                members.is_empty() || root.properties.is_empty() || members.keys().any(|key| root.named(key).is_some())
+        let known = match &tree.value {
+            tree::Value::Object(members) => {
+                members.is_empty() || root.properties.is_empty() || members.iter().any(|member| root.named(&member.key).is_some())
             }
             _ => root.types.allow(Types::ARRAY) && !root.types.is_all(),
         };
-        let valid = || self.validator.as_ref().is_none_or(|validator| validator.is_valid(&without_nulls(value, keeps_null)));
-        known && self.is_spelled(value, self.top()) && valid()
+        let valid =
+            || self.validator.as_ref().is_none_or(|validator| validator.is_valid(&without_nulls(&tree.to_serde(), keeps_null)));
+        known && self.is_spelled(tree, self.top()) && valid()
     }
 
     /// Whether keys and numbers are spelled as the schema has them.
-    fn is_spelled(&self, value: &Value, shape: Shape) -> bool {
+    fn is_spelled(&self, node: &Node<'_>, shape: Shape) -> bool {
         let rule = self.rule(shape);
         if rule.says_nothing() {
             return true;
         }
-        match value {
-            Value::Object(members) => members.iter().all(|(key, value)| {
+        match &node.value {
+            tree::Value::Object(members) => members.iter().all(|Member { key, node, .. }| {
                 let other = || rule.find(key).is_some() || key.contains('.');
                 let spelled = rule.named(key).is_some() || !other() || rule.matches_pattern(key);
-                spelled && self.is_spelled(value, self.member_shape(rule, key))
+                spelled && self.is_spelled(node, self.member_shape(rule, key))
             }),
-            Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
+            tree::Value::Array(items) => items.iter().enumerate().all(|(at, item)| {
                 let shape = rule.tuple.get(at).copied().or(rule.items).unwrap_or(ANY);
                 self.is_spelled(item, shape)
             }),
-            Value::Number(number) => !number.is_f64() || rule.types.and(Types::NUMBER) != Types::INTEGER,
+            tree::Value::Number(_) => Types::of_node(node) == Types::INTEGER || rule.types.and(Types::NUMBER) != Types::INTEGER,
             _ => true,
         }
     }
@@ -206,6 +206,11 @@ impl Schema {
     /// The shape of the whole.
     pub(crate) fn top(&self) -> Shape {
         if self.rules.len() > 1 { Shape(1) } else { ANY }
+    }
+
+    /// The schema as seen from this place.
+    pub(crate) fn at(&self, root: Shape) -> At<'_> {
+        At { schema: self, root, name: "" }
     }
 
     /// The shape of a member with exactly this key.
@@ -236,6 +241,37 @@ fn without_nulls<'v>(value: &'v Value, keeps_null: &[String]) -> Cow<'v, Value> 
             members.iter().filter(|member| !kept(*member)).map(|(key, value)| (key.clone(), value.clone())).collect(),
         )),
         _ => Cow::Borrowed(value),
+    }
+}
+
+/// A schema as seen from one of its places: what a string holds is read by the schema of that place.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'c> {
+    pub(crate) schema: &'c Schema,
+    pub(crate) root: Shape,
+    /// The name of the parameter that it belongs to, `""` for the whole.
+    pub(crate) name: &'c str,
+}
+
+impl Guide for At<'_> {
+    fn root(&self) -> Shape {
+        self.root
+    }
+
+    fn member(&self, of: Shape, key: &str) -> Shape {
+        self.schema.member(of, key)
+    }
+
+    fn item(&self, of: Shape) -> Shape {
+        self.schema.item(of)
+    }
+
+    fn key(&self, of: Shape, key: &str) -> Key {
+        self.schema.key(of, key)
+    }
+
+    fn missing(&self, of: Shape, seen: u64) -> u32 {
+        self.schema.missing(of, seen)
     }
 }
 
@@ -316,6 +352,7 @@ impl Rule {
             && self.items.is_none()
             && self.tuple.is_empty()
             && self.choices.is_empty()
+            && !self.is_path
     }
 
     pub(crate) fn is_required(&self, name: &str) -> bool {

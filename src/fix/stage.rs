@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
 use super::{End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name};
-use crate::event::{Event, Sink, Tools, Why};
+use crate::event::{Effect, Event, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
 const EXCERPT: usize = 80;
@@ -119,6 +119,7 @@ impl Fixer {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
         let resolved = name::resolve(&tools, &open.name);
+        let reads = matches!(&resolved, name::Resolved::Known { tool, .. } if tool.effect == Effect::Reads);
         let (name, report) = match resolved {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
@@ -136,7 +137,8 @@ impl Fixer {
             self.tally.count_rule("M1");
         }
         self.log(&open, name, &report);
-        match (&report.why, report.arguments.as_deref()) {
+        let unsure = if reads { None } else { unsure(&report) };
+        match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
                 let index = self.next;
                 self.next += 1;
@@ -185,6 +187,15 @@ impl Fixer {
             ),
         }
     }
+}
+
+/// Why the model should confirm these arguments before a tool with effects runs on them: a wrong path is a wrong file.
+fn unsure(report: &Report) -> Option<Why> {
+    let fix = report.fixes.iter().find(|fix| fix.rule == "T2b")?;
+    let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
+    Some(Why::Unsure(format!(
+        "a backslash at {place} is an escape or a character; write every backslash that is a character twice"
+    )))
 }
 
 /// The first bytes of a text's SHA-256, to recognise it without showing it.

@@ -47,7 +47,7 @@ pub(super) fn run(text: &str, call: Call<'_>) -> Report {
         }
     }
     if nothing(&text) {
-        return blank(&text, call, fixes);
+        return blank(text.trim(), call, fixes);
     }
     match read(&text, call, fixes.clone()) {
         Ok(report) => report,
@@ -86,23 +86,24 @@ fn blank(text: &str, call: Call<'_>, mut fixes: Vec<Fix>) -> Report {
 /// Reads the containers of the text and takes the one that fits. The error is a refusal that a text without containers
 /// might still escape.
 fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
-    let found = envelope::containers(text, call.schema).map_err(|error| {
+    let nothing = Schema::default();
+    let schema = call.schema.unwrap_or(&nothing);
+    let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
     let adjacent = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
-    for Found { reading, start, .. } in found {
+    for Found { reading, reread, start, .. } in found {
         let complete = reading.ending == Ending::Complete;
         let mut fixes = fixes.clone();
         fixes.extend(around(text, start, reading.end));
         let result = ended(text, &reading, call).and_then(|closed| {
-            if reading.angled_key
-                && let Some(key) = marked_up(&reading.root)
-            {
+            if let Some(key) = marked_up(&reading.root) {
                 return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
             }
             fixes.extend(reading.repairs.into_iter().map(fix_of));
+            fixes.extend(reread);
             fixes.extend(closed);
             let mut result = settle(text, reading.root, fixes, call)?;
             result.dropped.extend(reading.dangling);
@@ -112,9 +113,9 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
                 Some(fault) => {
                     let why = Why::Schema(fault.clone());
                     // As the model wrote it: the tree before the schema changed it is read once more.
-                    let plain = envelope::again(text, start, call.schema);
+                    let plain = envelope::container(text, start, &schema.at(schema.top())).ok();
                     let report = Report {
-                        arguments: plain.map(|plain| plain.to_json(text)),
+                        arguments: plain.map(|(plain, _)| plain.root.to_json(text)),
                         fixes: result.fixes.clone(),
                         ..Report::refused(why)
                     };
@@ -280,9 +281,9 @@ fn settle<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, call: Call<'_>) -> 
     for _ in 0..LAYERS {
         let mut inner = Vec::new();
         for (node, fixes) in &layer {
-            for (node, fix) in envelope::unwrapped(node, schema) {
+            for (node, taken_off) in envelope::unwrapped(node, schema) {
                 let mut fixes = fixes.clone();
-                fixes.push(fix);
+                fixes.extend(taken_off);
                 if let Ok(settled) = coerced(source, node.clone(), fixes.clone(), schema, call)
                     && settled.fault.is_none()
                 {
@@ -314,7 +315,7 @@ fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, c
     match coercion.doubt {
         Some(doubt) => Err(Why::Ambiguous(doubt)),
         None => {
-            Ok(Settled { fault: schema.fault_of(&root, call.keeps_null), root, fixes: coercion.fixes, dropped: coercion.dropped })
+            Ok(Settled { fault: schema.fault(&root, call.keeps_null), root, fixes: coercion.fixes, dropped: coercion.dropped })
         }
     }
 }

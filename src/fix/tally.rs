@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Report, Verdict};
 
 /// The names of all rules that a report can contain, and `M1` for a tool's name.
-pub const RULES: [&str; 54] = [
+pub const RULES: [&str; 55] = [
     "M1", "C1", "E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "S0", "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9",
-    "S10", "S11", "S12", "S13", "S14", "S15", "S16", "S17", "S18", "S19", "T1", "T2", "T3", "X2", "X3", "N1", "N2", "N3", "N4",
-    "N5", "N7", "N8", "N9", "K1", "K2", "K3", "K4", "K5", "K5b", "K6", "K7", "K8", "K9", "K10",
+    "S10", "S11", "S12", "S13", "S14", "S15", "S16", "S17", "S18", "S19", "T1", "T2", "T2b", "T3", "X2", "X3", "N1", "N2", "N3",
+    "N4", "N5", "N7", "N8", "N9", "K1", "K2", "K3", "K4", "K5", "K5b", "K6", "K7", "K8", "K9", "K10",
 ];
 
 const VERDICTS: [Verdict; 5] = [Verdict::Clean, Verdict::Lossless, Verdict::Coerced, Verdict::Guess, Verdict::Refused];

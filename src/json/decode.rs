@@ -60,8 +60,8 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
                 decoded.odd_escape = true;
                 (Some('`'), 2)
             }
-            Some(b'u') => match unit(raw, at) {
-                Some(surrogate @ 0xd800..0xe000) => match unit(raw, at + 6) {
+            Some(b'u') => match code_unit(raw, at) {
+                Some(surrogate @ 0xd800..0xe000) => match code_unit(raw, at + 6) {
                     Some(low @ 0xdc00..0xe000) if surrogate < 0xdc00 => {
                         let code = 0x10000 + ((u32::from(surrogate) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
                         (char::from_u32(code), 12)
@@ -97,7 +97,7 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
 }
 
 /// The code unit of the `\uXXXX` at `at`.
-fn unit(text: &str, at: usize) -> Option<u16> {
+pub(crate) fn code_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }

@@ -16,6 +16,7 @@ mod tests;
 mod values;
 
 use super::pointer::Pointer;
+use super::strict;
 use super::tree::Node;
 use straight::Straight;
 
@@ -108,10 +109,8 @@ pub struct Reading<'s> {
     pub rival: Option<String>,
     /// A key whose value was to come when the text ended: its path.
     pub dangling: Option<String>,
-    /// Whether the text held out a closing tag directly after an open container.
+    /// Whether a closing tag directly follows an open container.
     pub tagged: bool,
-    /// Whether some key contains `<`.
-    pub angled_key: bool,
 }
 
 /// Why a text cannot be read.
@@ -123,12 +122,36 @@ pub struct Unreadable {
     pub what: &'static str,
 }
 
-/// Reads the container that starts at byte `start` of the source (a bracket).
+/// Reads the container that starts at byte `start` of the source (a bracket). Strict JSON with nothing but closing marks
+/// after it is read as it is, whatever the guide expects: what is valid has one reading.
 pub fn read<'s>(source: &'s str, start: usize, guide: &dyn Guide) -> Result<Reading<'s>, Unreadable> {
     let mut search = search::Search::new(source, guide);
+    if let Some(root) = strict::prefix(source, start)
+        && search.tail(root.end) == 0
+    {
+        return Ok(Reading::strict(root));
+    }
     match search.straight(start) {
         Straight::Over(reading) => Ok(reading),
         Straight::Left(state) => search.run(state).map(|best| build::build(&search, best)),
+    }
+}
+
+// === impl Reading ===
+
+impl<'s> Reading<'s> {
+    /// The reading of a strict container.
+    fn strict(root: Node<'s>) -> Reading<'s> {
+        Reading {
+            repairs: Vec::new(),
+            ending: Ending::Complete,
+            end: root.end,
+            void: None,
+            rival: None,
+            dangling: None,
+            tagged: false,
+            root,
+        }
     }
 }
 

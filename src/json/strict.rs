@@ -1,135 +1,154 @@
-//! JSON as the standard has it: text -> [`serde_json::Value`] at serde_json's own speed, and what `Value` hides or would
-//! have to be searched for: whether an object had the same key twice, and whether a key may hold markup.
+//! JSON as the standard has it (RFC 8259): text -> the tree with places. Unlike `serde_json::Value` it keeps the digits of
+//! numbers, repeated keys, and where every value stands.
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::borrow::Cow;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use super::decode::decode;
+use super::lex::Quote;
+use super::number;
+use super::read::MAX_DEPTH;
+use super::tree::{Member, Node, Value};
 
-/// A document that strict JSON accepts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Strict {
-    /// The value; of equal keys the last one is in it.
-    pub value: Value,
-    /// Whether some object had a key twice.
-    pub repeated_key: bool,
-    /// Whether some key contains `<`.
-    pub angled_key: bool,
+/// The value that the whole text is (whitespace around it is allowed); `None` if it is not strict JSON or nests deeper than
+/// [`MAX_DEPTH`].
+pub fn parse(text: &str) -> Option<Node<'_>> {
+    let root = prefix(text, 0)?;
+    text.as_bytes()[root.end..].iter().all(|byte| is_space(*byte)).then_some(root)
 }
 
-/// An object gets room for as many members as the one before it had, but at first for no more than these.
-const ROOM: usize = 16;
-
-/// Parses the whole text (whitespace around it is allowed); at most 128 levels deep.
-pub fn parse(text: &str) -> Result<Strict, serde_json::Error> {
-    // A map takes room for three at its first member anyway.
-    let mut seen = Seen { repeated_key: false, angled_key: false, members: 3 };
-    let mut source = serde_json::Deserializer::from_str(text);
-    let value = Build { seen: &mut seen }.deserialize(&mut source)?;
-    source.end()?;
-    Ok(Strict { value, repeated_key: seen.repeated_key, angled_key: seen.angled_key })
+/// The strict value that begins at `start`, whatever follows it.
+pub(crate) fn prefix(source: &str, start: usize) -> Option<Node<'_>> {
+    Parser { source, bytes: source.as_bytes(), at: start, depth: 0 }.value()
 }
 
-/// What was seen of the objects so far.
-struct Seen {
-    repeated_key: bool,
-    angled_key: bool,
-    /// How many members the last one had: the rows of a list are alike.
-    members: usize,
+struct Parser<'s> {
+    source: &'s str,
+    bytes: &'s [u8],
+    at: usize,
+    depth: u16,
 }
 
-/// Builds a `Value` like serde_json's own visitor does.
-struct Build<'r> {
-    seen: &'r mut Seen,
-}
+// === impl Parser ===
 
-/// Reads a key.
-struct Name<'r> {
-    seen: &'r mut Seen,
-}
-
-impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<String, D::Error> {
-        source.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Name<'_> {
-    type Value = String;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
+impl<'s> Parser<'s> {
+    fn value(&mut self) -> Option<Node<'s>> {
+        self.space();
+        let start = self.at;
+        let value = match self.bytes.get(start)? {
+            b'{' => self.nested(Self::object)?,
+            b'[' => self.nested(Self::array)?,
+            b'"' => Value::Text(self.string()?),
+            b't' => self.word("true", Value::Bool(true))?,
+            b'f' => self.word("false", Value::Bool(false))?,
+            b'n' => self.word("null", Value::Null)?,
+            _ => Value::Number(Cow::Borrowed(self.number()?)),
+        };
+        Some(Node { value, start, end: self.at, exact: true })
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<String, E> {
-        self.seen.angled_key |= name.bytes().any(|byte| byte == b'<');
-        Ok(name.to_owned())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Build<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
-        source.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Build<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Build { seen: self.seen })? {
-            list.push(item);
+    fn nested(&mut self, container: impl FnOnce(&mut Self) -> Option<Value<'s>>) -> Option<Value<'s>> {
+        if self.depth == MAX_DEPTH {
+            return None;
         }
-        Ok(Value::Array(list))
+        self.depth += 1;
+        self.at += 1;
+        let value = container(self);
+        self.depth -= 1;
+        value
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut map = Map::with_capacity(self.seen.members.min(ROOM));
-        while let Some(key) = members.next_key_seed(Name { seen: self.seen })? {
-            let value = members.next_value_seed(Build { seen: self.seen })?;
-            self.seen.repeated_key |= map.insert(key, value).is_some();
+    fn object(&mut self) -> Option<Value<'s>> {
+        let mut members = Vec::new();
+        if self.takes(b'}') {
+            return Some(Value::Object(members));
         }
-        self.seen.members = map.len();
-        Ok(Value::Object(map))
+        loop {
+            self.space();
+            let start = self.at + 1;
+            let key = self.string()?;
+            if !self.takes(b':') {
+                return None;
+            }
+            members.push(Member { key, start, node: self.value()? });
+            if !self.takes(b',') {
+                return self.takes(b'}').then_some(Value::Object(members));
+            }
+        }
     }
+
+    fn array(&mut self) -> Option<Value<'s>> {
+        let mut items = Vec::new();
+        if self.takes(b']') {
+            return Some(Value::Array(items));
+        }
+        loop {
+            items.push(self.value()?);
+            if !self.takes(b',') {
+                return self.takes(b']').then_some(Value::Array(items));
+            }
+        }
+    }
+
+    /// The string whose opening quote is here.
+    fn string(&mut self) -> Option<Cow<'s, str>> {
+        if self.bytes.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let start = self.at + 1;
+        let mut at = start;
+        let mut escaped = false;
+        loop {
+            match self.bytes.get(at)? {
+                b'"' => break,
+                b'\\' => {
+                    escaped = true;
+                    at += 2;
+                }
+                0..0x20 => return None,
+                _ => at += 1,
+            }
+        }
+        self.at = at + 1;
+        let raw = &self.source[start..at];
+        if !escaped {
+            return Some(Cow::Borrowed(raw));
+        }
+        let decoded = decode(raw, Quote::Double);
+        (!decoded.odd_escape && !decoded.lone_surrogate && !decoded.control).then_some(decoded.text)
+    }
+
+    fn number(&mut self) -> Option<&'s str> {
+        let rest = &self.bytes[self.at..];
+        let length = rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')).count();
+        let digits = &self.source[self.at..self.at + length];
+        self.at += length;
+        number::is_strict(digits).then_some(digits)
+    }
+
+    fn word(&mut self, word: &str, value: Value<'s>) -> Option<Value<'s>> {
+        let there = self.bytes[self.at..].starts_with(word.as_bytes());
+        self.at += word.len();
+        there.then_some(value)
+    }
+
+    /// Skips whitespace, and this byte if it follows.
+    fn takes(&mut self, byte: u8) -> bool {
+        self.space();
+        let there = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn space(&mut self) {
+        while self.bytes.get(self.at).is_some_and(|byte| is_space(*byte)) {
+            self.at += 1;
+        }
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

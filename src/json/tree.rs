@@ -145,18 +145,27 @@ impl<'s> Node<'s> {
         out
     }
 
-    /// The value for those that need serde_json's form; of repeated keys the last one counts.
+    /// The value for those that need serde_json's form; of repeated keys the last one counts, and a number beyond the range
+    /// of a double is the largest one (`1e400` is a number, and serde_json has no place for it).
     pub fn to_serde(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(value) => serde_json::Value::Bool(*value),
-            Value::Number(digits) => serde_json::from_str(digits).unwrap_or(serde_json::Value::Null),
+            Value::Number(digits) => serde_number(digits),
             Value::Text(text) => serde_json::Value::String(text.clone().into_owned()),
             Value::Array(items) => serde_json::Value::Array(items.iter().map(Node::to_serde).collect()),
             Value::Object(members) => serde_json::Value::Object(
                 members.iter().map(|member| (member.key.clone().into_owned(), member.node.to_serde())).collect(),
             ),
         }
+    }
+}
+
+fn serde_number(digits: &str) -> serde_json::Value {
+    match serde_json::from_str::<serde_json::Number>(digits) {
+        Ok(number) => serde_json::Value::Number(number),
+        Err(_) if digits.starts_with('-') => serde_json::Value::from(f64::MIN),
+        Err(_) => serde_json::Value::from(f64::MAX),
     }
 }
 

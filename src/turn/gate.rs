@@ -3,7 +3,8 @@
 //!
 //! * A refused call, and one that the client's form cannot carry, is answered to the model, once, hidden from the client,
 //!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
-//!   that does not fit the schema is delivered as the model wrote it; anything else becomes one line of notice.
+//!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
+//!   becomes one line of notice.
 //! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
 //! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
 
@@ -183,6 +184,9 @@ impl Gate {
             self.truncated |= *why == Why::Truncated;
             return out.event(Event::Refused { name, why, raw });
         }
+        if matches!(why, Why::Unsure(_)) && (self.delivered > 0 || !self.policy.may_reask) {
+            return self.deliver(name, None, raw, None, out);
+        }
         if self.delivered > 0 {
             return;
         }
@@ -227,4 +231,41 @@ impl Gate {
 /// JSON text without insignificant whitespace, for comparison.
 fn canonical(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
+        let mut gate = Gate::new(policy);
+        let mut calls = Vec::new();
+        for event in events {
+            gate.event(event.clone(), &mut |event: Event<'_>| {
+                if let Event::CallArguments { json, .. } = event {
+                    calls.push(json.to_owned());
+                }
+            });
+        }
+        (calls, gate.outcome().1)
+    }
+
+    #[test]
+    fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
+        let why = Why::Unsure("a backslash".into());
+        let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"# };
+        let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
+        assert_eq!((calls.len(), reask.map(|reask| reask.raw)), (0, Some(r#"{"path":"a"}"#.to_owned())));
+        let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
+        assert_eq!((calls, reask), (vec![r#"{"path":"a"}"#.to_owned()], None));
+        // Nothing that comes after a delivered call is asked for again, and it is not lost.
+        let first = [
+            Event::CallStart { index: 0, id: None, name: "read" },
+            Event::CallArguments { index: 0, json: "{}" },
+            Event::CallEnd { index: 0, extra: None },
+            refused,
+        ];
+        let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
+        assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
+    }
 }

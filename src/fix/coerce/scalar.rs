@@ -5,12 +5,10 @@ use std::borrow::Cow;
 use crate::fix::Verdict;
 use crate::fix::keys::fold;
 use crate::fix::schema::Types;
+use crate::json::number;
 use crate::json::tree::Value;
 
 type Converted = (Value<'static>, &'static str, Verdict, &'static str);
-
-/// Largest whole number that a double holds exactly.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A string where something else is wanted.
 pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
@@ -19,12 +17,13 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
         return Some((Value::Null, "K9", Verdict::Coerced, "the word for null"));
     }
     if types.allow(Types::NUMBER)
-        && let Some((digits, level)) = number(word)
+        && let Some((digits, level)) = written_number(word)
     {
         if types.and(Types::NUMBER) != Types::INTEGER {
             return Some((Value::Number(Cow::Owned(digits)), "K1", level, "number written as a string"));
         }
-        return whole(&digits).map(|digits| (Value::Number(Cow::Owned(digits)), "K1", level, "number written as a string"));
+        return number::whole(&digits)
+            .map(|digits| (Value::Number(Cow::Owned(digits.into_owned())), "K1", level, "number written as a string"));
     }
     if types.allow(Types::BOOLEAN) {
         let (value, level) = match word.to_ascii_lowercase().as_str() {
@@ -58,11 +57,11 @@ pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Opt
 }
 
 /// The number that a whole string is.
-fn number(word: &str) -> Option<(String, Verdict)> {
-    if is_number(word) {
+fn written_number(word: &str) -> Option<(String, Verdict)> {
+    if number::is_strict(word) {
         return Some((word.to_owned(), Verdict::Coerced));
     }
-    let plain = word.strip_prefix('+').filter(|rest| is_number(rest));
+    let plain = word.strip_prefix('+').filter(|rest| number::is_strict(rest));
     if let Some(plain) = plain {
         return Some((plain.to_owned(), Verdict::Coerced));
     }
@@ -75,21 +74,7 @@ fn number(word: &str) -> Option<(String, Verdict)> {
         && (1..=3).contains(&first.len())
         && groups.iter().all(|group| group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
     let plain = whole.replace(',', "") + rest;
-    (grouped && is_number(&plain)).then_some((plain, Verdict::Guess))
-}
-
-/// Whether the text is a number in JSON's spelling.
-fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && serde_json::from_str::<serde_json::Number>(word).is_ok()
-}
-
-/// The digits of a whole number, also where it is written `3.0` or `1e3`; `None` if it is none.
-pub(super) fn whole(digits: &str) -> Option<String> {
-    if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
-        return Some(digits.to_owned());
-    }
-    let value: f64 = digits.parse().ok()?;
-    (value.fract() == 0.0 && value.abs() <= EXACT).then(|| format!("{value:.0}"))
+    (grouped && number::is_strict(&plain)).then_some((plain, Verdict::Guess))
 }
 
 /// The only listed value that this one spells: without case, without separators, with the other type.

@@ -11,6 +11,9 @@ use crate::json::read::Shape;
 /// No more subschemas than this are followed.
 const MOST: usize = 4096;
 
+/// Formats of paths: those of pydantic and of JSON Schema.
+const PATHS: [&str; 6] = ["path", "file-path", "directory-path", "uri", "uri-reference", "file"];
+
 struct Compiler<'d> {
     document: &'d Value,
     rules: Vec<Rule>,
@@ -58,6 +61,7 @@ impl<'d> Compiler<'d> {
                 _ => Types::ALL,
             },
             default: map.get("default").cloned(),
+            is_path: map.get("format").and_then(Value::as_str).is_some_and(|format| PATHS.contains(&format)),
             ..Rule::default()
         };
         if map.get("nullable") == Some(&Value::Bool(true)) {
@@ -242,6 +246,7 @@ impl Rule {
         self.choices.extend(other.choices);
         self.values = self.values.take().or(other.values);
         self.constant |= other.constant;
+        self.is_path |= other.is_path;
         self.default = self.default.take().or(other.default);
     }
 }

@@ -170,3 +170,20 @@ fn calls_and_names_are_counted() {
     assert_eq!(tally.rules().collect::<Vec<_>>(), [("M1", 1), ("S5", 2)]);
     assert!(tally.verdicts().any(|counted| counted == ("refused", 1)));
 }
+
+#[test]
+fn a_guess_at_backslashes_is_asked_about_unless_the_tool_only_reads() {
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"}}}"#;
+    let reads = Tool { effect: Effect::Reads, ..Tool::new("read", "", schema) };
+    let tools = Arc::new(Tools::new([Tool::new("write", "", schema), reads], ToolChoice::Auto));
+    let mut fixer = Fixer::new(tools, Arc::new(Schemas::default()));
+    let mut events = call(0, "write", &[r#"{"path":"C:\new\table.txt"}"#], true);
+    events.extend(call(1, "read", &[r#"{"path":"C:\new\table.txt"}"#], true));
+    events.extend(call(2, "write", &[r#"{"path":"C:\\new\\table.txt"}"#], true));
+    let lines = run(&mut fixer, events);
+    assert!(lines[0].starts_with("refused write Unsure(\"a backslash at /path"), "{lines:?}");
+    let escaped = r#"{"path":"C:\\new\\table.txt"}"#;
+    assert!(lines[0].ends_with(escaped), "{lines:?}");
+    assert_eq!(lines[2], format!("arguments 0 {escaped}"));
+    assert_eq!(lines[5], format!("arguments 1 {escaped}"));
+}

@@ -77,12 +77,81 @@ fn all_strings(value: &Value, out: &mut Vec<String>) {
     }
 }
 
+/// Keys as tools have them, and those that models put around arguments.
+fn key() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["path", "content", "uri", "replace", "limit", "tags", "edit", "arguments", "name", "input"])
+        .prop_map(str::to_owned)
+}
+
+/// A schema of such keys.
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({})),
+        prop::sample::select(vec!["string", "integer", "number", "boolean", "array", "object"])
+            .prop_map(|name| json!({"type": name})),
+        Just(json!({"enum": ["a", "b", 1]})),
+        Just(json!({"anyOf": [{"type": "string"}, {"type": "object"}]})),
+    ];
+    let inner = leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            prop::collection::vec((key(), inner), 0..3).prop_map(|members| {
+                let required: Vec<String> = members.iter().take(1).map(|(key, _)| key.clone()).collect();
+                json!({"type": "object", "properties": Map::from_iter(members), "required": required})
+            }),
+        ]
+    });
+    (prop::collection::vec((key(), inner), 0..5), prop::collection::vec(key(), 0..4), any::<bool>()).prop_map(
+        |(properties, required, closed)| {
+            json!({"type": "object", "properties": Map::from_iter(properties), "required": required, "additionalProperties": !closed})
+        },
+    )
+}
+
+/// An object of such keys, whose strings are full of structure.
+fn tricky() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        text(),
+        Just("\",\"replace\":\"x".to_owned()),
+        Just("{\"path\": \"a\", \"content\": \"b\"}".to_owned()),
+        Just("a\"}, {\"uri\": 1".to_owned()),
+        Just("[\"a\", 1,]".to_owned()),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        text.prop_map(Value::from)
+    ];
+    let inner = leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key(), inner), 0..4).prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    });
+    prop::collection::vec((key(), inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect()))
+}
+
 fn ends() -> impl Strategy<Value = End> {
     prop_oneof![Just(End::Whole), Just(End::Closed), Just(End::Cut(FinishReason::Stop)), Just(End::Cut(FinishReason::Length)),]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a schema asks for: no rule of the syntax touches valid JSON, and what is refused is what was written.
+    #[test]
+    fn valid_objects_are_never_reinterpreted(schema in schema(), value in tricky(), end in ends()) {
+        let source = value.to_string();
+        let report = fixed(&schema.to_string(), &source, end);
+        // What a string held before may only be found in the backslashes of a path.
+        let syntax = |rule: &str| rule != "T2b" && rule.starts_with(['S', 'T', 'X']);
+        prop_assert!(!report.fixes.iter().any(|fix| syntax(fix.rule)), "{} with {}: {:?}", source, schema, report);
+        let literal = report.fixes.iter().any(|fix| fix.rule == "T2b");
+        if let (Some(Why::Schema(_)), Some(arguments), false) = (&report.why, &report.arguments, literal) {
+            prop_assert_eq!(arguments, &source);
+        }
+    }
 
     #[test]
     fn valid_objects_are_untouched(object in object(), pretty in any::<bool>(), end in ends()) {

@@ -81,7 +81,16 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
             r#"{"town":"\d+\.C:\Users"}"#,
             json!({"town": r"\d+\.C:\Users"}),
             TOWN,
+            r#"{"town":"C:\\new\\table"}"#,
+            Untouched,
+        ),
+        (
+            "T2b",
+            TOWN,
             r#"{"town":"C:\new\table"}"#,
+            json!({"town": r"C:\new\table"}),
+            TOWN,
+            r#"{"town":"one\ntwo\tthree"}"#,
             Untouched,
         ),
         (

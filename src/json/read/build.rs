@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::decode::decode;
 use super::super::lex::Quote;
+use super::super::number;
 use super::super::pointer::{Pointer, push_index, push_key};
 use super::super::tree::{Member, Node, Value};
 use super::search::Search;
@@ -42,7 +43,6 @@ pub(super) struct Builder<'s> {
     /// Repairs beyond those that are listed: how many, and whether one of them was a guess.
     more: Option<(usize, bool)>,
     void: Option<String>,
-    angled_key: bool,
     /// How many members the last object had: the rows of a list are alike.
     members: usize,
     end: usize,
@@ -102,7 +102,6 @@ impl<'s> Builder<'s> {
             repairs: Vec::new(),
             more: None,
             void: None,
-            angled_key: false,
             members: 0,
             end: 0,
         }
@@ -125,17 +124,7 @@ impl<'s> Builder<'s> {
         }
         let root = self.root.unwrap_or(Node { value: Value::Null, start: end, end, exact: false });
         let end = if ending == Ending::Complete { self.end } else { end };
-        Reading {
-            root,
-            repairs: self.repairs,
-            ending,
-            end,
-            void: self.void,
-            rival,
-            dangling,
-            tagged: state.tagged,
-            angled_key: self.angled_key,
-        }
+        Reading { root, repairs: self.repairs, ending, end, void: self.void, rival, dangling, tagged: state.tagged }
     }
 
     pub(super) fn take(&mut self, step: &Step) {
@@ -155,7 +144,6 @@ impl<'s> Builder<'s> {
             }
             StepKind::Key(quote) => {
                 let (text, _) = self.text(start, end, quote);
-                self.angled_key |= text.bytes().any(|byte| byte == b'<');
                 if let Some(open) = self.open.last_mut() {
                     self.path.truncate(open.base);
                     push_key(&mut self.path, &text);
@@ -179,9 +167,13 @@ impl<'s> Builder<'s> {
                 }
             }
             StepKind::Number => {
-                let digits = &self.source[start..end];
-                let (digits, exact) = number(digits);
-                self.add(Node { value: Value::Number(digits), start, end, exact });
+                let written = &self.source[start..end];
+                let digits = number::respell(written);
+                let exact = digits.as_deref() == Some(written);
+                if digits.is_none() {
+                    self.refuse("no number", "at");
+                }
+                self.add(Node { value: digits.map_or(Value::Null, Value::Number), start, end, exact });
             }
             StepKind::True | StepKind::False => {
                 let exact = matches!(&self.source[start..end], "true" | "false");
@@ -326,60 +318,4 @@ impl<'s> Builder<'s> {
         }
         Pointer::from(self.path.as_str())
     }
-}
-
-/// Whether JSON would write the number so.
-fn is_strict(written: &str) -> bool {
-    let digits = written.strip_prefix('-').unwrap_or(written).as_bytes();
-    let run = |from: usize| digits[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let whole = run(0);
-    if whole == 0 || (whole > 1 && digits[0] == b'0') {
-        return false;
-    }
-    let mut end = whole;
-    if digits.get(end) == Some(&b'.') {
-        let fraction = run(end + 1);
-        end += 1 + fraction;
-        if fraction == 0 {
-            return false;
-        }
-    }
-    if matches!(digits.get(end), Some(b'e' | b'E')) {
-        end += 1 + usize::from(matches!(digits.get(end + 1), Some(b'+' | b'-')));
-        let exponent = run(end.min(digits.len()));
-        end += exponent;
-        if exponent == 0 {
-            return false;
-        }
-    }
-    end == digits.len()
-}
-
-/// The number in JSON's spelling, and whether it was in it already.
-fn number(written: &str) -> (Cow<'_, str>, bool) {
-    if is_strict(written) {
-        return (Cow::Borrowed(written), true);
-    }
-    let bytes = written.as_bytes();
-    let (sign, rest) = match bytes.first() {
-        Some(b'-') => ("-", &written[1..]),
-        Some(b'+') => ("", &written[1..]),
-        _ => ("", written),
-    };
-    if let Some(hex) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
-        let value = u64::from_str_radix(hex, 16).unwrap_or_default();
-        return (Cow::Owned(format!("{sign}{value}")), false);
-    }
-    let rest: String = rest.chars().filter(|c| *c != '_').collect();
-    let (mantissa, exponent) = match rest.find(['e', 'E']) {
-        Some(at) => rest.split_at(at),
-        None => (rest.as_str(), ""),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let whole = whole.trim_start_matches('0');
-    let whole = if whole.is_empty() { "0" } else { whole };
-    let exponent = if exponent.bytes().any(|byte| byte.is_ascii_digit()) { exponent } else { "" };
-    let point = if fraction.is_empty() { "" } else { "." };
-    let spelled = format!("{sign}{whole}{point}{fraction}{exponent}");
-    (Cow::Owned(spelled), false)
 }

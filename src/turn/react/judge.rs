@@ -67,6 +67,8 @@ impl Judge<'_> {
     }
 
     fn known(&self, mut call: Written, tool: &Tool) -> (Written, Fate) {
+        // A guess is asked about once.
+        call.why = call.why.take().filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
         let Origin::Registry { server, tool: own } = &tool.origin else {
             let fate = match call.why.take() {
                 None => Fate::Client,
