@@ -288,6 +288,17 @@ fn a_file_gives_its_text_without_the_last_line_ending() {
     assert_eq!(applied.arguments["token"], "abc 1");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_refused_because_reading_it_might_never_end() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path().join("key")).status().unwrap().success());
+    let environment = Environment::default();
+    let view = view(&plain(), json!({"parameters": {"token": {"override_from": {"file": "key"}}}}));
+    let error = view.apply(&Map::new(), &Values { environment: &environment, folder: folder.path(), headers: &[] }).unwrap_err();
+    assert!(error.contains("regular file"), "{error}");
+}
+
 #[test]
 fn mistakes_in_the_file_are_named() {
     let table = [
