@@ -38,6 +38,8 @@ pub struct Incoming {
     pub request: ChatRequest,
     /// The tools that the client offers, and what it said about using them.
     pub tools: Tools,
+    /// The messages as the client wrote them, if its tools stand in a prompt of its own: `request` has them translated.
+    pub verbatim: Option<Vec<Message>>,
     /// How this client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer: further ones are dropped and counted.
@@ -54,9 +56,10 @@ pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> 
     let mut tools = shape::native::read_tools(&request, &mut warnings)?;
     let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
     let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
+    let mut verbatim = None;
     let (kind, own_tools) = match prompt {
-        Some((kind, found)) => {
-            tools = found;
+        Some((kind, found, messages)) => {
+            (tools, verbatim) = (found, Some(messages));
             (kind, false)
         }
         None => (shape::Kind::Native, shape::complete_native(&mut tools)),
@@ -67,7 +70,7 @@ pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> 
     let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
     let kind = hints.shape.unwrap_or(kind);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
-    Ok(Incoming { request, tools, shape: kind, one_call, profile, warnings })
+    Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings })
 }
 
 /// Some clients send reasoning back, with the lines that we wrote into it.

@@ -129,6 +129,8 @@ pub enum ToolMode {
     Prompt,
     /// The same, because the backend's own parser destroys what the model writes.
     Raw,
+    /// The client's own tool prompt and history pass unchanged, and the model answers in the client's form.
+    Client,
 }
 
 /// Sizes, in bytes where nothing else is said.

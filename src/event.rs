@@ -126,6 +126,10 @@ pub enum Why {
     Inexpressible(String),
     /// The arguments are larger than the configured limit, in bytes.
     TooLarge(usize),
+    /// A call without a marker lacks required parameters; the text names them.
+    Missing(String),
+    /// The conversation holds the result of the same call, and nothing can have changed since.
+    Repeated,
 }
 
 impl std::fmt::Display for Why {
@@ -141,6 +145,8 @@ impl std::fmt::Display for Why {
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
+            Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
+            Why::Repeated => f.write_str("its result is in the conversation already"),
         }
     }
 }

@@ -7,7 +7,7 @@
 mod backslash;
 mod coerce;
 mod envelope;
-mod keys;
+pub(crate) mod keys;
 pub mod name;
 mod schema;
 mod stage;

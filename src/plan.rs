@@ -23,16 +23,18 @@ use crate::{
     },
     config::{Config, Mode, ShellForm, ShellVia},
     error::Error,
-    event::{Note, Tools},
+    event::{Note, Origin, Tools},
     openai::{ChatRequest, answer::Envelope},
     store::{Key, Kind},
 };
 
 mod react;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
 pub use react::React;
+pub use repeats::Repeats;
 
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
@@ -53,10 +55,14 @@ pub struct Plan {
     pub context: Option<u64>,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_cap: u64,
+    /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
+    pub verbatim: bool,
     /// How the client reads calls.
     pub shape: shape::Kind,
     /// The client takes one call per answer.
     pub one_call: bool,
+    /// The calls of this turn that were answered before.
+    pub repeats: Repeats,
     /// How calls of our own tools become shell commands; `None`: they do not.
     pub shell: Option<Shell>,
     /// How calls of our own tools are run here; `None`: they are not.
@@ -161,9 +167,16 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         };
         react.offer(&mut incoming, &adapter, context)?;
     }
-    let Incoming { request: chat, mut tools, shape, one_call, profile, warnings } = incoming;
+    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, warnings } = incoming;
     let route = config.route(&chat.model);
-    learned.tools = route.and_then(|route| route.tools).unwrap_or(learned.tools);
+    let wanted = route.and_then(|route| route.tools);
+    // The client's prompt names its own tools alone.
+    let all_its_own = tools.iter().all(|tool| tool.origin == Origin::Client);
+    let verbatim = verbatim.filter(|_| all_its_own && wanted.unwrap_or(ToolMode::Client) == ToolMode::Client);
+    let as_written = verbatim.is_some();
+    let repeats = Repeats::of(&chat.messages, &tools);
+    chat.messages = verbatim.unwrap_or(chat.messages);
+    learned.tools = wanted.filter(|mode| *mode != ToolMode::Client).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
     let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
     Ok(Plan {
@@ -181,6 +194,8 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             held_bytes: config.limits.held_bytes,
             argument_bytes: config.limits.argument_bytes,
             unmarked: !wants_json(&chat),
+            elements: as_written,
+            strays: config.retry > 0,
             ..scanner::Options::default()
         },
         argument_bytes: config.limits.argument_bytes,
@@ -196,8 +211,10 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         adapter,
         chat,
         learned,
+        verbatim: as_written,
         shape,
         one_call,
+        repeats,
         caller,
         passed,
         warnings,
@@ -244,6 +261,11 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
 // === impl Plan ===
 
 impl Plan {
+    /// How tools are offered to the model.
+    pub fn tool_mode(&self) -> ToolMode {
+        if self.verbatim { ToolMode::Client } else { self.learned.tools }
+    }
+
     /// What must not appear in messages: the backend's key, and the client's own where it goes on.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_client = self.passed.authorization.as_ref().and_then(|value| value.to_str().ok()?.split_once(' '));
@@ -298,6 +320,7 @@ mod tool_mode {
             ToolMode::Native => "native",
             ToolMode::Prompt => "prompt",
             ToolMode::Raw => "raw",
+            ToolMode::Client => "client",
         })
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::{Adapter, Inside};
 use crate::{
-    event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
+    event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools, Why},
     fix::Schemas,
 };
 
@@ -43,11 +43,25 @@ pub struct Options {
     pub reasoning_open: bool,
     /// Whether calls without a marker are looked for; not where the client asked for JSON as the answer itself.
     pub unmarked: bool,
+    /// Whether the prompt asks for elements named after tools, and the client executes them wherever they stand: a line that
+    /// begins with such a tag is a call, also in a code fence, and its body is read leniently.
+    pub elements: bool,
+    /// Whether JSON in the form of a call that is the whole answer, or its end, is refused if it names no offered tool or lacks
+    /// required parameters: somebody answers it to the model. Otherwise it is text.
+    pub strays: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { held_bytes: 16 * 1024, argument_bytes: 8 * 1024 * 1024, framing: true, reasoning_open: false, unmarked: true }
+        Options {
+            held_bytes: 16 * 1024,
+            argument_bytes: 8 * 1024 * 1024,
+            framing: true,
+            reasoning_open: false,
+            unmarked: true,
+            elements: false,
+            strays: false,
+        }
     }
 }
 
@@ -72,6 +86,8 @@ pub struct Scanner {
     last_marked: Vec<super::syntax::Parsed>,
     /// The answer began as a transcript (`Thought: ...`): its calls stand between other lines.
     transcript: bool,
+    /// Why the one tentative call is refused when it counts.
+    stray: Option<Why>,
     /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
     behind: Option<usize>,
     /// Nothing but whitespace, reasoning and calls stand before this place: an unmarked call counts here.
@@ -138,6 +154,7 @@ impl Scanner {
             tentative: Vec::new(),
             last_marked: Vec::new(),
             transcript: false,
+            stray: None,
             behind: None,
             fresh: true,
             tried: false,

@@ -65,6 +65,8 @@ pub(super) struct Context<'a> {
     pub(super) tools: &'a Tools,
     /// The body stands behind a marker of its own.
     pub(super) marked: bool,
+    /// The prompt asks for elements: one that is written carelessly is read as what it can only mean.
+    pub(super) lenient: bool,
     /// No more text will come.
     pub(super) end: bool,
 }

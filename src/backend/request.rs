@@ -73,6 +73,9 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
     if !round.tools.is_empty() {
         without_logprobs(&mut chat, notes);
     }
+    if round.mode == ToolMode::Client {
+        return Ok(addressed(round, chat));
+    }
     history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
     for call in chat.messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
         if let Some(tool) = round.tools.get(&call.name) {
@@ -90,6 +93,11 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
         }
         constrain::keep_markers(round, &mut chat);
     }
+    Ok(addressed(round, chat))
+}
+
+/// The messages in the roles that the model's template has.
+fn addressed(round: &Round<'_>, mut chat: ChatRequest) -> ChatRequest {
     history::show_images(&mut chat.messages, round.vision);
     let fold = round.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
     if fold {
@@ -98,7 +106,7 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
     if round.alternate {
         render::alternate(&mut chat.messages);
     }
-    Ok(chat)
+    chat
 }
 
 /// Probabilities of tokens say nothing about calls, and servers refuse both together.

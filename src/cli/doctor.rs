@@ -275,6 +275,7 @@ fn mode(mode: ToolMode) -> &'static str {
         ToolMode::Native => "native",
         ToolMode::Prompt => "prompt",
         ToolMode::Raw => "raw",
+        ToolMode::Client => "client",
     }
 }
 

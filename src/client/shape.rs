@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     event::{Event, Origin, Sink, Tools, Why},
-    openai::ChatRequest,
+    openai::{ChatRequest, Message},
 };
 
 pub(super) mod native;
@@ -144,14 +144,24 @@ impl Writer {
     }
 }
 
-/// Reads tools and history of a request that is in one of the forms other than OpenAI's own.
-pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools)> {
-    let (grammar, tools) = xml::read(request)?;
+/// Reads tools and history of a request that is in one of the forms other than OpenAI's own; gives back the messages as they
+/// were, too.
+pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec<Message>)> {
+    let (grammar, tools, verbatim) = xml::read(request)?;
     let kind = match grammar {
         Grammar::Void => Kind::VoidXml,
         Grammar::Cline => Kind::ClineXml,
     };
-    Some((kind, tools))
+    Some((kind, tools, verbatim))
+}
+
+/// A call as this client writes it; `None` where its form cannot carry it, or is no text.
+pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
+    match kind {
+        Kind::Native => None,
+        Kind::VoidXml => xml::written(Grammar::Void, tools, name, arguments),
+        Kind::ClineXml => xml::written(Grammar::Cline, tools, name, arguments),
+    }
 }
 
 /// Completes the untyped tools of a client that is known; says whether it was recognised by them.

@@ -87,7 +87,7 @@ async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, 
         backend = plan.backend.name,
         adapter = plan.adapter.name,
         tools = plan.tools.len(),
-        offered = ?plan.learned.tools,
+        offered = ?plan.tool_mode(),
         shape = ?plan.shape,
         streamed,
         "chat"

@@ -11,6 +11,7 @@ use crate::{
     client::shape::Carrier,
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage},
     fix::{Checked, Fixer, Schemas, Tally},
+    plan::Repeats,
 };
 
 /// What an answer is read with.
@@ -33,6 +34,7 @@ pub struct Answer {
     scanner: Scanner,
     fixer: Fixer,
     gate: Gate,
+    tools: Arc<Tools>,
     /// A native call that came last: it is complete if anything but the end follows.
     native: Option<ToolCall>,
     native_seen: bool,
@@ -61,6 +63,7 @@ impl Answer {
         let Setup { adapter, tools, schemas, scanner, policy } = setup;
         Answer {
             scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
+            tools: Arc::clone(&tools),
             fixer: Fixer::new(tools, schemas),
             gate: Gate::new(policy),
             native: None,
@@ -73,6 +76,12 @@ impl Answer {
     /// The same answer for a client whose form cannot carry every call.
     pub fn towards(mut self, carrier: Carrier) -> Answer {
         self.gate.towards(carrier);
+        self
+    }
+
+    /// The same answer in a turn with these calls before it: one that only repeats them is refused.
+    pub fn after(mut self, before: Repeats) -> Answer {
+        self.gate.after(before, Arc::clone(&self.tools));
         self
     }
 

@@ -6,7 +6,7 @@ use super::Shared;
 use crate::{
     backend::{self, Kind, Loaded, Size, Window},
     error::Error,
-    event::Note,
+    event::{Note, Tools},
     plan::{Learned, Plan},
     store::Key,
 };
@@ -28,7 +28,10 @@ const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.
 pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
-    let size = Size::of(&plan.chat, &plan.tools);
+    let size = match plan.verbatim {
+        true => Size::of(&plan.chat, &Tools::default()), // they are part of the text
+        false => Size::of(&plan.chat, &plan.tools),
+    };
     if plan.backend.kind != Kind::Ollama {
         size.check(plan.context)?;
         return Ok(Context { num_ctx: None, cuttable: None, notes: Vec::new() });

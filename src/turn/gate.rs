@@ -8,9 +8,12 @@
 //! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
 //! * `tool_calls` means that at least one call was delivered; a call that was cut makes `length` of whatever the backend says.
 
+use std::sync::Arc;
+
 use crate::{
     client::shape::Carrier,
-    event::{Event, FinishReason, Sink, Why},
+    event::{Effect, Event, FinishReason, Sink, Tools, Why},
+    plan::Repeats,
 };
 
 /// What becomes of refused calls and of text behind calls.
@@ -26,15 +29,29 @@ pub struct Policy {
     pub notice_when_empty: bool,
 }
 
-/// What the model is to be told about a call that it got wrong.
+/// Why the model shall be asked again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reask {
-    /// The tool's name as far as it is known.
-    pub name: String,
-    /// What was wrong.
-    pub why: Why,
-    /// What it wrote.
-    pub raw: String,
+pub enum Reask {
+    /// It got a call wrong.
+    Refused {
+        /// The tool's name as far as it is known.
+        name: String,
+        /// What was wrong.
+        why: Why,
+        /// What it wrote.
+        raw: String,
+    },
+    /// It has results and said nothing.
+    Silent,
+}
+
+impl std::fmt::Display for Reask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
+            Reask::Silent => f.write_str("nothing was said after a result"),
+        }
+    }
 }
 
 /// Applies the rules to the events of one answer.
@@ -42,6 +59,8 @@ pub struct Reask {
 pub(super) struct Gate {
     policy: Policy,
     carrier: Carrier,
+    /// The calls of this turn that were answered before, and the tools that they were made of.
+    before: (Repeats, Arc<Tools>),
     delivered: u32,
     /// The calls that were delivered out of the text (name, arguments without whitespace), until the backend's own begin.
     from_text: Vec<(String, String)>,
@@ -74,6 +93,7 @@ impl Gate {
         Gate {
             policy,
             carrier: Carrier::default(),
+            before: Default::default(),
             delivered: 0,
             from_text: Vec::new(),
             native: false,
@@ -111,7 +131,9 @@ impl Gate {
             Event::Note(_) => out.event(event),
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
-                out.event(Event::Finish { reason, usage });
+                if self.reask.is_none() {
+                    out.event(Event::Finish { reason, usage });
+                }
             }
         }
     }
@@ -119,6 +141,11 @@ impl Gate {
     /// A call that this client's form cannot carry is refused like any other.
     pub(super) fn towards(&mut self, carrier: Carrier) {
         self.carrier = carrier;
+    }
+
+    /// A call of these tools that was answered before is refused.
+    pub(super) fn after(&mut self, before: Repeats, tools: Arc<Tools>) {
+        self.before = (before, tools);
     }
 
     /// From here on calls are the backend's own.
@@ -163,6 +190,12 @@ impl Gate {
         if let Err(why) = self.carrier.carries(name, arguments) {
             return self.refuse(name, &why, arguments, out);
         }
+        let (before, tools) = &self.before;
+        let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
+        // A model that insists on a call with effects may have a reason.
+        if self.delivered == 0 && before.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
+            return self.refuse(name, &Why::Repeated, arguments, out);
+        }
         if !self.withheld.trim().is_empty() {
             out.event(Event::Text(&std::mem::take(&mut self.withheld)));
         }
@@ -192,7 +225,7 @@ impl Gate {
         }
         self.truncated |= *why == Why::Truncated;
         if self.policy.may_reask && *why != Why::Truncated {
-            self.reask = Some(Reask { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
+            self.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
             return;
         }
         if matches!(why, Why::Schema(_)) {
@@ -212,7 +245,12 @@ impl Gate {
         if self.delivered > 0 {
             return FinishReason::ToolCalls;
         }
-        if self.policy.notice_when_empty && !self.said.text && !self.said.reasoning && self.refused == 0 {
+        let empty = !self.said.text && !self.said.reasoning && self.refused == 0;
+        if empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.0.is_empty() {
+            self.reask = Some(Reask::Silent);
+            return reason;
+        }
+        if self.policy.notice_when_empty && empty {
             let why = match reason {
                 FinishReason::Length => "the output limit was reached before the model wrote anything",
                 FinishReason::ContentFilter => "the backend's filter stopped the answer",
@@ -255,7 +293,7 @@ mod tests {
         let why = Why::Unsure("a backslash".into());
         let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"# };
         let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
-        assert_eq!((calls.len(), reask.map(|reask| reask.raw)), (0, Some(r#"{"path":"a"}"#.to_owned())));
+        assert_eq!((calls.len(), matches!(reask, Some(Reask::Refused { raw, .. }) if raw == r#"{"path":"a"}"#)), (0, true));
         let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
         assert_eq!((calls, reask), (vec![r#"{"path":"a"}"#.to_owned()], None));
         // Nothing that comes after a delivered call is asked for again, and it is not lost.

@@ -9,22 +9,21 @@ use futures_util::{StreamExt, stream::BoxStream};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{Shared, answer::Outcome};
+use super::{Shared, answer::Outcome, reask};
 use crate::{
     backend::{Kind, Size},
     client::front,
     config::Progress,
-    event::{Event, FinishReason, Note, ToolChoice, Usage, Why},
+    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
     mcp::{pool::Pool, response::ServiceInfo},
     openai::{Content, Message, ToolCall, answer::call_id},
-    plan::{Plan, React},
+    plan::{Plan, React, Repeats},
 };
 
 mod judge;
 mod keep;
 mod limits;
 mod observe;
-mod repeat;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -32,7 +31,6 @@ mod trace;
 
 use judge::{Fate, Judge};
 use limits::Limit;
-use repeat::Repeats;
 use runs::{Done, Runner};
 use trace::Trace;
 
@@ -102,8 +100,19 @@ pub(super) enum Next {
     HandOver(Vec<ToolCall>),
 }
 
-/// What the model is told when it repeats itself.
-const NUDGE: &str = "You made the same call before. If its result does not help, do something else, or answer.";
+/// What an answer means for the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It is the last one.
+    Over,
+    /// Its calls run.
+    Runs,
+    /// It said nothing new: the model is asked to wrap up.
+    Again,
+}
+
+/// As much of each result is shown to a user whom the model does not answer, in bytes.
+const SHOWN_BYTES: usize = 2000;
 
 // === impl Agent ===
 
@@ -186,11 +195,29 @@ impl Agent {
         (reason, usage)
     }
 
-    /// What the user is told behind the last answer: which limit ended the turn.
-    pub(super) fn last_line(&self, said: &str) -> Option<String> {
-        let limit = self.last.as_ref().filter(|_| self.used.answered > 0)?;
-        let unanswered = if said.trim().is_empty() { ", and the model gave no answer" } else { "" };
-        Some(format!("[toolglot] {limit}{unanswered}"))
+    /// What the user is told after the last answer: which limit ended the turn. Where the model says nothing, the results of
+    /// its last calls take the place of an answer.
+    pub(super) fn last_words(&self, said: &str, plan: &Plan) -> Option<String> {
+        let limit = self.last.filter(|_| self.used.answered > 0)?;
+        if !said.trim().is_empty() {
+            return limit.is_of_the_user().then(|| format!("[toolglot] {limit}"));
+        }
+        let calls = plan.chat.messages.iter().rposition(|message| !message.tool_calls.is_empty());
+        let results = plan.chat.messages.iter().skip(calls.map_or(usize::MAX, |at| at + 1));
+        let results = results.filter(|message| message.role == "tool").map(|message| {
+            let text = message.content.to_text();
+            // What the model was told with it is not for the user.
+            let text = text.strip_suffix(reask::WRAP_UP).unwrap_or(&text);
+            let text = text.rsplit_once("\n\n[toolglot] ").map_or(text, |(result, _)| result);
+            observe::cut(text.trim_end(), SHOWN_BYTES)
+        });
+        let results: Vec<String> = results.filter(|text| !text.is_empty()).collect();
+        Some(format!("[toolglot] {limit}, and the model gave no answer. The last results are:\n{}", results.join("\n")))
+    }
+
+    /// Whether a tool was called already: then an empty answer is not the end.
+    pub(super) fn has_results(&self) -> bool {
+        self.used.answered > 0
     }
 
     /// What was done, where that is wanted.
@@ -199,8 +226,8 @@ impl Agent {
         self.react.limits.trace.then(|| Note::Trace(trace()))
     }
 
-    /// Takes a whole answer, of which the client has `said`. `true` if it has calls: they are on their way then.
-    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> bool {
+    /// Takes a whole answer, of which the client has `said`.
+    pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> Step {
         self.used.rounds += 1;
         self.used.tokens += match outcome.usage {
             Some(usage) => usage.prompt_tokens + usage.completion_tokens,
@@ -209,8 +236,12 @@ impl Agent {
         self.trace.fixes(self.used.rounds, &outcome.checked);
         let thought = std::mem::take(&mut self.thought);
         let written = std::mem::take(&mut self.written);
-        if written.is_empty() || self.last.is_some() {
-            return false;
+        if self.last.is_some() {
+            return Step::Over;
+        }
+        if written.is_empty() {
+            let silent = said.trim().is_empty() && self.has_results();
+            return if silent { self.wrap_up(plan, Limit::Silence) } else { Step::Over };
         }
         let judge = Judge {
             react: &self.react,
@@ -249,7 +280,9 @@ impl Agent {
             let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
             calls.push(Pending { call: ToolCall { id, name: call.name, arguments, extra }, fate, result: None });
         }
-        self.settle(&mut calls, plan.retry);
+        if self.settle(&mut calls, plan.retry) {
+            return self.wrap_up(plan, Limit::Repeats);
+        }
         let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
         self.used.answered += ours.count() as u32;
         plan.chat.messages.push(turn_of(said, &thought, &calls, plan.backend.kind));
@@ -265,7 +298,14 @@ impl Agent {
             end: self.begun + Duration::from_secs(self.react.limits.seconds),
         };
         self.round = Some(Round { runs: runner.run(&calls), calls });
-        true
+        Step::Runs
+    }
+
+    /// The model has its results and does not go on: it is asked once more, without tools.
+    fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
+        self.last = Some(why);
+        reask::wrap_up(&mut plan.chat.messages);
+        Step::Again
     }
 
     /// What runs now, for the user.
@@ -310,7 +350,9 @@ impl Agent {
         let mut handed = Vec::new();
         let mut results = Vec::new();
         let (mut run, mut failed) = (0, 0);
+        self.repeats.next_answer();
         for Pending { call, fate, result } in calls {
+            let reads = matches!(fate, Fate::Run { effect: Effect::Reads, .. });
             let observation = match (fate, result) {
                 (Fate::Client, _) => {
                     handed.push(call);
@@ -328,6 +370,7 @@ impl Agent {
             };
             run += 1;
             failed += u32::from(observation.failed);
+            self.repeats.note(&call.name, &call.arguments, reads, observation.failed);
             results.push(Message {
                 role: "tool".into(),
                 content: observation.content,
@@ -340,11 +383,8 @@ impl Agent {
             self.last = self.used.reached(&self.react, self.begun);
         }
         let last = self.last.filter(|_| handed.is_empty()).map(Limit::to_model);
-        if let Some(result) = results.last_mut() {
-            let nudge = self.repeats.nudges().then(|| NUDGE.to_owned());
-            for line in [nudge, last].into_iter().flatten() {
-                append(&mut result.content, &line);
-            }
+        if let (Some(result), Some(last)) = (results.last_mut(), last) {
+            append(&mut result.content, &last);
         }
         plan.chat.messages.extend(results);
         if handed.is_empty() {
@@ -361,34 +401,37 @@ impl Agent {
         self.react.limits.progress
     }
 
-    /// Decides which of the calls still run, by what was done before and by the limits.
-    fn settle(&mut self, calls: &mut [Pending], retry: u8) {
+    /// Decides which of the calls still run, by what was done before and by the limits. `true`: the conversation holds the
+    /// results of all of them already.
+    fn settle(&mut self, calls: &mut [Pending], retry: u8) -> bool {
         let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));
         if refused_only && self.excused < retry {
             // Asking again for a call in its right form is no round of its own, in no mode.
             self.excused += 1;
             self.used.rounds -= 1;
         }
-        let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
-        let verdict = self.repeats.take(ours.map(|call| (call.call.name.clone(), call.call.arguments.clone())).collect());
+        let repeats = &self.repeats;
+        let repeated = |call: &Pending| match &call.fate {
+            Fate::Run { effect, .. } => repeats.answers(&call.call.name, &call.call.arguments, *effect == Effect::Reads),
+            Fate::Client | Fate::Answered { .. } => false,
+        };
+        if calls.iter().all(repeated) {
+            return true;
+        }
         let most = self.react.limits.calls;
-        for call in calls.iter_mut().filter(|call| matches!(call.fate, Fate::Run { .. })) {
-            let why = match verdict {
-                repeat::Verdict::Stop | repeat::Verdict::Skip => {
-                    "error: not run: this is the same as before, and so would be its result. Do something else, or answer."
-                        .to_owned()
-                }
-                _ if self.used.calls >= most => format!("error: not run: the limit of {most} calls is reached."),
-                _ => {
+        for call in calls.iter_mut() {
+            let why = match call.fate {
+                Fate::Run { .. } if repeated(&*call) => "error: not run: the result of the same call is above.".to_owned(),
+                Fate::Run { .. } if self.used.calls >= most => format!("error: not run: the limit of {most} calls is reached."),
+                Fate::Run { .. } => {
                     self.used.calls += 1;
                     continue;
                 }
+                Fate::Client | Fate::Answered { .. } => continue,
             };
             call.fate = Fate::Answered { text: why, told: None, of_client: false, refused: false };
         }
-        if verdict == repeat::Verdict::Stop {
-            self.last = Some(Limit::Repeats);
-        }
+        false
     }
 }
 

@@ -1,12 +1,14 @@
-//! A refused call -> the two messages that tell the model what was wrong with it: what it wrote, and one line of error with
-//! the part of the schema that it needs.
+//! What the model is told when it is asked again, hidden from the client: a refused call with what was wrong, and what it needs
+//! to do better; or that it has its results and shall answer.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::answer::Reask;
 use crate::{
-    event::{Tools, Why},
+    client::shape,
+    event::{Tool, Tools, Why},
     openai::{Content, Message, ToolCall, answer::call_id},
+    plan::Plan,
 };
 
 #[cfg(test)]
@@ -14,18 +16,45 @@ mod tests;
 
 /// A schema is quoted up to this length.
 const SCHEMA_BYTES: usize = 2000;
+/// What small models need to hear before they use a result.
+pub(super) const WRAP_UP: &str = "\n\nAnswer with this result.";
 
-/// What is appended to the conversation; `said` is the prose of the answer that the client already has.
-pub(super) fn messages(reask: &Reask, said: &str, tools: &Tools, at: usize) -> [Message; 2] {
-    let complaint = complaint(&reask.name, &reask.why, tools);
-    let whole = serde_json::from_str::<Value>(&reask.raw).is_ok_and(|value| value.is_object());
-    if !whole || reask.name.is_empty() {
-        // What is no object cannot stand in a call; the model sees its own text instead.
-        let gap = if said.is_empty() || said.ends_with('\n') { "" } else { "\n" };
-        return [Message::text("assistant", format!("{said}{gap}{}", reask.raw)), Message::text("user", complaint)];
+/// Appends to the conversation what the model is told; `said` is the prose of the answer that the client already has.
+pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
+    match reask {
+        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages),
+        Reask::Refused { name, why, raw } => {
+            let form = plan.verbatim.then_some(plan.shape);
+            let messages = messages(name, why, raw, said, &plan.tools, form, plan.chat.messages.len());
+            plan.chat.messages.extend(messages);
+        }
     }
-    let id = call_id(&[b"again", &at.to_le_bytes(), reask.raw.as_bytes()]);
-    let call = ToolCall { id: id.clone(), name: reask.name.clone(), arguments: reask.raw.clone(), extra: None };
+}
+
+/// Tells the model to use the results that it has. What was said since is left out: it was nothing new.
+pub(super) fn wrap_up(messages: &mut [Message]) {
+    let Some(last) = messages.last_mut() else { return };
+    match &mut last.content {
+        Content::Parts(parts) => parts.push(serde_json::json!({"type": "text", "text": WRAP_UP.trim_start()})),
+        other => *other = Content::Text(other.to_text().trim_end().to_owned() + WRAP_UP),
+    }
+}
+
+/// The refused call and the answer to it. `form`: how calls are written in a conversation that is the client's own.
+fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: Option<shape::Kind>, at: usize) -> [Message; 2] {
+    let complaint = complaint(name, why, raw, tools, form);
+    let whole = serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_object());
+    let gap = if said.is_empty() || said.ends_with('\n') { "" } else { "\n" };
+    if let Some(form) = form {
+        let call = shape::written(form, tools, name, raw).unwrap_or_else(|| format!("{name} {raw}").trim().to_owned());
+        return [Message::text("assistant", format!("{said}{gap}{call}")), Message::text("user", complaint)];
+    }
+    if !whole || name.is_empty() {
+        // What is no object cannot be a call; the model sees its own text instead.
+        return [Message::text("assistant", format!("{said}{gap}{raw}")), Message::text("user", complaint)];
+    }
+    let id = call_id(&[b"again", &at.to_le_bytes(), raw.as_bytes()]);
+    let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments: raw.to_owned(), extra: None };
     let content = if said.is_empty() { Content::None } else { Content::Text(said.to_owned()) };
     [
         Message { role: "assistant".into(), content, tool_calls: vec![call], ..Message::default() },
@@ -34,16 +63,77 @@ pub(super) fn messages(reask: &Reask, said: &str, tools: &Tools, at: usize) -> [
 }
 
 /// One line of error for the model, with what it needs to do better.
-pub(super) fn complaint(name: &str, why: &Why, tools: &Tools) -> String {
-    let schema = tools.get(name).map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
-    let needed = match (why, schema) {
-        (Why::UnknownTool(_), _) => {
-            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-            format!(" The tools are: {}.", names.join(", "))
-        }
-        (_, Some(schema)) => format!(" Its parameters are: {schema}."),
-        (_, None) => String::new(),
+pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
+    if let Why::UnknownTool(_) = why {
+        return unknown(name, tools, form);
+    }
+    let subject = if name.is_empty() { "a tool" } else { name };
+    let tool = tools.get(name);
+    let missing = tool.map(|tool| missing(tool, raw)).unwrap_or_default();
+    let schema = tool.map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
+    let needed = match schema {
+        _ if !missing.is_empty() => format!(" Missing: {}.", missing.join("; ")),
+        Some(schema) => format!(" Its parameters are: {schema}."),
+        None => String::new(),
     };
-    let name = if name.is_empty() { "a tool" } else { name };
-    format!("Error: the call of {name} was not run: {why}.{needed} Write the whole call again, corrected.")
+    format!("Error: the call of {subject} was not run: {why}.{needed} Write the whole call again, corrected.")
+}
+
+/// The names that there are, the nearest first, and how the nearest is called.
+fn unknown(name: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
+    let mut offered: Vec<&Tool> = tools.iter().collect();
+    // A stable sort: tools that are equally far keep the client's order.
+    offered.sort_by(|a, b| likeness(name, &b.name).total_cmp(&likeness(name, &a.name)));
+    let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
+    let example = offered.first().map(|tool| format!(" For example:\n{}\n", example(tool, tools, form))).unwrap_or_default();
+    format!(
+        "Error: there is no tool {name}. The tools are: {}.{example}Call one of these tools, or answer without a tool.",
+        names.join(", ")
+    )
+}
+
+/// How much two names have in common: their words first, their letters then.
+fn likeness(written: &str, offered: &str) -> f64 {
+    let words = |name: &str| -> Vec<String> {
+        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    };
+    let (written_words, offered_words) = (words(written), words(offered));
+    let common = written_words.iter().filter(|word| offered_words.contains(word)).count();
+    common as f64 + strsim::normalized_levenshtein(&written.to_lowercase(), &offered.to_lowercase())
+}
+
+/// A call of this tool with its required parameters.
+fn example(tool: &Tool, tools: &Tools, form: Option<shape::Kind>) -> String {
+    let mut arguments = Map::new();
+    for (key, property) in required(tool) {
+        let value = match property.get("type").and_then(Value::as_str) {
+            Some("integer" | "number") => Value::from(1),
+            Some("boolean") => Value::from(true),
+            Some("array") => Value::Array(Vec::new()),
+            Some("object") => Value::Object(Map::new()),
+            _ => property.get("enum").and_then(|values| values.get(0)).cloned().unwrap_or_else(|| Value::from("...")),
+        };
+        arguments.insert(key, value);
+    }
+    let arguments = Value::Object(arguments);
+    let written = form.and_then(|form| shape::written(form, tools, &tool.name, &arguments.to_string()));
+    written.unwrap_or_else(|| format!("{{\"name\": {}, \"arguments\": {arguments}}}", Value::from(tool.wire_name.as_str())))
+}
+
+/// The required parameters that are not in the arguments, each with what it is.
+fn missing(tool: &Tool, raw: &str) -> Vec<String> {
+    let Ok(given) = serde_json::from_str::<Map<String, Value>>(raw) else { return Vec::new() };
+    let absent = required(tool).into_iter().filter(|(key, _)| !given.contains_key(key));
+    let described = absent.map(|(key, property)| match property.get("description").and_then(Value::as_str) {
+        Some(description) => format!("`{key}` ({})", description.trim()),
+        None => format!("`{key}`"),
+    });
+    described.collect()
+}
+
+fn required(tool: &Tool) -> Vec<(String, Value)> {
+    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
+    let keys = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let property = |key: &str| schema.get("properties").and_then(|all| all.get(key)).cloned().unwrap_or_default();
+    keys.map(|key| (key.to_owned(), property(key))).collect()
 }

@@ -27,7 +27,7 @@ use crate::{
     backend::{self, Decoder, Dialect, Refusal, Size},
     client::shape::Shape,
     error::Error,
-    event::{Delta, Event, FinishReason, Note, Sink, Usage},
+    event::{Delta, Event, FinishReason, Note, Sink, Tools, Usage},
     plan::{Learned, Plan},
     upstream::{self, Outgoing},
     wire::Frames,
@@ -161,7 +161,7 @@ impl<O: Sink> Rounds<O> {
                 chat: &plan.chat,
                 tools: &plan.tools,
                 offer: self.agent.as_ref().is_none_or(Agent::offers),
-                mode: plan.learned.tools,
+                mode: plan.tool_mode(),
                 fold_system: plan.learned.fold_system,
                 alternate: plan.learned.alternate,
                 plain: plan.learned.plain,
@@ -176,7 +176,9 @@ impl<O: Sink> Rounds<O> {
             let mut response = send(&self.shared.client, &prepared.outgoing).await?;
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
-                    tap.round(&self.plan.chat, &self.plan.tools, prepared.dialect);
+                    let in_the_prompt = Tools::default();
+                    let tools = if plan.verbatim { &in_the_prompt } else { &*plan.tools };
+                    tap.round(&plan.chat, tools, prepared.dialect);
                 }
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.behind().event(Event::Note(note));
@@ -214,11 +216,16 @@ impl<O: Sink> Rounds<O> {
             policy: Policy {
                 may_reask: self.asked_again < plan.retry,
                 answers_refused: self.agent.is_some(),
-                notice_when_empty: true,
+                notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
         };
-        Answer::new(setup).towards(self.shape.carrier()).observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
+        let answer = Answer::new(setup).towards(self.shape.carrier());
+        let answer = match &self.agent {
+            Some(_) => answer, // it looks at repetitions itself
+            None => answer.after(plan.repeats.clone()),
+        };
+        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts)
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
@@ -270,12 +277,11 @@ impl<O: Sink> Rounds<O> {
             self.end();
             return false;
         };
-        tracing::info!(model = self.plan.chat.model, tool = reask.name, why = %reask.why, "asking the model again");
+        tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asked_again += 1;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.spend(outcome.usage);
-        let messages = reask::messages(&reask, &self.said, &self.plan.tools, self.plan.chat.messages.len());
-        self.plan.chat.messages.extend(messages);
+        reask::ask(&reask, &self.said, &mut self.plan);
         true
     }
 

@@ -106,8 +106,13 @@ const TURNS: &[(&str, &str, &str, &str)] = &[
 
 #[tokio::test]
 async fn a_conversation_of_ten_turns_in_every_form_and_mode() {
-    for tools in ["native", "prompt", "raw"] {
-        for form in [Form::Xml, Form::Native] {
+    for (tools, forms) in [
+        ("native", &[Form::Xml, Form::Native][..]),
+        ("prompt", &[Form::Xml, Form::Native]),
+        ("raw", &[Form::Xml, Form::Native]),
+        ("client", &[Form::Xml]),
+    ] {
+        for &form in forms {
             let fake = model(tools == "native").await;
             let config = format!(
                 "[[backend]]\nname = \"o\"\nkind = \"ollama\"\nurl = \"{}\"\n[[route]]\nmodel = \"*\"\ntools = \"{tools}\"\n",
@@ -151,7 +156,8 @@ async fn a_conversation_of_ten_turns_in_every_form_and_mode() {
                 );
             }
             let last = asked.last().unwrap();
-            assert!(!format!("{last:?}").contains("Available tools:"), "Void's own prompt went to the model");
+            let prompted = format!("{last:?}").contains("Available tools:");
+            assert_eq!(prompted, tools == "client", "Void's own prompt goes to the model where it is asked so, and nowhere else");
         }
     }
 }

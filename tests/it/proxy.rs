@@ -17,6 +17,7 @@ mod chat;
 mod faults;
 mod ollama;
 mod prefix;
+mod recover;
 mod requests;
 mod slow;
 mod void;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
     adapter::{
-        Inside,
+        Call, Inside, Syntax,
         syntax::{Context, Parsed, Reader, Start, Step, blank, starts_with_any, typing::Types},
     },
     event::{Event, Sink, Tool, Why},
@@ -83,7 +83,8 @@ impl Scanner {
             false => candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest),
         };
         let window = self.buf.floor_char_boundary(limit);
-        let context = Context { call, close, tools: &self.tools, marked, end: end && window == self.buf.len() };
+        let lenient = self.options.elements;
+        let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
         match step {
@@ -110,6 +111,11 @@ impl Scanner {
                     // One that is complete shows that the others beside it are meant as calls too.
                     false => calls.iter().all(|call| self.offered(call)) && calls.iter().any(|call| self.counts(call)),
                 };
+                let stray = if count || marked { None } else { self.stray(&self.buf[body..to], call, &calls) };
+                if stray.is_some() && self.tentative.is_empty() && self.closes_fence(&candidate, to, end) {
+                    (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, None);
+                    return true;
+                }
                 if count && self.closes_fence(&candidate, to, end) {
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
@@ -160,7 +166,8 @@ impl Scanner {
         let entry = candidate.entries.front()?;
         let call = self.adapter.calls.get(entry.form)?;
         let text = self.buf.get(entry.body..)?;
-        let context = Context { call, close: &call.close, tools: &self.tools, marked: entry.marked, end: false };
+        let (marked, lenient) = (entry.marked, self.options.elements);
+        let context = Context { call, close: &call.close, tools: &self.tools, marked, lenient, end: false };
         match resolve(&self.tools, &candidate.reader.as_ref()?.name(text, context)?) {
             Resolved::Known { tool, .. } => Some((tool.name.clone(), text.len())),
             Resolved::Unknown { .. } => None,
@@ -196,14 +203,48 @@ impl Scanner {
         fixed.is_some_and(|value| value.is_object() && types.required().all(|key| given(&value, key)))
     }
 
+    /// Why this JSON, which has the form of one call, is none of an offered tool.
+    fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
+        let (Syntax::Json(keys), [call]) = (&form.syntax, calls) else { return None };
+        let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
+        let named = keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\"")));
+        // The description of a tool has a schema in the place of the arguments.
+        let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
+        if !self.options.strays || !plain || !named || described || !call.arguments.trim_start().starts_with('{') {
+            return None;
+        }
+        match resolve(&self.tools, &call.name) {
+            Resolved::Unknown { near } => Some(Why::UnknownTool(match near.as_slice() {
+                [] => String::new(),
+                near => format!("; near names: {}", near.join(", ")),
+            })),
+            Resolved::Known { tool, .. } => {
+                let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).ok()?;
+                let types = Types::new(Some(tool));
+                let missing: Vec<String> =
+                    types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
+                (!missing.is_empty()).then(|| Why::Missing(missing.join(", ")))
+            }
+        }
+    }
+
+    /// Whether the form that is being tried is an element that counts wherever it stands.
+    fn is_element(&self, candidate: &Candidate) -> bool {
+        let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
+        self.options.elements && call.is_some_and(|call| call.element)
+    }
+
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
-        let Some(fence) = &candidate.fence else { return true };
+        let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
         self.buf[fence.content..to].trim_end().ends_with(fence.close[0].as_str()) || (end && self.buf[to..].trim().is_empty())
     }
 
     /// Calls were read in `candidate.at..to`.
     fn accept(&mut self, calls: Vec<Parsed>, candidate: &Candidate, form: usize, marked: bool, to: usize, out: &mut dyn Sink) {
+        if self.stray.take().is_some() {
+            self.tentative.clear();
+        }
         let adapter = std::sync::Arc::clone(&self.adapter);
         let call = adapter.calls.get(form);
         let in_place = match call {
@@ -260,6 +301,9 @@ impl Scanner {
 
     /// The answer ended inside of a call.
     fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.stray.take().is_some() {
+            self.tentative.clear();
+        }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
         for call in whole.into_iter().filter(|call| self.counts(call)).collect::<Vec<_>>() {
@@ -274,8 +318,12 @@ impl Scanner {
         if self.tentative.is_empty() {
             return;
         }
+        let stray = self.stray.take();
         for call in std::mem::take(&mut self.tentative) {
-            self.send(&call, true, out);
+            match &stray {
+                Some(why) => self.refuse(&call, why, out),
+                None => self.send(&call, true, out),
+            }
         }
         self.from = self.pos;
     }

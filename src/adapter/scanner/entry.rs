@@ -69,16 +69,20 @@ impl Scanner {
 
     /// Tries an element that is named after a tool.
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
-        let rest = &self.buf[at + 1..];
-        let longest = self.tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
-        let head = &rest[..rest.floor_char_boundary(longest + 1)];
-        let possible = match head.split_once('>') {
-            Some((name, _)) => self.tools.get(name).is_some(),
-            None => !end && head.len() == rest.len() && self.tools.iter().any(|tool| tool.name.starts_with(head)),
-        };
+        let possible = self.names_a_tool(&self.buf[at + 1..], end);
+        let marked = self.options.elements && self.at_line_start(at);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked: false }).collect();
+        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked }).collect();
         self.begin(at, (1, false), entries, None)
+    }
+
+    /// Whether a tag, whose bracket is left out here, names a tool, or may still do so.
+    fn names_a_tool(&self, text: &str, end: bool) -> bool {
+        let ends: &[char] = if self.options.elements { &['>', ' ', '\t', '/'] } else { &['>'] };
+        self.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
+            Some(after) => after.starts_with(ends) || (after.is_empty() && !end),
+            None => !end && tool.name.starts_with(text),
+        })
     }
 
     /// Tries a call whose header begins at `at`, with a marker of this length.
@@ -88,10 +92,15 @@ impl Scanner {
 
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
+        let element = self.options.elements && {
+            let rest = self.buf[fence.content..].trim_start();
+            rest.is_empty() || rest.strip_prefix('<').is_some_and(|rest| self.names_a_tool(rest, false))
+        };
         let here = |call: &Call| self.fresh || !(call.start_only || call.whole_answer);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
-        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| fits(call));
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: fence.content, marked: false }).collect();
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
+        let body = fence.content;
+        let entries: Vec<Entry> = forms.map(|(form, call)| Entry { form, body, marked: element && call.element }).collect();
         self.begin(at, (fence.length, false), entries, Some(fence))
     }
 

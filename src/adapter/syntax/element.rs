@@ -1,13 +1,23 @@
-//! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it.
+//! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it. Where the prompt asks for
+//! this form ([`Context::lenient`]), a body that does not follow it is read by what the tool's parameters are ([`loose`]).
 
 use super::{
-    Context, Parsed, Start, Step,
+    Closing, Context, Parsed, Start, Step,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
     blank, starts_with_any,
     tagged::one_each,
     typing::{Hint, Types},
 };
-use crate::event::Tools;
+use crate::event::{Tool, Tools};
+
+mod loose;
+#[cfg(test)]
+mod tests;
+
+/// A longer body without the form's own structure is no call.
+const LOOSE_BYTES: usize = 4096;
+/// The attributes of a tag end within so many bytes.
+const HEAD_BYTES: usize = 1024;
 
 /// Reads one call; the body begins at the tag.
 #[derive(Debug, Default)]
@@ -15,6 +25,13 @@ pub(crate) struct ElementReader {
     name: Option<String>,
     types: Types,
     arguments: Arguments,
+    /// Where the text between the tags begins, and where the attributes of the opening tag are.
+    body: usize,
+    attributes: std::ops::Range<usize>,
+    /// The body does not follow the form; its end is looked for.
+    loose: Option<Closing>,
+    /// Where the closing tag begins and ends, once it is found.
+    closed: Option<(usize, usize)>,
 }
 
 /// The markers of one tool's element, or of the elements in another call that is named already.
@@ -24,42 +41,155 @@ pub(super) struct Element<'a> {
     pub(super) context: Context<'a>,
 }
 
+/// What an opening tag says.
+enum Head {
+    Open { attributes: std::ops::Range<usize>, body: usize, closed: bool },
+    Maybe,
+    No,
+}
+
 // === impl ElementReader ===
 
 impl ElementReader {
     pub(crate) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
-        let name = match &self.name {
-            Some(name) => name.clone(),
-            None => {
-                let at = blank(text);
-                let Some(tool) =
-                    context.tools.iter().find(|tool| matches!(tag(&text[at..], "<", &tool.name, true), Start::Yes(_)))
-                else {
-                    return if !context.end && opens(&text[at..], context.tools) == Start::Maybe {
-                        Step::More
-                    } else {
-                        Step::Reject
-                    };
-                };
-                self.types = Types::new(Some(tool));
-                let form = Element { name: &tool.name, types: &self.types, context };
-                self.arguments = Arguments::new(at + tool.name.len() + 2, None, &form);
-                self.name.insert(tool.name.clone()).clone()
+        if self.name.is_none() {
+            match self.head(text, context) {
+                Some(Step::Done { calls, end }) => return self.done(calls, end, text, context),
+                Some(step) => return step,
+                None => {}
             }
-        };
-        let form = Element { name: &name, types: &self.types, context };
-        let parsed = |arguments: String| Parsed { name: name.clone(), id: None, arguments };
-        match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
-            Outcome::More => Step::More,
-            Outcome::Reject => Step::Reject,
-            Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(arguments)], end },
-            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(arguments) },
         }
+        let name = self.name.clone().unwrap_or_default();
+        if self.loose.is_none() {
+            let form = Element { name: &name, types: &self.types, context };
+            match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
+                Outcome::More => return Step::More,
+                Outcome::Done { arguments, end } => return self.done(vec![parsed(&name, arguments)], end, text, context),
+                Outcome::Reject if !context.lenient => return Step::Reject,
+                Outcome::Cut { arguments } if !context.lenient || !text[self.body..].contains(&format!("</{name}>")) => {
+                    let arguments = self.unclosed(text, context).unwrap_or(arguments);
+                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments) };
+                }
+                Outcome::Reject | Outcome::Cut { .. } => self.loose = Some(Closing::after(self.body)),
+            }
+        }
+        self.read_loosely(&name, text, context)
     }
 
     /// The name, if it was seen.
     pub(crate) fn name(&self) -> Option<String> {
         self.name.clone()
+    }
+
+    /// Reads the opening tag. `None`: the arguments follow.
+    fn head(&mut self, text: &str, context: Context<'_>) -> Option<Step> {
+        let at = blank(text);
+        let mut maybe = false;
+        for tool in context.tools.iter() {
+            match head(text, at, &tool.name, context) {
+                Head::No => {}
+                Head::Maybe => maybe = true,
+                Head::Open { attributes, body, closed } => return self.enter(tool, attributes, body, closed, text, context),
+            }
+        }
+        Some(if maybe && !context.end { Step::More } else { Step::Reject })
+    }
+
+    fn enter(
+        &mut self,
+        tool: &Tool,
+        attributes: std::ops::Range<usize>,
+        body: usize,
+        closed: bool,
+        text: &str,
+        context: Context<'_>,
+    ) -> Option<Step> {
+        self.types = Types::new(Some(tool));
+        if closed {
+            let arguments = loose::arguments(&text[attributes], "", &self.types);
+            return Some(
+                arguments.map_or(Step::Reject, |arguments| Step::Done { calls: vec![parsed(&tool.name, arguments)], end: body }),
+            );
+        }
+        if !text[attributes.clone()].trim().is_empty() {
+            self.loose = Some(Closing::after(body));
+        }
+        let form = Element { name: &tool.name, types: &self.types, context };
+        self.arguments = Arguments::new(body, None, &form);
+        (self.name, self.body, self.attributes) = (Some(tool.name.clone()), body, attributes);
+        None
+    }
+
+    /// Waits for the end of the element (or of the code fence around it) and reads what is before it.
+    fn read_loosely(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
+        let Some(closing) = &mut self.loose else { return Step::Reject };
+        let close = [format!("</{name}>")];
+        self.closed = self.closed.or_else(|| closing.find(text, &close));
+        let body = &text[self.body..self.closed.map_or(text.len(), |(stop, _)| stop)];
+        // In the middle of a line a tag is more often mentioned than meant.
+        if body.len() > LOOSE_BYTES || (!context.marked && body.contains('\n')) {
+            return Step::Reject;
+        }
+        let Some((stop, end)) = self.closed else {
+            return if context.end { Step::Reject } else { Step::More };
+        };
+        match loose::arguments(&text[self.attributes.clone()], &text[self.body..stop], &self.types) {
+            Some(arguments) => self.done(vec![parsed(name, arguments)], end, text, context),
+            None if context.marked => {
+                let torn = parsed(name, text[self.body..stop].to_owned());
+                Step::Torn { whole: Vec::new(), torn, why: "its parameters cannot be told apart", end }
+            }
+            None => Step::Reject,
+        }
+    }
+
+    /// The arguments where the text ends after a value of one line and only closing tags are missing; as unfinished as the call
+    /// is, so that the reason of the end decides.
+    fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
+        let body = text[self.body..].trim_end().trim_end_matches('`');
+        let tagged = context.lenient && body.trim_start().starts_with('<');
+        let arguments = loose::arguments("", body, &self.types).filter(|_| tagged)?;
+        Some(format!("{} ", arguments.strip_suffix('}')?))
+    }
+
+    /// A call; the code fence that it stands in may close behind it.
+    fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
+        let at = end + blank(&text[end..]);
+        let fenced = context.lenient && context.close != context.call.close;
+        match starts_with_any(&text[at..], context.close, context.end) {
+            Start::Yes(length) if fenced => Step::Done { calls, end: at + length },
+            Start::Maybe if fenced => Step::More,
+            _ => Step::Done { calls, end },
+        }
+    }
+}
+
+fn parsed(name: &str, arguments: String) -> Parsed {
+    Parsed { name: name.to_owned(), id: None, arguments }
+}
+
+/// Whether the opening tag of this tool stands at `at`.
+fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
+    let rest = &text[at..];
+    match tag(rest, "<", name, context.end) {
+        Start::Yes(length) => return Head::Open { attributes: 0..0, body: at + length, closed: false },
+        Start::Maybe => return Head::Maybe,
+        Start::No if !context.lenient => return Head::No,
+        Start::No => {}
+    }
+    let Some(after) = rest.strip_prefix('<').and_then(|rest| rest.strip_prefix(name)) else { return Head::No };
+    if !after.starts_with([' ', '\t', '/']) {
+        return Head::No;
+    }
+    let start = at + 1 + name.len();
+    match after.find(['>', '\n']) {
+        Some(stop) if after[stop..].starts_with('>') && stop <= HEAD_BYTES => {
+            let inside = &after[..stop];
+            let attributes = inside.strip_suffix('/').unwrap_or(inside);
+            Head::Open { attributes: start..start + attributes.len(), body: start + stop + 1, closed: attributes.len() < stop }
+        }
+        None if after.len() <= HEAD_BYTES && !context.end => Head::Maybe,
+        _ => Head::No,
     }
 }
 

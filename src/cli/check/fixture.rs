@@ -67,7 +67,7 @@ impl Case {
             adapter: Arc::clone(&self.adapter),
             tools: Arc::new(self.incoming.tools.clone()),
             schemas: Arc::clone(&self.schemas),
-            scanner: scanner::Options::default(),
+            scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
             policy: Policy { notice_when_empty: true, ..Policy::default() },
         });
         for delta in deltas {

@@ -223,7 +223,7 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
             let other = match tried.learned.tools {
                 ToolMode::Native => "try `tools = \"prompt\"` on a route for it, or another model",
                 ToolMode::Prompt if told == ToolMode::Native => "try `tools = \"raw\"` on a route for it, or another model",
-                ToolMode::Prompt | ToolMode::Raw => "small models often do that: try a larger one, or one that was trained on tools",
+                ToolMode::Prompt | ToolMode::Raw | ToolMode::Client => "small models often do that: try a larger one, or one that was trained on tools",
             };
             format!("it did not call at all: {other}")
         }

@@ -10,7 +10,7 @@ use self::defuse::Defuser;
 use super::Counts;
 use crate::{
     event::{Event, FinishReason, Origin, Sink, Tool, ToolCall, Tools, Why},
-    openai::ChatRequest,
+    openai::{ChatRequest, Message},
 };
 
 mod cline;
@@ -49,18 +49,26 @@ pub(super) struct Writer {
     counts: Counts,
 }
 
-/// Reads a request in such a form: the tools of its prompt, which is cut out, and a translated history. `None`: it has no
-/// such prompt.
-pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools)> {
-    let (grammar, tools) = prompt::take(request)?;
+/// Reads a request in such a form: the tools of its prompt, which is cut out, and a translated history. Gives back the messages
+/// as they were, too. `None`: it has no such prompt.
+pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools, Vec<Message>)> {
+    let found = prompt::find(&request.messages)?;
+    let verbatim = request.messages.clone();
+    let (grammar, tools) = found.cut_out(&mut request.messages);
     let messages = std::mem::take(&mut request.messages);
     request.messages = history::translate(messages, &tools, grammar);
-    Some((grammar, tools))
+    Some((grammar, tools, verbatim))
 }
 
 /// Whether the client can read this call as it is meant; `Err` says why not. Also for the stage that may ask the model again.
 pub(super) fn expressible(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<(), Why> {
     body(grammar, tools, name, arguments).map(|_| ())
+}
+
+/// The whole element of a call.
+pub(super) fn written(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
+    let body = body(grammar, tools, name, arguments).ok()?;
+    Some(format!("<{name}>\n{body}</{name}>"))
 }
 
 // === impl Writer ===

@@ -168,7 +168,7 @@ impl Judge<'_> {
     }
 
     fn refused(&self, call: &Written, why: Why, of_client: bool) -> Fate {
-        let text = reask::complaint(&call.name, &why, self.tools);
+        let text = reask::complaint(&call.name, &why, &call.arguments, self.tools, None);
         Fate::Answered { text, told: None, of_client, refused: true }
     }
 }

@@ -32,8 +32,10 @@ pub(super) enum Limit {
     Seconds(u64),
     /// So many tokens.
     Tokens(u64),
-    /// The same calls over and over.
+    /// The same calls again, whose results the model had.
     Repeats,
+    /// No word after the results.
+    Silence,
     /// So many rounds of nothing but errors.
     Failures(u32),
 }
@@ -62,6 +64,11 @@ impl Used {
 // === impl Limit ===
 
 impl Limit {
+    /// Whether the user set it, so that it is worth a line after a good answer.
+    pub(super) fn is_of_the_user(self) -> bool {
+        !matches!(self, Limit::Repeats | Limit::Silence)
+    }
+
     /// What the model is told before its last answer.
     pub(super) fn to_model(self) -> String {
         format!("{self}. No tool can be used any more: answer now with what is known, and say what is missing.")
@@ -75,6 +82,7 @@ impl Limit {
             Limit::Seconds(_) => "seconds",
             Limit::Tokens(_) => "tokens",
             Limit::Repeats => "repeats",
+            Limit::Silence => "silence",
             Limit::Failures(_) => "failures",
         }
     }
@@ -87,7 +95,8 @@ impl fmt::Display for Limit {
             Limit::Calls(calls) => write!(f, "the limit of {calls} calls was reached (`react.calls`)"),
             Limit::Seconds(seconds) => write!(f, "the limit of {seconds} s was reached (`react.seconds`)"),
             Limit::Tokens(tokens) => write!(f, "the limit of {tokens} tokens was reached (`react.tokens`)"),
-            Limit::Repeats => f.write_str("the same calls were made over and over"),
+            Limit::Repeats => f.write_str("the model made the same calls again"),
+            Limit::Silence => f.write_str("the model's answer was empty"),
             Limit::Failures(rounds) => write!(f, "every call of {rounds} rounds failed"),
         }
     }

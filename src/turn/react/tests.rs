@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, json};
 
-use super::{
-    observe,
-    repeat::{Repeats, Verdict},
-};
+use super::observe;
 use crate::{
     adapter::{Library, Written, quote::defused, scanner},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
@@ -99,28 +96,4 @@ fn cuts_are_at_characters() {
         assert!(cut.len() < most + 80 && cut.starts_with("äöü") && cut.ends_with('€'), "{most}");
     }
     assert_eq!(observe::cut("short", 256), "short");
-}
-
-#[test]
-fn only_what_comes_again_is_a_repetition() {
-    let verdicts = |rounds: &str| -> Vec<Verdict> {
-        let mut repeats = Repeats::default();
-        let call = |round: &str| vec![(round.to_owned(), "{}".to_owned())];
-        rounds.split(' ').map(|round| repeats.take(call(round))).collect()
-    };
-    use Verdict::{Nudge, Run, Skip, Stop};
-    let table = [
-        ("a b c a b c", vec![Run; 6]),
-        ("a a b a", vec![Run, Nudge, Run, Run]),
-        ("a a a a a", vec![Run, Nudge, Skip, Stop, Stop]),
-        ("a b a b a b", vec![Run, Run, Run, Nudge, Skip, Stop]),
-        ("a b a c a d", vec![Run; 6]),
-    ];
-    for (rounds, expected) in table {
-        assert_eq!(verdicts(rounds), expected, "{rounds}");
-    }
-    // The order of members is no difference.
-    let mut repeats = Repeats::default();
-    repeats.take(vec![("a".into(), r#"{"x":1,"y":{"p":1,"q":2}}"#.into())]);
-    assert_eq!(repeats.take(vec![("a".into(), r#"{"y": {"q": 2, "p": 1}, "x": 1}"#.into())]), Nudge);
 }

@@ -1,23 +1,31 @@
 use super::*;
-use crate::event::{Tool, ToolChoice};
+use crate::event::ToolChoice;
 
 fn tools() -> Tools {
-    let schema = r#"{"type":"object","required":["uri"]}"#;
-    Tools::new([Tool::new("read_file", "", schema), Tool::new("huge", "", "x".repeat(5000))], ToolChoice::Auto)
+    let schema = r#"{"type":"object","properties":{"uri":{"type":"string","description":"Where it is"},"line":{"type":"integer"}},"required":["uri"]}"#;
+    let job = r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#;
+    Tools::new(
+        [
+            Tool::new("read_file", "", schema),
+            Tool::new("huge", "", format!("{{\"description\":\"{}\"}}", "x".repeat(5000))),
+            Tool::new("run_command", "", job),
+        ],
+        ToolChoice::Auto,
+    )
 }
 
 fn again(name: &str, why: Why, raw: &str, said: &str) -> [Message; 2] {
-    messages(&Reask { name: name.into(), why, raw: raw.into() }, said, &tools(), 3)
+    messages(name, &why, raw, said, &tools(), None, 3)
 }
 
 #[test]
 fn a_whole_object_is_shown_as_the_call_that_it_was() {
-    let [asked, told] = again("read_file", Why::Schema("`uri` is missing".into()), r#"{"url":"a"}"#, "Reading.");
+    let [asked, told] = again("read_file", Why::Schema("`line` is no number".into()), r#"{"uri":"a","line":"x"}"#, "Reading.");
     assert_eq!((asked.role.as_str(), asked.content.to_text().as_str()), ("assistant", "Reading."));
-    assert_eq!(asked.tool_calls[0].arguments, r#"{"url":"a"}"#);
+    assert_eq!(asked.tool_calls[0].arguments, r#"{"uri":"a","line":"x"}"#);
     assert_eq!((told.role.as_str(), told.tool_call_id.as_ref()), ("tool", Some(&asked.tool_calls[0].id)));
     let text = told.content.to_text();
-    for part in ["read_file", "`uri` is missing", r#""required":["uri"]"#] {
+    for part in ["read_file", "`line` is no number", r#""required":["uri"]"#] {
         assert!(text.contains(part), "{text}");
     }
     assert_eq!(again("read_file", Why::NotAnObject, "{}", ""), again("read_file", Why::NotAnObject, "{}", ""), "a pure function");
@@ -32,13 +40,47 @@ fn what_is_no_object_is_shown_as_the_text_that_it_was() {
 }
 
 #[test]
+fn a_missing_key_is_named_with_what_it_is() {
+    let [_, told] = again("read_file", Why::Missing("`uri`".into()), r#"{"line": 3}"#, "");
+    let text = told.content.to_text();
+    assert!(text.contains("Missing: `uri` (Where it is).") && !text.contains("\"required\""), "{text}");
+}
+
+#[test]
 fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
-    let [_, told] = again("reed", Why::UnknownTool(String::new()), "{}", "");
-    assert!(told.content.to_text().contains("read_file, huge"));
+    for (written, first, example) in [
+        ("reed_file", "read_file", r#"{"name": "read_file", "arguments": {"uri":"..."}}"#),
+        ("run_tests", "run_command", r#"{"name": "run_command", "arguments": {"command":"..."}}"#),
+    ] {
+        let [_, told] = again(written, Why::UnknownTool(String::new()), "{}", "");
+        let text = told.content.to_text();
+        assert!(text.contains(&format!("The tools are: {first}, ")) && text.contains(example), "{text}");
+        assert!(tools().iter().all(|tool| text.contains(&tool.name)), "{text}");
+    }
 }
 
 #[test]
 fn a_huge_schema_is_not_quoted() {
     let [_, told] = again("huge", Why::NotAnObject, "[]", "");
     assert!(told.content.to_text().len() < 300);
+}
+
+#[test]
+fn a_conversation_in_the_clients_form_stays_in_it() {
+    let form = Some(shape::Kind::VoidXml);
+    let [asked, told] = messages("run_tests", &Why::UnknownTool(String::new()), "{}", "I test it.", &tools(), form, 3);
+    assert!(asked.tool_calls.is_empty() && told.tool_call_id.is_none());
+    assert!(asked.content.to_text().starts_with("I test it.\nrun_tests"), "{asked:?}");
+    let text = told.content.to_text();
+    assert!(text.contains("<run_command>\n<command>\n...\n</command></run_command>"), "{text}");
+    let [asked, _] = messages("read_file", &Why::Schema("no".into()), r#"{"uri":"a"}"#, "", &tools(), form, 3);
+    assert_eq!(asked.content.to_text(), "<read_file>\n<uri>\na\n</uri></read_file>");
+}
+
+#[test]
+fn the_model_is_asked_to_use_its_results_where_they_are() {
+    let mut texts = [Message::text("user", "How many?"), Message::text("tool", "11.5 days\n")];
+    wrap_up(&mut texts);
+    assert_eq!(texts[1].content.to_text(), "11.5 days\n\nAnswer with this result.");
+    assert_eq!(texts[0].content.to_text(), "How many?");
 }

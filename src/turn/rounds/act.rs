@@ -6,28 +6,39 @@ use crate::{
     client::shape::Counts,
     config::Progress,
     event::{Event, FinishReason, Note, Sink, Usage},
-    turn::{answer::Outcome, react::Next},
+    turn::{
+        answer::Outcome,
+        react::{Next, Step},
+    },
 };
 
 impl<O: Sink> Rounds<O> {
     /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
         let Some(agent) = &mut self.agent else { return false };
-        if agent.answered(&self.shared, &mut self.plan, &self.said, outcome) {
-            let (complaints, beginning) = (agent.complaints(), agent.beginning());
-            self.spend(outcome.usage);
-            for complaint in complaints {
-                self.tell(&complaint);
+        match agent.answered(&self.shared, &mut self.plan, &self.said, outcome) {
+            Step::Runs => {
+                let (complaints, beginning) = (agent.complaints(), agent.beginning());
+                self.spend(outcome.usage);
+                for complaint in complaints {
+                    self.tell(&complaint);
+                }
+                self.show(beginning);
+                true
             }
-            self.show(beginning);
-            return true;
+            Step::Again => {
+                self.spend(outcome.usage);
+                true
+            }
+            Step::Over => {
+                if let Some(line) = agent.last_words(&self.said, &self.plan) {
+                    self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+                    self.tell(&line);
+                }
+                self.finish(None);
+                false
+            }
         }
-        if let Some(line) = agent.last_line(&self.said) {
-            self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
-            self.tell(&line);
-        }
-        self.finish(None);
-        false
     }
 
     /// Waits for a result; with the last one, the model or the client goes on.

@@ -109,7 +109,7 @@ async fn a_conversation_only_grows_whoever_writes_it_and_whoever_reads_it() {
             "google" => "/v1beta",
             _ => "",
         };
-        for mode in ["native", "prompt", "raw"] {
+        for mode in ["native", "prompt", "raw", "client"] {
             let config = format!(
                 "[[backend]]\nkind = \"{kind}\"\nurl = \"{}{path}\"\n[[route]]\nmodel = \"*\"\ntools = \"{mode}\"\n",
                 fake.url

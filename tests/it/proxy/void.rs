@@ -14,6 +14,9 @@ enum Setup {
     Native,
 }
 
+/// The tools are written into the prompt in our words.
+const PROMPT: &str = "[[route]]\nmodel = \"*\"\ntools = \"prompt\"\n";
+
 /// Name and values in their order.
 type Call<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
@@ -51,8 +54,8 @@ fn request(setup: Setup, turn: usize) -> Value {
     request
 }
 
-/// An Ollama whose model takes no tools and always writes this, in small pieces.
-async fn model_that_writes(text: &'static str, reason: &'static str) -> (Proxy, Fake) {
+/// An Ollama whose model takes no tools and always writes this, in small pieces; asked as the route says.
+async fn model_that_writes(text: &'static str, reason: &'static str, route: &str) -> (Proxy, Fake) {
     let fake = Fake::start(move |seen| match seen.line.as_str() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
         "POST /api/chat" if seen.body.contains("\"tools\":") => Script::json(400, r#"{"error":"m does not support tools"}"#),
@@ -68,7 +71,7 @@ async fn model_that_writes(text: &'static str, reason: &'static str) -> (Proxy, 
         _ => Script::json(404, "{}"),
     })
     .await;
-    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n{route}", fake.url)).await;
     (proxy, fake)
 }
 
@@ -77,9 +80,9 @@ async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
     let edit = "<<<<<<< ORIGINAL\nfn main() {}\n=======\nfn main() { run(); }\n>>>>>>> UPDATED";
     let cases: [(&str, &str, Option<Call<'_>>, &str); 5] = [
         (
-            "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"/work/a.rs\"}}\n```",
+            "```json\n{\"name\": \"read_file\", \"parameters\": {\"uri\": \"/work/b.rs\"}}\n```",
             "stop",
-            Some(("read_file", vec![("uri", "/work/a.rs")])),
+            Some(("read_file", vec![("uri", "/work/b.rs")])),
             "",
         ),
         (
@@ -98,8 +101,14 @@ async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
         ("All is well.", "stop", None, "All is well."),
     ];
     for (written, reason, expected, shown) in cases {
-        let (proxy, fake) = model_that_writes(written, reason).await;
-        for setup in [Setup::Xml, Setup::XmlWithoutSystem, Setup::Native] {
+        for (route, setup) in [
+            ("", Setup::Xml),
+            ("", Setup::XmlWithoutSystem),
+            ("", Setup::Native),
+            (PROMPT, Setup::Xml),
+            (PROMPT, Setup::XmlWithoutSystem),
+        ] {
+            let (proxy, fake) = model_that_writes(written, reason, route).await;
             for turn in 1..=3 {
                 let response = proxy
                     .post("/v1/chat/completions", request(setup, turn))
@@ -119,8 +128,73 @@ async fn the_right_call_or_none_arrives_whatever_the_model_writes() {
                 assert_eq!(read.error, None, "{setup:?}, turn {turn}: {sse}");
                 assert!(read.text.contains(shown), "{setup:?}, turn {turn}: {read:?}");
                 let asked = fake.seen("/api/chat").pop().unwrap().body;
-                assert!(!asked.contains("Available tools:") && !asked.contains("anthropicReasoning"), "{setup:?}: {asked}");
+                assert!(!asked.contains("anthropicReasoning"), "{setup:?}: {asked}");
+                let own = setup != Setup::Native && route.is_empty();
+                assert_eq!(asked.contains("Available tools:"), own, "{setup:?} {route}: {asked}");
+                if own {
+                    let asked: Value = serde_json::from_str(&asked).unwrap();
+                    assert_eq!(asked["messages"], request(setup, turn)["messages"], "{setup:?}: not as Void wrote it");
+                }
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_careless_element_arrives_as_void_executes_it() {
+    let command = |command: &'static str| Some(("run_command", vec![("command", command)]));
+    let cases: [(&str, Option<Call<'_>>, &str); 7] = [
+        ("I run it.\n\n<run_command>\ncargo test\n</run_command>", command("cargo test"), "I run it."),
+        (
+            "```xml\n<run_command>\n<command>cargo test</command>\n</run_command>\n```\nIt takes a while.",
+            command("cargo test"),
+            "",
+        ),
+        (
+            "<search_for_files>\nquery=\"parse_header\"\nis_regex=false\n</search_for_files>",
+            Some(("search_for_files", vec![("query", "parse_header"), ("is_regex", "false")])),
+            "",
+        ),
+        ("<read_lint_errors>\n/work/a.rs\n</read_lint_errors>", Some(("read_lint_errors", vec![("uri", "/work/a.rs")])), ""),
+        ("<read_file>\n<path>/work/a.rs</path>\n</read_file>", Some(("read_file", vec![("uri", "/work/a.rs")])), ""),
+        // Documentation stays text, and Void does not execute it.
+        ("The tag `<run_command>` runs a command.", None, "runs a command."),
+        ("```rust\n// <run_command>cargo test</run_command>\n```\nSee above.", None, "See above."),
+    ];
+    for (written, expected, shown) in cases {
+        let (proxy, _fake) = model_that_writes(written, "stop", "").await;
+        for setup in [Setup::Xml, Setup::XmlWithoutSystem] {
+            let sse = proxy.post("/v1/chat/completions", request(setup, 1)).send().await.unwrap().text().await.unwrap();
+            let read = void::read_xml(&sse, &void::tools());
+            let call = read.call.as_ref().map(|(name, values)| {
+                (name.as_str(), values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())
+            });
+            assert_eq!(call, expected, "{setup:?}: {written}\n{sse}");
+            assert!(read.text.contains(shown), "{setup:?}: {written}\n{read:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_is_answered_in_voids_own_form() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" => {
+            let told = seen.body.contains("there is no tool run_tests");
+            let text =
+                if told { "<run_command>\ncargo test\n</run_command>" } else { "{\"name\": \"run_tests\", \"arguments\": {}}" };
+            let end = json!({"message": {"content": text}, "done": true, "done_reason": "stop"});
+            Script::lines(vec![Step::Send(format!("{end}\n"))])
+        }
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    let sse = proxy.post("/v1/chat/completions", request(Setup::Xml, 1)).send().await.unwrap().text().await.unwrap();
+    let read = void::read_xml(&sse, &void::tools());
+    assert_eq!(read.call, Some(("run_command".into(), vec![("command".into(), "cargo test".into())])), "{sse}");
+    assert!(!sse.contains("run_tests"), "the user sees nothing of it: {sse}");
+    let asked: Value = serde_json::from_str(&fake.seen("/api/chat")[1].body).unwrap();
+    let said = asked["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    assert!(said.contains("The tools are: run_command, ") && said.contains("<run_command>\n<command>\n...\n"), "{said}");
 }

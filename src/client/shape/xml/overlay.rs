@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::event::Effect;
+
 /// Types and required keys of Void's built-in tools, by tool name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
@@ -15,6 +17,9 @@ pub(super) struct Overlay {
 
 #[derive(Debug, Deserialize)]
 struct Entry {
+    /// It looks only.
+    #[serde(default)]
+    reads: bool,
     types: Map<String, Value>,
     required: Vec<String>,
 }
@@ -30,6 +35,11 @@ impl Overlay {
     /// Whether this is one of Void's own tools, with no parameter that Void does not have.
     pub(super) fn knows<'a>(&self, tool: &str, mut parameters: impl Iterator<Item = &'a str>) -> bool {
         self.tools.get(tool).is_some_and(|entry| parameters.all(|name| entry.types.contains_key(name)))
+    }
+
+    /// What this tool of Void's does to the world.
+    pub(super) fn effect(&self, tool: &str) -> Effect {
+        if self.tools.get(tool).is_some_and(|entry| entry.reads) { Effect::Reads } else { Effect::default() }
     }
 
     /// The schema of a tool from what its client said about each parameter (in the client's order), completed by what is

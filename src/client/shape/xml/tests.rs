@@ -128,7 +128,7 @@ fn every_tool_of_the_prompt_is_known_or_none() {
         ]));
         let found = read(&mut request);
         assert_eq!(found.is_some(), known, "{name}");
-        if let Some((_, tools)) = found {
+        if let Some((_, tools, _)) = found {
             assert!(tools.len() == void::TOOLS.len() && tools.get(name).is_some(), "{name}");
             assert_eq!(request.messages[1].tool_calls[0].name, name);
             let mut defuser = defuse::Defuser::new(tools.iter().map(|tool| tool.name.as_str()));

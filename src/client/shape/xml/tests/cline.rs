@@ -147,7 +147,7 @@ impl Reader {
 
 fn offered() -> (Arc<Tools>, String) {
     let mut request = request(json!([{"role": "system", "content": PROMPT}]));
-    let (grammar, tools) = read(&mut request).unwrap();
+    let (grammar, tools, _) = read(&mut request).unwrap();
     assert_eq!(grammar, Grammar::Cline);
     (Arc::new(tools), request.messages[0].content.to_text())
 }

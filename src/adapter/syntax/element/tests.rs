@@ -1,0 +1,171 @@
+//! Elements as small models write them where the client's prompt asks for elements: what the client would execute is a call,
+//! repaired from the tool's parameters; what only mentions a tool is text.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+
+use crate::{
+    adapter::{Adapter, Library, Scanner, scanner::Options},
+    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    fix::{Fixer, Schemas},
+};
+
+#[derive(Default)]
+struct Seen {
+    text: String,
+    calls: Vec<(String, String)>,
+    refused: usize,
+}
+
+impl Sink for Seen {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.text.push_str(text),
+            Event::CallStart { name, .. } => self.calls.push((name.to_owned(), String::new())),
+            Event::CallArguments { json, .. } => self.calls.last_mut().unwrap().1.push_str(json),
+            Event::Refused { .. } => self.refused += 1,
+            _ => {}
+        }
+    }
+}
+
+fn tools() -> Tools {
+    let text = |required: &[&str], optional: &[(&str, &str)]| {
+        let mut properties: serde_json::Map<String, Value> =
+            required.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+        properties.extend(optional.iter().map(|(key, kind)| ((*key).to_owned(), json!({"type": kind}))));
+        json!({"type": "object", "properties": properties, "required": required}).to_string()
+    };
+    Tools::new(
+        [
+            Tool::new("open_note", "", text(&["note_path"], &[("from_line", "integer")])),
+            Tool::new("run_job", "", text(&["command"], &[("folder", "string")])),
+            Tool::new("find_text", "", text(&["query"], &[("is_regex", "boolean"), ("in_folder", "string")])),
+            Tool::new("write_note", "", text(&["note_path", "body"], &[])),
+            Tool::new("list_notes", "", text(&[], &[])),
+        ],
+        ToolChoice::Auto,
+    )
+}
+
+fn adapter() -> Arc<Adapter> {
+    static ADAPTER: OnceLock<Arc<Adapter>> = OnceLock::new();
+    Arc::clone(ADAPTER.get_or_init(|| Library::embedded().unwrap().find("my-own-model", None).adapter))
+}
+
+/// What an answer holds where the client executes elements, cut into pieces of so many characters.
+fn scan(text: &str, reason: FinishReason, piece: usize) -> Seen {
+    let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
+    let options = Options { elements: true, ..Options::default() };
+    let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
+    let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
+    let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
+    let characters: Vec<char> = text.chars().collect();
+    for piece in characters.chunks(piece) {
+        scanner.push(Channel::Content, &piece.iter().collect::<String>(), &mut out);
+    }
+    scanner.finish(reason, &mut out);
+    out(Event::Finish { reason, usage: None });
+    seen
+}
+
+/// The calls of an answer, however it was cut.
+fn calls(text: &str) -> Vec<(String, Value)> {
+    let read = |piece: usize| {
+        let seen = scan(text, FinishReason::Stop, piece);
+        let calls = seen.calls.iter().map(|(name, json)| (name.clone(), serde_json::from_str(json).unwrap_or_default()));
+        (calls.collect::<Vec<(String, Value)>>(), seen.text, seen.refused)
+    };
+    let whole = read(usize::MAX);
+    for piece in [1, 2, 7] {
+        assert_eq!(read(piece), whole, "{text:?} in pieces of {piece}");
+    }
+    whole.0
+}
+
+#[test]
+fn a_careless_element_is_read_by_the_tools_parameters() {
+    let note = || ("open_note", json!({"note_path": "a/b.md"}));
+    let job = || ("run_job", json!({"command": "make all"}));
+    let find = || ("find_text", json!({"query": "if a < b", "is_regex": false}));
+    for (text, (name, arguments)) in [
+        // As the prompt wants it.
+        ("<open_note>\n<note_path>a/b.md</note_path>\n</open_note>", note()),
+        // The body is the one parameter that the tool needs.
+        ("<run_job>\nmake all\n</run_job>", job()),
+        ("I build it.\n\n<run_job>make all</run_job>\n\nThis takes a while.", job()),
+        ("<run_job>\n\"make all\"\n</run_job>", job()),
+        ("<run_job>\n```sh\nmake all\n```\n</run_job>", job()),
+        ("<open_note>a/b.md</open_note>", note()),
+        // Lines and attributes.
+        ("<find_text>\nquery=\"if a < b\"\nis_regex=false\n</find_text>", find()),
+        ("<find_text>\nquery: 'if a < b',\nis_regex: false\n</find_text>", find()),
+        ("<find_text query=\"if a < b\" is_regex=\"false\"></find_text>", find()),
+        ("<open_note note_path=\"a/b.md\"/>", note()),
+        ("<open_note note_path='a/b.md' />\nDone.", note()),
+        ("<open_note from_line=3>\na/b.md\n</open_note>", ("open_note", json!({"note_path": "a/b.md", "from_line": 3}))),
+        // Tags that are misspelt, missing or unclosed.
+        ("<open_note>\n<notePath>a/b.md</notePath>\n</open_note>", note()),
+        ("<open_note>\n<file>a/b.md</file>\n</open_note>", note()),
+        ("<open_note>\n<note_path>a/b.md</path>\n</open_note>", note()),
+        ("<open_note>\n<note_path>a/b.md\n</open_note>\nThat shows the note.", note()),
+        ("<open_note>\na/b.md</note_path>\n</open_note>", note()),
+        ("<find_text>\n<query>if a < b\n<is_regex>false</is_regex>\n</find_text>", find()),
+        ("<run_job>\n<command>make all", job()),
+        ("<run_job>\n<command>make all</command>", job()),
+        // JSON inside of the tag.
+        ("<find_text>\n{\"query\": \"if a < b\", \"is_regex\": false}\n</find_text>", find()),
+        // Code fences, with prose around them.
+        ("First:\n\n```xml\n<run_job>\n<command>make all</command>\n</run_job>\n```\n\nThat builds it.", job()),
+        ("```xml\n<run_job>\nmake all\n</run_job>\n```", job()),
+        ("```\n<run_job>\nmake all\n</run_job>\n```", job()),
+        ("```shell\n<run_job>\nmake all\n</run_job>\n```\nDone.", job()),
+        // No parameters.
+        ("<list_notes>\n</list_notes>", ("list_notes", json!({}))),
+        ("<list_notes/>", ("list_notes", json!({}))),
+        ("<list_notes></list_notes> lists them.", ("list_notes", json!({}))),
+        // The forms of the models count beside it.
+        ("```json\n{\"name\": \"run_job\", \"arguments\": {\"command\": \"make all\"}}\n```", job()),
+    ] {
+        assert_eq!(calls(text), [(name.to_owned(), arguments)], "{text:?}");
+    }
+}
+
+#[test]
+fn a_mention_is_no_call() {
+    for text in [
+        "To run something I would use <run_job> with a command. Shall I?",
+        "`<run_job>make all</run_job>` builds it.",
+        "Use <open_note> for notes and <run_job> for jobs.\nBoth need one parameter.",
+        "Call <run_job>make all</run_job> to build, or ask me.",
+        "<run_job",
+        "<run_job>",
+        "<unknown>\nmake all\n</unknown>",
+        "```rust\nlet a: Vec<run_job> = b;\n```",
+        "```rust\nlet a = 1;\n<run_job>\nmake all\n</run_job>\n```",
+    ] {
+        assert_eq!(calls(text), [], "{text:?}");
+    }
+}
+
+#[test]
+fn what_was_cut_or_torn_does_not_run() {
+    let write = "<write_note>\n<note_path>a.md</note_path>\n<body>\none\ntwo\n</body>\n</write_note>";
+    assert_eq!(calls(write), [("write_note".to_owned(), json!({"note_path": "a.md", "body": "one\ntwo"}))]);
+    for end in 1..write.len() {
+        let seen = scan(&write[..end], FinishReason::Length, usize::MAX);
+        let complete = end >= write.len() - "</write_note>".len();
+        assert!(complete || seen.calls.is_empty(), "{:?} ran as {:?}", &write[..end], seen.calls);
+    }
+    for text in [
+        // Which of the two is meant?
+        "<write_note>\na.md\n</write_note>",
+        // A text of several lines that nothing closes.
+        "<write_note>\n<note_path>a.md</note_path>\n<body>\none\ntwo\n</write_note>\nThat is the note.",
+        "<write_note>\n<note_path>a.md</note_path>\n<note_path>b.md</note_path>\nx\n</write_note>",
+    ] {
+        let seen = scan(text, FinishReason::Stop, 3);
+        assert!(seen.calls.is_empty() && seen.refused == 1, "{text:?}: {:?} {}", seen.calls, seen.text);
+    }
+}

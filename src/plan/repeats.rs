@@ -1,0 +1,191 @@
+//! The calls of a turn that were answered, and whether another one asks the same again: a small model repeats a call although
+//! its result is in the conversation, until somebody stops it.
+//!
+//! A call repeats another one if nothing can have changed since: an equal call of a tool that only reads, with only such calls
+//! in between, or an equal call of any tool in the answer before. A call that failed may always be tried again.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::{
+    event::{Effect, Tools},
+    openai::Message,
+};
+
+/// The answered calls of a turn, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Repeats {
+    calls: Vec<Call>,
+    /// Answers of the model so far.
+    answers: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Call {
+    /// Name and arguments.
+    key: String,
+    /// Position of the answer that it was a part of.
+    answer: usize,
+    reads: bool,
+    failed: bool,
+}
+
+/// Results say that something failed in their first or last bytes, if they do.
+const STATUS_BYTES: usize = 300;
+/// Words of such a result, in lower case.
+const FAILURES: [&str; 8] = ["error", "failed", "failure", "exception", "traceback", "not found", "no such", "not run"];
+
+// === impl Repeats ===
+
+impl Repeats {
+    /// The calls since the user's last words, with their results, in a conversation in the internal form.
+    pub fn of(messages: &[Message], tools: &Tools) -> Repeats {
+        let turn = messages.iter().rposition(|message| message.role == "user").map_or(0, |at| at + 1);
+        let turn = messages.get(turn..).unwrap_or_default();
+        let results: HashMap<&str, String> =
+            turn.iter().filter_map(|message| Some((message.tool_call_id.as_deref()?, message.content.to_text()))).collect();
+        let mut repeats = Repeats::default();
+        for message in turn.iter().filter(|message| !message.tool_calls.is_empty()) {
+            repeats.next_answer();
+            for call in &message.tool_calls {
+                let Some(result) = results.get(call.id.as_str()) else { continue };
+                let reads = tools.get(&call.name).is_some_and(|tool| tool.effect == Effect::Reads);
+                repeats.note(&call.name, &call.arguments, reads, says_failure(result));
+            }
+        }
+        repeats
+    }
+
+    /// The calls that follow belong to another answer of the model.
+    pub fn next_answer(&mut self) {
+        self.answers += 1;
+    }
+
+    /// Takes a call that has its result.
+    pub fn note(&mut self, name: &str, arguments: &str, reads: bool, failed: bool) {
+        self.calls.push(Call { key: key(name, arguments), answer: self.answers, reads, failed });
+    }
+
+    /// Whether nothing was called yet.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Whether the conversation holds the result of this call already. `reads`: its tool changes nothing.
+    pub fn answers(&self, name: &str, arguments: &str, reads: bool) -> bool {
+        let key = key(name, arguments);
+        let equal = |call: &&Call| call.key == key && !call.failed;
+        let last = self.calls.last().map(|call| call.answer);
+        let before = self.calls.iter().rev().take_while(|call| Some(call.answer) == last).find(equal);
+        let unchanged = || self.calls.iter().rev().take_while(|call| call.reads).find(equal);
+        before.or_else(|| unchanged().filter(|_| reads)).is_some()
+    }
+}
+
+/// Whether the text of a result says that its call failed.
+fn says_failure(result: &str) -> bool {
+    let head = result.get(..result.floor_char_boundary(STATUS_BYTES)).unwrap_or_default();
+    let tail = result.get(result.ceil_char_boundary(result.len().saturating_sub(STATUS_BYTES))..).unwrap_or_default();
+    [head, tail].iter().any(|part| {
+        let part = part.to_lowercase();
+        let exit = part.split_once("exit code ").is_some_and(|(_, code)| !code.starts_with('0'));
+        exit || FAILURES.iter().any(|word| part.contains(word))
+    })
+}
+
+/// Name and arguments in one spelling: members in order, scalars as text, because some clients know text alone.
+fn key(name: &str, arguments: &str) -> String {
+    fn plain(value: Value) -> Value {
+        match value {
+            Value::Object(members) => {
+                let mut members: Vec<(String, Value)> = members.into_iter().map(|(key, value)| (key, plain(value))).collect();
+                members.retain(|(_, value)| *value != Value::Null);
+                members.sort_by(|(a, _), (b, _)| a.cmp(b));
+                members.into_iter().collect::<serde_json::Map<_, _>>().into()
+            }
+            Value::Array(list) => list.into_iter().map(plain).collect(),
+            Value::String(text) => text.trim().into(),
+            Value::Null => Value::Null,
+            other => other.to_string().into(),
+        }
+    }
+    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+    let plain = serde_json::from_str(arguments).map(|value| plain(value).to_string());
+    format!("{name}\u{0}{}", plain.unwrap_or_else(|_| arguments.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        event::{Tool, ToolChoice},
+        openai::ChatRequest,
+    };
+
+    fn tools() -> Tools {
+        let reads = |name: &str| Tool { effect: Effect::Reads, ..Tool::new(name, "", "{}") };
+        Tools::new([reads("look"), reads("find"), Tool::new("write", "", "{}")], ToolChoice::Auto)
+    }
+
+    /// A call with its name, arguments and result; `user` begins a new turn.
+    type Made<'a> = (&'a str, &'a str, &'a str);
+
+    /// What a conversation of these calls holds.
+    fn repeats(calls: &[Made<'_>]) -> Repeats {
+        let mut messages = vec![json!({"role": "user", "content": "Go."})];
+        for (at, (name, arguments, result)) in calls.iter().enumerate() {
+            if *name == "user" {
+                messages.push(json!({"role": "user", "content": "And now?"}));
+                continue;
+            }
+            let id = format!("c{at}");
+            let function = json!({"name": name, "arguments": arguments});
+            messages.push(json!({"role": "assistant", "tool_calls": [{"id": id, "type": "function", "function": function}]}));
+            messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
+        }
+        let chat = ChatRequest::from_value(json!({"model": "m", "messages": messages})).unwrap();
+        Repeats::of(&chat.messages, &tools())
+    }
+
+    #[test]
+    fn the_same_call_repeats_where_nothing_can_have_changed() {
+        let look = ("look", r#"{"at": "a", "line": 3}"#, "found");
+        let table: &[(&[Made<'_>], (&str, &str), bool)] = &[
+            (&[], ("look", "{}"), false),
+            (&[look], ("look", r#"{"line": "3", "at": "a"}"#), true),
+            (&[look], ("look", r#"{"line": 3, "at": "a", "more": null}"#), true),
+            (&[look], ("look", r#"{"at": "b"}"#), false),
+            (&[look], ("find", r#"{"at": "a", "line": 3}"#), false),
+            (&[look, ("find", "{}", "found")], ("look", look.1), true),
+            // Something was written in between.
+            (&[look, ("write", "{}", "done")], ("look", look.1), false),
+            // Writing the same twice in a row, and not in a row.
+            (&[("write", "{}", "done")], ("write", ""), true),
+            (&[("write", "{}", "done"), look], ("write", "{}"), false),
+            // What failed may be tried again.
+            (&[("look", look.1, "Error: no such file")], ("look", look.1), false),
+            (&[("write", "{}", "$ make\n... (exit code 2)")], ("write", "{}"), false),
+            (&[("write", "{}", "$ make\n... (exit code 0)")], ("write", "{}"), true),
+            // The user has spoken since.
+            (&[look, ("user", "", "")], ("look", look.1), false),
+        ];
+        for (calls, (name, arguments), expected) in table {
+            let reads = tools().get(name).is_some_and(|tool| tool.effect == Effect::Reads);
+            assert_eq!(repeats(calls).answers(name, arguments, reads), *expected, "{calls:?} then {name} {arguments}");
+        }
+    }
+
+    #[test]
+    fn calls_of_one_answer_do_not_repeat_each_other_before_they_are_answered() {
+        let mut repeats = Repeats::default();
+        repeats.next_answer();
+        assert!(!repeats.answers("write", "{}", false));
+        repeats.note("write", "{}", false, false);
+        repeats.note("find", "{}", true, false);
+        // Both were in the answer before.
+        assert!(repeats.answers("write", "{}", false) && repeats.answers("find", "{}", true));
+    }
+}
