@@ -25,17 +25,19 @@ mod pace;
 mod probe;
 mod replay;
 mod request;
+mod tokens;
 
 pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
-pub use errors::{Refusal, error_from};
+pub use errors::{Refusal, error_from, pace_headers};
 pub use models::{Capabilities, Model, describe, loaded, models, show};
 pub use names::spell;
 pub use pace::Pace;
 pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
+pub use tokens::tokens;
 
 /// The API that a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,6 +94,8 @@ pub struct Backend {
     pub api_key: Option<Secret>,
     /// Whether the client's `Authorization` goes upstream where no key is configured.
     pub forward_authorization: bool,
+    /// Headers of every request to it, over those that we write.
+    pub extra_headers: HeaderMap,
     /// How many requests it takes.
     pub pace: Option<Pace>,
     /// What a backend of kind [`Kind::Replay`] answers with.
@@ -138,6 +142,8 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
+/// A shorter value of a header is hardly a secret, and would mask words.
+const SECRET_BYTES: usize = 8;
 /// A client may wait so long for the turn of its request.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -165,6 +171,7 @@ impl Backend {
             url: url.into(),
             api_key: None,
             forward_authorization: false,
+            extra_headers: HeaderMap::new(),
             pace: None,
             replay: Replay::default(),
         }
@@ -191,7 +198,8 @@ impl Backend {
 
     /// What must not appear in messages: backends repeat the keys that they refuse.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.api_key.iter().map(Secret::reveal)
+        let headers = self.extra_headers.values().filter_map(|value| value.to_str().ok());
+        self.api_key.iter().map(Secret::reveal).chain(headers.filter(|value| value.len() >= SECRET_BYTES))
     }
 
     /// The headers of a request of our own: JSON, and the key in the form that the backend wants.
@@ -205,6 +213,7 @@ impl Backend {
         if let Some(value) = value {
             headers.insert(name, value);
         }
+        headers.extend(self.extra_headers.clone());
         headers
     }
 
@@ -226,6 +235,11 @@ impl From<&config::Backend> for Backend {
         Backend {
             api_key: configured.key.clone(),
             forward_authorization: configured.forward_authorization,
+            extra_headers: configured
+                .headers
+                .iter()
+                .filter_map(|(name, value)| Some((HeaderName::from_bytes(name.as_bytes()).ok()?, secret(value.reveal())?)))
+                .collect(),
             pace: configured.requests_per_minute.map(|requests| Pace::per_minute(requests, PATIENCE)),
             replay: match (kind, configured.url.as_str()) {
                 (Kind::Replay, "") => Replay::demo(),

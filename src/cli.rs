@@ -5,7 +5,7 @@
 
 use std::{
     io::{self, BufWriter, Write},
-    process::ExitCode,
+    process::{ExitCode, ExitStatus},
 };
 
 use clap::{Parser, Subcommand};
@@ -17,9 +17,11 @@ pub mod call;
 pub mod check;
 mod doctor;
 pub mod fix;
+mod log;
 pub mod mcp;
 pub mod normalize;
 mod response_template;
+mod run;
 mod serve;
 pub mod setup;
 
@@ -51,6 +53,8 @@ enum Command {
     Call(call::Call),
     /// Manage MCP servers
     Mcp(mcp::Mcp),
+    /// Run a coding agent (claude, codex, opencode, qwen, goose) on local models
+    Run(run::Run),
     /// Show the settings for a client, and install them where that is possible
     Setup(setup::Setup),
 }
@@ -69,6 +73,7 @@ Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (wher
 pub fn main() -> ExitCode {
     let environment = config::Environment::of_process();
     let mut output = Output { inner: BufWriter::new(io::stdout()), closed: false };
+    let mut ended = ExitCode::SUCCESS;
     let result = match Cli::parse().command {
         Command::Serve(serve) => serve.run(&environment),
         Command::Record(record) => record.run(&environment),
@@ -78,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Adapters(adapters) => adapters.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Check(check) => check.run(&environment, &mut output),
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
+        Command::Run(run) => run.run(&environment).map(|status| ended = code_of(status)),
         Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
         Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
@@ -88,8 +94,13 @@ pub fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "toolglot: {}", redact::printable(&error.message));
             ExitCode::from(exit_code(&error))
         }
-        _ => ExitCode::SUCCESS,
+        _ => ended,
     }
+}
+
+/// The exit code of a program that we have run; 1 for one that a signal has ended.
+fn code_of(status: ExitStatus) -> ExitCode {
+    status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn exit_code(error: &Error) -> u8 {

@@ -2,6 +2,8 @@
 //! [`openai::ChatRequest`](crate::openai::ChatRequest) without any tool prompt and a table [`Tools`]; the events of an
 //! answer become the client's calls ([`shape`]) and the client's bytes ([`front`]). Synchronous and pure.
 
+use serde_json::{Map, Value};
+
 use crate::{
     error::Error,
     event::{Note, Tools},
@@ -48,12 +50,15 @@ pub struct Incoming {
     pub profile: &'static Profile,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
+    /// Fields of the request that the answer repeats.
+    pub echo: Map<String, Value>,
 }
 
 /// Reads a request. Fails only on tools that cannot be understood at all.
-pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> {
-    let mut warnings = Vec::new();
+pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
+    let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
     let mut tools = shape::native::read_tools(&request, &mut warnings)?;
+    special.into_iter().for_each(|special| special.complete(&mut tools));
     let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
     let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
     let mut verbatim = None;
@@ -70,7 +75,7 @@ pub fn read(mut request: ChatRequest, hints: &Hints) -> Result<Incoming, Error> 
     let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
     let kind = hints.shape.unwrap_or(kind);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
-    Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings })
+    Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
 }
 
 /// Some clients send reasoning back, with the lines that we wrote into it.

@@ -15,6 +15,7 @@ mod access;
 mod alias;
 mod backend;
 mod environment;
+mod expand;
 mod listen;
 mod mcp;
 mod raw;
@@ -27,6 +28,7 @@ pub use access::{Access, ClientKey};
 pub use alias::Alias;
 pub use backend::{Backend, Kind, Secret};
 pub use environment::{Environment, data_directory};
+pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
@@ -38,6 +40,8 @@ pub use shell::{Shell, ShellForm, ShellVia};
 pub struct Config {
     /// The file that it was read from, if there was one.
     pub file: Option<PathBuf>,
+    /// What the command line says, for when the file is read again.
+    pub overrides: Overrides,
     /// Where to listen: one port, one address or both loopback addresses.
     pub listen: Listen,
     /// What happens to answers where no route says otherwise.
@@ -56,6 +60,8 @@ pub struct Config {
     pub progress: bool,
     /// Whether warnings (a prompt that was cut) stand in the answer, too.
     pub show_warnings: bool,
+    /// How a line of the log is written.
+    pub log_format: LogFormat,
     /// Whether log lines may show pieces of the arguments that were repaired; otherwise only rules, places and sizes.
     pub log_excerpts: bool,
     /// The backends. None: look for them on this machine.
@@ -91,6 +97,17 @@ pub enum Mode {
     Shell,
     /// The same; calls of our own tools are run here, and the model goes on with their results.
     React,
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
 }
 
 /// A directory of adapter files.
@@ -150,7 +167,7 @@ pub struct Limits {
 }
 
 /// What the command line says over the file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
     /// `--config`: the file; without it `proxy.toml` in the working directory, if it is there.
     pub file: Option<PathBuf>,
@@ -158,6 +175,8 @@ pub struct Overrides {
     pub listen: Option<String>,
     /// `--backend URL` or `--backend KIND=URL`, added to those of the file; one of the same name takes its place.
     pub backends: Vec<String>,
+    /// A secret that cannot be had is no error, but [`Backend::missing`] says so: for commands that do not serve.
+    pub without_secrets: bool,
 }
 
 // === impl Config ===
@@ -196,7 +215,7 @@ impl Config {
         };
         let listen = overrides.listen.as_ref().or(raw.listen.as_ref());
         let listen: Listen = listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?;
-        let mut backends = raw.backends(&base, environment)?;
+        let mut backends = raw.backends(&base, environment, overrides.without_secrets)?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
             backends.retain(|backend| backend.name != added.name);
@@ -204,19 +223,22 @@ impl Config {
         }
         let config = Config {
             access: Access {
-                keys: access::keys(raw.api_keys_file.as_deref(), raw.api_key_env.as_deref(), &base, environment)?,
+                keys: match access::keys(raw.api_keys_file.as_deref(), raw.api_key_env.as_deref(), &base, environment) {
+                    Err(_) if overrides.without_secrets => Vec::new(),
+                    keys => keys?,
+                },
                 insecure: raw.insecure,
                 modes: raw.modes,
             },
             workers: raw.workers,
-            mcp: raw.mcp.check(&base, environment, listen.is_beyond_loopback())?,
+            mcp: raw.mcp.check(&base, environment, listen.is_beyond_loopback(), overrides.without_secrets)?,
             listen,
             mode: raw.mode.unwrap_or_default(),
             profile: raw.profile,
             shell: Shell {
                 via: raw.shell_via.unwrap_or_default(),
                 form: raw.shell_form.unwrap_or_default(),
-                runner_found: environment.finds("toolglot"),
+                runner_found: environment.find("toolglot").is_some(),
             },
             react: raw.react.checked()?,
             adapters: match &raw.adapters {
@@ -226,6 +248,7 @@ impl Config {
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
             show_warnings: raw.show_warnings,
+            log_format: raw.log_format,
             log_excerpts: raw.log_excerpts,
             backends,
             routes: raw.routes,
@@ -234,9 +257,15 @@ impl Config {
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
+            overrides: overrides.clone(),
         };
         config.check()?;
         Ok(config)
+    }
+
+    /// The same read again: from its file, under the same command line.
+    pub fn again(&self, environment: &Environment) -> Result<Config, Error> {
+        Config::load(&Overrides { file: self.file.clone(), ..self.overrides.clone() }, environment)
     }
 
     /// The first route whose glob matches the model.

@@ -29,6 +29,8 @@ pub struct Error {
     pub code: Option<String>,
     /// One or two sentences for people: what was wrong, where, what to do.
     pub message: String,
+    /// What a backend says about when to come again (`retry-after`, rate limits), as names and values of headers.
+    pub headers: Vec<(String, String)>,
 }
 
 impl Error {
@@ -45,7 +47,7 @@ impl Error {
             Cow::Owned(redacted) => redacted,
             Cow::Borrowed(_) => message,
         };
-        Error { blame, status, code: None, message }
+        Error { blame, status, code: None, message, headers: Vec::new() }
     }
 
     /// The request is wrong (400).

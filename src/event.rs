@@ -272,6 +272,41 @@ pub struct Tool {
     pub keeps_null: Vec<String>,
     /// Who runs it.
     pub origin: Origin,
+    /// The namespace in which the client offered it, and its name there; `name` joins both.
+    pub namespace: Option<(String, String)>,
+    /// What the client takes as the input of a call.
+    pub input: Input,
+}
+
+/// What a client takes as the input of a call. The model always writes an object of arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Input {
+    /// The arguments.
+    #[default]
+    Arguments,
+    /// The text of the only argument, [`Input::TEXT`].
+    Text,
+    /// The same, and the text is a patch (`*** Begin Patch` to `*** End Patch`).
+    Patch,
+    /// The same, for a client that has no tool for patches: a command line in this parameter of this tool.
+    PatchCommand {
+        /// The client's tool that runs a command.
+        tool: String,
+        /// Its parameter for the command line.
+        parameter: String,
+    },
+    /// A command for a shell, as words: the arguments of a `local_shell_call`.
+    LocalShell,
+}
+
+impl Input {
+    /// The argument that holds the text.
+    pub const TEXT: &str = "input";
+
+    /// Whether the model writes a patch.
+    pub fn is_patch(&self) -> bool {
+        matches!(self, Input::Patch | Input::PatchCommand { .. })
+    }
 }
 
 impl Tool {

@@ -9,6 +9,7 @@ mod coerce;
 mod envelope;
 pub(crate) mod keys;
 pub mod name;
+mod patch;
 mod schema;
 mod stage;
 mod stages;

@@ -33,4 +33,6 @@ pub mod tools;
 pub mod turn;
 #[cfg(feature = "daemon")]
 pub mod upstream;
+#[cfg(feature = "daemon")]
+pub mod watch;
 pub mod wire;

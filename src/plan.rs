@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
-    backend::{self, Backend, Capabilities, Model, Refusal, ToolMode},
+    backend::{self, Backend, Capabilities, Model, Refusal, Size, ToolMode},
     client::{
         Incoming,
         front::{self, Head},
@@ -158,16 +158,16 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
     let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
+    // An Ollama is never asked for more; of other backends nobody may know the context.
+    let cap = config.limits.context_tokens;
+    let context = match backend.kind {
+        backend::Kind::Ollama => Some(model.context.unwrap_or(cap).min(cap)),
+        _ => model.context,
+    };
     if let Some(react) = &mut react {
-        // An Ollama is never asked for more; of other backends nobody may know the context.
-        let cap = config.limits.context_tokens;
-        let context = match backend.kind {
-            backend::Kind::Ollama => model.context.unwrap_or(cap).min(cap),
-            _ => model.context.unwrap_or(cap),
-        };
-        react.offer(&mut incoming, &adapter, context)?;
+        react.offer(&mut incoming, &adapter, context.unwrap_or(cap))?;
     }
-    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, warnings } = incoming;
+    let Incoming { request: mut chat, mut tools, verbatim, shape, one_call, profile, warnings, echo } = incoming;
     let route = config.route(&chat.model);
     let wanted = route.and_then(|route| route.tools);
     // The client's prompt names its own tools alone.
@@ -178,7 +178,10 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     chat.messages = verbatim.unwrap_or(chat.messages);
     learned.tools = wanted.filter(|mode| *mode != ToolMode::Client).unwrap_or(learned.tools);
     backend::spell(&backend, adapter.names, &mut tools);
-    let id = format!("chatcmpl-{}", uuid::Uuid::new_v4().simple());
+    let tools = Arc::new(tools);
+    let size = Size::of(&chat, &tools);
+    clamp(&mut chat, size, context);
+    let id = format!("{}{}", front.id_prefix(), uuid::Uuid::new_v4().simple());
     Ok(Plan {
         shell: (mode == Mode::Shell).then(|| shell(config, &id)),
         react,
@@ -189,6 +192,9 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
             include_usage: chat.include_usage(),
             reasoning_field: profile.reasoning_field,
             shows_reasoning: profile.shows_reasoning,
+            prompt_tokens: size.estimate(),
+            tools: Arc::clone(&tools),
+            echo,
         },
         scanner: scanner::Options {
             held_bytes: config.limits.held_bytes,
@@ -206,7 +212,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
         context_cap: config.limits.context_tokens,
-        tools: Arc::new(tools),
+        tools,
         backend,
         adapter,
         chat,
@@ -261,6 +267,24 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
 // === impl Plan ===
 
 impl Plan {
+    /// A round of this turn: tools are offered or not, an Ollama is asked for this context.
+    pub fn round(&self, offer: bool, num_ctx: Option<u64>) -> backend::Round<'_> {
+        backend::Round {
+            backend: &self.backend,
+            adapter: &self.adapter,
+            chat: &self.chat,
+            tools: &self.tools,
+            offer,
+            mode: self.tool_mode(),
+            fold_system: self.learned.fold_system,
+            alternate: self.learned.alternate,
+            plain: self.learned.plain,
+            vision: self.vision,
+            num_ctx,
+            authorization: self.passed.authorization.as_ref(),
+        }
+    }
+
     /// How tools are offered to the model.
     pub fn tool_mode(&self) -> ToolMode {
         if self.verbatim { ToolMode::Client } else { self.learned.tools }
@@ -331,6 +355,18 @@ mod tool_mode {
             "raw" => ToolMode::Raw,
             _ => ToolMode::Native,
         })
+    }
+}
+
+/// A client that knows nothing of the model asks for more than the context leaves, which some servers refuse and an Ollama
+/// makes room for.
+fn clamp(chat: &mut ChatRequest, size: Size, context: Option<u64>) {
+    let Some(context) = context else { return };
+    let room = context.saturating_sub(size.estimate()).max(context / 8).max(1);
+    for field in ["max_completion_tokens", "max_tokens"] {
+        if let Some(limit) = chat.rest.get_mut(field).filter(|limit| limit.as_u64().is_some_and(|limit| limit > room)) {
+            *limit = room.into();
+        }
     }
 }
 

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use axum::{
     Extension, Router,
     middleware::{from_fn, from_fn_with_state},
-    response::Response,
     routing::{get, post},
 };
-use http::{Method, Uri};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{client::front::Kind, config::Mode, error::Error};
 
+mod account;
 mod answer;
 mod apart;
 mod catalog;
@@ -27,15 +26,21 @@ mod greeting;
 mod guard;
 mod health;
 mod listen;
+mod messages;
+mod metrics;
 mod models;
 mod ollama;
 mod react;
 mod received;
 mod record;
+mod reload;
 mod reply;
+mod responses;
 mod run;
 mod state;
 pub mod survey;
+mod trace;
+mod unknown;
 
 use received::Prefix;
 
@@ -50,6 +55,11 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/chat/completions", post(chat::completions))
             .route("/completions", post(forward::completions))
             .route("/embeddings", post(forward::embeddings))
+            .route("/messages", post(messages::create))
+            .route("/messages/count_tokens", post(messages::count))
+            .route("/responses", post(responses::create))
+            .route("/responses/{id}", get(responses::one).delete(responses::delete))
+            .route("/responses/{id}/input_items", get(responses::input_items))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
         let ollama = Router::new()
@@ -59,7 +69,8 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/embeddings", post(forward::old_embeddings))
             .route("/tags", get(ollama::tags))
             .route("/show", post(ollama::show))
-            .route("/version", get(ollama::version));
+            .route("/version", get(ollama::version))
+            .route("/hello", get(messages::hello));
         let root = Router::new().route("/", get(greeting::root));
         root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };
@@ -73,11 +84,14 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/generate", post(generate::plain))
         .route("/generate_with_mcp", post(generate::with_mcp))
         .route("/healthz", get(health::health))
-        .fallback(unknown)
-        .method_not_allowed_fallback(wrong_method)
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::metrics))
+        .fallback(unknown::unknown)
+        .method_not_allowed_fallback(unknown::wrong_method)
         .layer(
             // From the outside in.
             ServiceBuilder::new()
+                .layer(from_fn_with_state(live.clone(), trace::trace))
                 .layer(from_fn(drain::drain))
                 .layer(from_fn_with_state(live.clone(), guard::guard))
                 .layer(from_fn_with_state(Arc::clone(&live.app().apart), apart::apart))
@@ -86,13 +100,4 @@ pub fn router(live: impl Into<Live>) -> Router {
                 })),
         )
         .with_state(live)
-}
-
-async fn unknown(method: Method, uri: Uri) -> Response {
-    let missing = format!("there is no {method} {}; see /v1/chat/completions and /v1/models", uri.path());
-    reply::error_at(uri.path(), &Error::client(missing).with_status(404))
-}
-
-async fn wrong_method(method: Method, uri: Uri) -> Response {
-    reply::error_at(uri.path(), &Error::client(format!("{} does not take {method}", uri.path())).with_status(405))
 }

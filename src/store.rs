@@ -27,6 +27,10 @@ pub enum Kind {
     ToolPin,
     /// What a backend wants back with a call, by the call's id.
     CallExtra,
+    /// How the last request of a conversation began.
+    Prefix,
+    /// A response of `/v1/responses`, with the items that it answered.
+    Response,
     /// Which process holds a legacy-SSE session.
     Session,
 }

@@ -26,8 +26,10 @@ use crate::{
 pub mod answer;
 mod aside;
 mod context;
+pub mod count;
 mod extras;
 mod gate;
+mod prefix;
 mod react;
 mod reading;
 mod reask;
@@ -87,6 +89,8 @@ struct Held {
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::stream! {
         let mut front = Front::new(plan.head.clone());
+        let mut opening = BytesMut::new();
+        front.open(&mut opening);
         let alive = keep_alive(&mut front);
         let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
         let mut rounds = Rounds::new(plan, shared, tap, written);
@@ -107,7 +111,8 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                     }
                     opened = true;
                     silence.broken(SILENCE);
-                    yield Ok(alive.clone());
+                    opening.extend_from_slice(&alive);
+                    yield Ok(opening.split().freeze());
                 }
             };
             rounds.out.flush();
@@ -127,14 +132,15 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
             if !rounds.out.bytes.is_empty() {
                 opened = true;
                 silence.broken(SILENCE);
-                let bytes = rounds.out.bytes.split().freeze();
+                let bytes = after(&mut opening, rounds.out.bytes.split());
                 rounds.tap_client(&bytes);
                 yield Ok(bytes);
             } else if silence.is_over() {
                 // The backend speaks, but nothing of it may leave yet.
                 opened = true;
                 silence.broken(SILENCE);
-                yield Ok(alive.clone());
+                opening.extend_from_slice(&alive);
+                yield Ok(opening.split().freeze());
             }
             if !more {
                 return;
@@ -164,8 +170,17 @@ pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> R
 /// The sign of life of this front: the same bytes at any time.
 fn keep_alive(front: &mut Front) -> Bytes {
     let mut out = BytesMut::new();
-    front.comment("keep-alive", &mut out);
+    front.alive("keep-alive", &mut out);
     out.freeze()
+}
+
+/// The bytes behind what has to come first, once.
+fn after(opening: &mut BytesMut, bytes: BytesMut) -> Bytes {
+    if opening.is_empty() {
+        return bytes.freeze();
+    }
+    opening.extend_from_slice(&bytes);
+    opening.split().freeze()
 }
 
 // === impl Written ===

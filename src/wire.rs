@@ -212,6 +212,14 @@ pub fn write_sse(out: &mut BytesMut, data: impl FnOnce(&mut BytesMut)) {
     out.extend_from_slice(b"\n\n");
 }
 
+/// Writes one server-sent event with a name.
+pub fn write_event(out: &mut BytesMut, name: &str, data: impl FnOnce(&mut BytesMut)) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\n");
+    write_sse(out, data);
+}
+
 /// Writes a comment, which every reader of server-sent events skips; line endings in `text` become spaces.
 pub fn write_comment(out: &mut BytesMut, text: &str) {
     out.extend_from_slice(b": ");

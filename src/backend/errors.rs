@@ -1,6 +1,7 @@
 //! What a backend's error means: its message out of whatever it is wrapped in, and whether it says that another form of
 //! the request would be accepted.
 
+use http::HeaderMap;
 use serde_json::Value;
 
 use crate::{error::Error, redact};
@@ -78,6 +79,13 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
+}
+
+/// What a backend says about its limits and when to come again: headers that clients act on.
+pub fn pace_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let is_pace = |name: &str| name.starts_with("retry-after") || name.contains("ratelimit-");
+    let named = headers.iter().filter(|(name, _)| is_pace(name.as_str()));
+    named.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned()))).collect()
 }
 
 /// The error inside a stream of status 200: the value of its `error` field, or the whole object.

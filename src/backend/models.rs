@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Backend, Kind, Loaded, Profile, error_from};
+use super::{Backend, Kind, Loaded, Profile, error_from, pace_headers};
 use crate::{
     error::Error,
     upstream::{Client, HttpRequest, Outgoing},
@@ -123,13 +123,20 @@ pub(super) async fn get(client: &Client, backend: &Backend, base: &str, path: &s
     send(client, backend, Method::GET, format!("{base}{path}"), None).await
 }
 
-async fn send(client: &Client, backend: &Backend, method: Method, url: String, body: Option<&Value>) -> Result<Value, Error> {
+pub(super) async fn send(
+    client: &Client,
+    backend: &Backend,
+    method: Method,
+    url: String,
+    body: Option<&Value>,
+) -> Result<Value, Error> {
     let body = body.map(Value::to_string).unwrap_or_default().into();
     let request = HttpRequest { method, url, headers: backend.headers(None), body };
     let mut response = client.send(Outgoing::Http(request)).await?;
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
-        return Err(error_from(response.status.as_u16(), &answer).without(backend.secrets()));
+        let headers = pace_headers(&response.headers);
+        return Err(Error { headers, ..error_from(response.status.as_u16(), &answer).without(backend.secrets()) });
     }
     serde_json::from_slice(&answer)
         .map_err(|error| Error::backend(format!("the backend `{}` did not answer with JSON: {error}", backend.name)))

@@ -57,7 +57,7 @@ pub struct Source {
 }
 
 /// A call that mode `shell` has left for this command.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Deserialize)]
 struct Waiting {
     /// The configuration file of the proxy.
     config: Option<PathBuf>,
@@ -65,6 +65,13 @@ struct Waiting {
     name: String,
     /// Its arguments, as JSON text.
     arguments: String,
+}
+
+/// The same, and where it waits.
+struct Waits {
+    call: Waiting,
+    id: String,
+    files: Files,
 }
 
 const EXIT_CODES: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
@@ -79,7 +86,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 impl Source {
     /// The configuration, with the registry that the command line names.
     pub(super) fn config(&self, environment: &Environment) -> Result<Config, Error> {
-        let mut config = Config::load(&Overrides { file: self.config.clone(), ..Overrides::default() }, environment)?;
+        let mut config = load(self.config.clone(), environment)?;
         if let Some(registry) = &self.registry {
             config.mcp.registry = registry.clone();
         }
@@ -105,16 +112,19 @@ impl Call {
     ) -> Result<(), Error> {
         let given = self.given(input)?;
         super::mcp::block_on(async {
-            let waiting = match given {
+            let waits = match given {
                 Some(_) => None,
-                None => Waiting::take(environment, &self.name).await?,
+                None => Waits::find(environment, &self.name).await?,
             };
-            let (config, name, source) = match (waiting, given) {
-                (Some(Waiting { config, name, arguments }), _) => (waiting_config(config, environment)?, name, arguments),
+            let (config, name, source) = match (&waits, given) {
+                (Some(waits), _) => {
+                    let Waiting { config, name, arguments } = waits.call.clone();
+                    (waiting_config(config, environment)?, name, arguments)
+                }
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
             let (pool, _) = pool(config, environment)?;
-            let called = beating(beat, &name, self.call(&pool, &name, &source)).await;
+            let called = beating(beat, &name, self.call(&pool, &name, &source, waits)).await;
             let ended = called.and_then(|response| self.show(&response, &name, out));
             pool.shut_down().await;
             ended
@@ -134,11 +144,15 @@ impl Call {
         }
     }
 
-    async fn call(&self, pool: &Pool, name: &str, source: &str) -> Result<McpResponse, Error> {
+    async fn call(&self, pool: &Pool, name: &str, source: &str, waits: Option<Waits>) -> Result<McpResponse, Error> {
         let offered = candidates(pool, name).await;
         let tool = find(&offered, name)?;
         let arguments = read(tool, source)?;
         let call = PoolCall { consent: true, timeout: self.timeout.map(seconds).transpose()?, ..PoolCall::default() };
+        // Last, so that nothing that fails before uses it up.
+        if let Some(waits) = waits {
+            waits.take().await?;
+        }
         Ok(pool.call(&tool.service, arguments, &call).await)
     }
 
@@ -177,32 +191,44 @@ fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc
     Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
 }
 
+/// The configuration, of which no key of a backend is needed.
+fn load(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
+    Config::load(&Overrides { file, without_secrets: true, ..Overrides::default() }, environment)
+}
+
 /// The configuration of the proxy that left the call, wherever the command is run.
 fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
     match file {
-        Some(file) => Config::load(&Overrides { file: Some(file), ..Overrides::default() }, environment),
+        Some(file) => load(Some(file), environment),
         None => Config::parse("", None, &Overrides::default(), environment),
     }
 }
 
-// === impl Waiting ===
+// === impl Waits ===
 
-impl Waiting {
-    /// The call that waits under this id; it runs once. A text that can only be an id, and that nothing waits under, is an
-    /// error.
-    async fn take(environment: &Environment, id: &str) -> Result<Option<Waiting>, Error> {
+impl Waits {
+    /// The call that waits under this id. A text that can only be an id, and that nothing waits under, is an error.
+    async fn find(environment: &Environment, id: &str) -> Result<Option<Waits>, Error> {
         let files = Files::new(state_directory(environment));
-        let Some(bytes) = files.take(&Key::local(Kind::SpooledCall, id)).await else {
-            return match is_id(id) {
-                true => Err(Error::client(format!(
-                    "no call waits under `{id}`: it has run already, or has expired; ask the model for it again"
-                ))),
-                false => Ok(None),
-            };
+        let Some(bytes) = files.get(&Key::local(Kind::SpooledCall, id)).await else {
+            return if is_id(id) { Err(gone(id)) } else { Ok(None) };
         };
-        let unreadable = |error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}"));
-        serde_json::from_slice(&bytes).map(Some).map_err(unreadable)
+        let call = serde_json::from_slice(&bytes)
+            .map_err(|error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}")))?;
+        Ok(Some(Waits { call, id: id.to_owned(), files }))
     }
+
+    /// Uses it up: of two processes, one gets it.
+    async fn take(self) -> Result<(), Error> {
+        match self.files.take(&Key::local(Kind::SpooledCall, &*self.id)).await {
+            Some(_) => Ok(()),
+            None => Err(gone(&self.id)),
+        }
+    }
+}
+
+fn gone(id: &str) -> Error {
+    Error::client(format!("no call waits under `{id}`: it has run already, or has expired; ask the model for it again"))
 }
 
 /// Whether it has the form of an id: a name, `-`, and 24 letters and digits.

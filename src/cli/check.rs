@@ -114,7 +114,7 @@ impl Findings {
 
     /// A configuration with all that it names.
     fn configuration(&mut self, file: Option<&Path>, environment: &Environment) -> Result<(), Error> {
-        let overrides = Overrides { file: file.map(Path::to_owned), ..Overrides::default() };
+        let overrides = Overrides { file: file.map(Path::to_owned), without_secrets: true, ..Overrides::default() };
         let config = match Config::load(&overrides, environment) {
             Ok(config) => config,
             // The message begins with the place.
@@ -125,6 +125,11 @@ impl Findings {
                 return Ok(());
             }
         };
+        for backend in &config.backends {
+            // Where it is checked may be another machine than where it serves.
+            let missing = backend.missing.as_ref().map(|what| format!("backend `{}` (not checked: {what})", backend.name));
+            self.looked_at.extend(missing);
+        }
         if let Some(file) = &config.file {
             self.looked_at.push(file.display().to_string());
             let wrong = server::library(&config).err().map(|error| error.message).unwrap_or_default();

@@ -112,7 +112,7 @@ const SHOWN_CHARS: usize = 500;
 
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
-        let config = self.given.load(environment)?;
+        let config = self.given.load_without_secrets(environment)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -137,6 +137,10 @@ impl Doctor {
         let tools = self.tools()?;
         let proxy = Proxy::look(&config.listen).await;
         let addresses = place::addresses(&place::Facts::of_this_machine(), &config.listen);
+        let missing = config.backends.iter().filter_map(|backend| {
+            Some(format!("backend {}: {}; `serve` does not start without it", shown(&backend.name), backend.missing.as_ref()?))
+        });
+        let missing: Vec<String> = missing.collect();
         let settings = server::Settings {
             config,
             demo: false,
@@ -148,7 +152,7 @@ impl Doctor {
         let surveyed = survey::survey(&app, self.model.as_deref(), &tools).await?;
         let mut report = Report {
             toolglot: env!("CARGO_PKG_VERSION"),
-            problems: problems(&surveyed, self.model.as_deref(), &survey::places(&app)),
+            problems: [missing, problems(&surveyed, self.model.as_deref(), &survey::places(&app))].concat(),
             backends: surveyed.iter().filter(|found| found.backend.kind != Kind::Replay).map(Backend::from).collect(),
             proxy,
             addresses,

@@ -283,14 +283,7 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
 
 /// Where well-known clients keep their servers.
 fn known_file(client: &str, environment: &Environment) -> Option<PathBuf> {
-    let home = PathBuf::from(environment.get("HOME").or_else(|| environment.get("USERPROFILE"))?);
-    let settings = if cfg!(windows) {
-        PathBuf::from(environment.get("APPDATA")?)
-    } else if cfg!(target_os = "macos") {
-        home.join("Library/Application Support")
-    } else {
-        environment.get("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from)
-    };
+    let (home, settings) = (environment.home()?, environment.settings_directory()?);
     Some(match client {
         "claude" => settings.join("Claude/claude_desktop_config.json"),
         "cursor" => home.join(".cursor/mcp.json"),

@@ -1,10 +1,8 @@
 //! `toolglot serve` and `toolglot record`: configuration and log -> a running server.
 
-use std::{io::IsTerminal, path::PathBuf};
+use std::path::PathBuf;
 
-use tracing::Level;
-use tracing_subscriber::{EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
-
+use super::log::{self, Verbosity};
 use crate::{
     config::{Config, Environment, Overrides},
     error::Error,
@@ -30,6 +28,8 @@ pub(super) struct Given {
 pub(super) struct Serve {
     #[command(flatten)]
     given: Given,
+    #[command(flatten)]
+    verbosity: Verbosity,
     /// Offer the recorded models too, to try it without a model
     #[arg(long)]
     demo: bool,
@@ -50,8 +50,21 @@ pub(super) struct Record {
 impl Given {
     /// The configuration with the command line over it.
     pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
-        let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), backends: self.backend.clone() };
-        Config::load(&overrides, environment)
+        Config::load(&self.overrides(), environment)
+    }
+
+    /// The same, where a key that cannot be had is a remark, not an error.
+    pub(super) fn load_without_secrets(&self, environment: &Environment) -> Result<Config, Error> {
+        Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            file: self.config.clone(),
+            listen: self.listen.clone(),
+            backends: self.backend.clone(),
+            ..Overrides::default()
+        }
     }
 }
 
@@ -65,7 +78,7 @@ impl Serve {
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
-        start_log(environment)?;
+        log::start(environment, config.log_format, &self.verbosity)?;
         let settings = server::Settings {
             config,
             demo: self.demo,
@@ -83,21 +96,4 @@ impl Record {
     pub(super) fn run(self, environment: &Environment) -> Result<(), Error> {
         self.serve.start(environment, Some(self.into))
     }
-}
-
-/// The log goes to standard error, in colours only where a person looks at it.
-fn start_log(environment: &Environment) -> Result<(), Error> {
-    let filter = EnvFilter::try_new(environment.log_filter())
-        .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
-    // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
-    let no_messages = filter_fn(|event| *event.level() != Level::TRACE || !event.target().starts_with("rmcp"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .finish()
-        .with(no_messages)
-        .try_init()
-        .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))
 }

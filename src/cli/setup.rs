@@ -1,5 +1,5 @@
-//! `toolglot setup CLIENT`: the name of a client -> what to enter where, with this proxy's address; for Void also into its file.
-//! The clients are data (`setup/clients.toml`).
+//! `toolglot setup CLIENT`: the name of a client -> what to enter where, with this proxy's address and a model; where a client
+//! reads files that can be written safely, also into these. The clients are data (`setup/clients.toml`).
 
 use std::{
     io::Write,
@@ -11,9 +11,11 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::run::{self, Place};
+
 use crate::{
     atomic,
-    config::{Config, Environment, Overrides},
+    config::{Config, Environment, Listen, Overrides},
     error::Error,
 };
 
@@ -23,11 +25,11 @@ mod tests;
 /// Shows the settings for a client.
 #[derive(Debug, Args)]
 pub struct Setup {
-    /// void, continue, zed, cline, roo, opencode, goose, open-webui or copilot
+    /// claude, codex, qwen, void, continue, zed, cline, roo, opencode, goose, open-webui or copilot
     client: String,
-    /// The model to write into the settings
-    #[arg(long, value_name = "NAME", default_value = "MODEL")]
-    model: String,
+    /// The model to write into the settings [default: the first one of the running proxy]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
     /// The configuration file, for the port [default: proxy.toml in the working directory, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -51,18 +53,19 @@ struct Client {
     name: String,
     title: String,
     steps: String,
-    file: Option<Part>,
+    #[serde(default)]
+    files: Vec<File>,
 }
 
-/// A part of a JSON file under the user's home.
+/// A file under the user's home.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct File {
     path: String,
-    /// The object of the file that gets the part.
-    under: String,
-    key: String,
-    value: String,
+    /// A JSON object whose members are merged into those of the file.
+    merge: Option<String>,
+    /// The whole file, which is ours alone.
+    text: Option<String>,
 }
 
 // === impl Setup ===
@@ -75,48 +78,86 @@ impl Setup {
             let names: Vec<&str> = clients.iter().map(|client| client.name.as_str()).collect();
             return Err(Error::client(format!("there is no client `{}`; there are: {}", self.client, names.join(", "))));
         };
-        let overrides = Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() };
-        let listen = Config::load(&overrides, environment)?.listen;
-        let one = listen.addresses.first().copied().filter(|address| !address.ip().is_unspecified());
-        let address = one.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, listen.port()).into());
-        let filled = |text: &str| fill(text, address, &self.model);
+        let overrides =
+            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
+        let config = Config::load(&overrides, environment)?;
+        let address = reachable(&config.listen);
+        let place = match run::place(&config, address, self.model.as_deref()) {
+            Ok(place) => place,
+            // Nobody knows the models now, or the one that is named.
+            Err(_) => {
+                let model = self.model.clone().unwrap_or_else(|| "MODEL".into());
+                Place { address, model, context: config.limits.context_tokens }
+            }
+        };
+        // In TOML and JSON a backslash would begin an escape.
+        let home_text = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
+        let filled = |text: &str| place.fill(text.trim_start_matches('\n')).replace("{home}", &home_text);
         let written = |error| Error::proxy(format!("standard output: {error}"));
         writeln!(out, "{}\n\n{}", client.title, filled(&client.steps)).map_err(written)?;
-        let Some(part) = &client.file else {
-            return match self.write {
-                true => {
-                    Err(Error::client(format!("nothing of {}'s settings can be installed: enter them by hand", client.title)))
-                }
-                false => Ok(()),
-            };
-        };
-        let home = environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"))?;
-        let file = home.join(&part.path);
-        let before = read(&file)?;
-        let after = merged(&before, part, &filled(&part.value))?;
-        writeln!(out, "\n{after}").and_then(|()| out.flush()).map_err(written)?;
-        if self.write {
-            let said = install(&file, &before, &after)?;
-            // Without a reader of standard error there is nobody to tell.
-            let _ = writeln!(remarks, "{said}");
+        if client.files.is_empty() && self.write {
+            return Err(Error::client(format!("nothing of {}'s settings can be installed: enter them by hand", client.title)));
+        }
+        let home = || environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"));
+        for part in &client.files {
+            let file = home()?.join(&part.path);
+            let before = read(&file)?;
+            let after = part.over(&before, &filled)?;
+            writeln!(out, "\n~/{}:\n\n{after}", part.path).and_then(|()| out.flush()).map_err(written)?;
+            if self.write {
+                let said = install(&file, &before, &after)?;
+                // Without a reader of standard error there is nobody to tell.
+                let _ = writeln!(remarks, "{said}");
+            }
         }
         Ok(())
     }
+}
+
+// === impl File ===
+
+impl File {
+    /// The file as it shall be; what else stands in a file that is merged stays, in its order.
+    fn over(&self, before: &str, filled: &dyn Fn(&str) -> String) -> Result<String, Error> {
+        let broken = |what: String| Error::proxy(format!("{}: {what}; mend it by hand first", self.path));
+        let Some(own) = &self.merge else {
+            return Ok(filled(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());
+        };
+        let own: Value = serde_json::from_str(&filled(own)).map_err(|error| broken(error.to_string()))?;
+        let mut whole = match before.trim() {
+            "" => Value::Object(Map::new()),
+            text => serde_json::from_str(text).map_err(|error| broken(format!("is not a JSON object ({error})")))?,
+        };
+        merge(&mut whole, own).map_err(broken)?;
+        serde_json::to_string_pretty(&whole).map_err(|error| broken(error.to_string()))
+    }
+}
+
+/// Puts the members of an object into another one.
+fn merge(into: &mut Value, own: Value) -> Result<(), String> {
+    match (into, own) {
+        (Value::Object(into), Value::Object(own)) => own.into_iter().try_for_each(|(key, value)| match value {
+            Value::Object(_) => merge(into.entry(key.clone()).or_insert_with(|| Value::Object(Map::new())), value)
+                .map_err(|what| format!("`{key}` {what}")),
+            value => {
+                into.insert(key, value);
+                Ok(())
+            }
+        }),
+        _ => Err("is not a JSON object".into()),
+    }
+}
+
+/// The address at which a client on this machine reaches the proxy.
+pub(super) fn reachable(listen: &Listen) -> SocketAddr {
+    let one = listen.addresses.first().copied().filter(|address| !address.ip().is_unspecified());
+    one.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, listen.port()).into())
 }
 
 fn clients() -> Result<Vec<Client>, Error> {
     let clients: Clients = toml::from_str(include_str!("setup/clients.toml"))
         .map_err(|error| Error::proxy(format!("the list of clients inside of this program is broken: {error}")))?;
     Ok(clients.client)
-}
-
-fn fill(text: &str, address: SocketAddr, model: &str) -> String {
-    let root = format!("http://{address}");
-    text.trim_start_matches('\n')
-        .replace("{v1}", &format!("{root}/v1"))
-        .replace("{root}", &root)
-        .replace("{port}", &address.port().to_string())
-        .replace("{model}", model)
 }
 
 /// The file's text; `""` if there is none.
@@ -126,20 +167,6 @@ fn read(file: &Path) -> Result<String, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Error::proxy(format!("cannot read {}: {error}", file.display()))),
     }
-}
-
-/// The file with the part in it; everything else stays, in its order.
-fn merged(before: &str, part: &Part, value: &str) -> Result<String, Error> {
-    let broken = |what: String| Error::proxy(format!("{}: {what}; mend it by hand first", part.path));
-    let mut whole: Map<String, Value> = match before.trim() {
-        "" => Map::new(),
-        text => serde_json::from_str(text).map_err(|error| broken(format!("is not a JSON object ({error})")))?,
-    };
-    let value: Value = serde_json::from_str(value).map_err(|error| broken(error.to_string()))?;
-    let under = whole.entry(&part.under).or_insert_with(|| Value::Object(Map::new()));
-    let Value::Object(under) = under else { return Err(broken(format!("`{}` is not an object", part.under))) };
-    under.insert(part.key.clone(), value);
-    serde_json::to_string_pretty(&whole).map_err(|error| broken(error.to_string()))
 }
 
 /// Writes the file, with what it was beside it; says what was done.
@@ -162,7 +189,7 @@ fn install(file: &Path, before: &str, after: &str) -> Result<String, Error> {
 fn free_name(file: &Path) -> PathBuf {
     let name = |n: u32| {
         let number = if n == 0 { String::new() } else { format!(".{n}") };
-        file.with_extension(format!("json.backup{number}"))
+        file.with_file_name(format!("{}.backup{number}", file.file_name().unwrap_or_default().to_string_lossy()))
     };
     (0..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
 }

@@ -1,18 +1,25 @@
-//! The client's bytes. A front frames events in the client's protocol and lives over all rounds of a turn.
+//! The client's protocols. A front reads a request in its protocol into the internal form and writes events as the bytes of
+//! an answer; it lives over all rounds of a turn. One module each, and a row in [`Kind`]; what they share is here.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::BytesMut;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     error::Error,
-    event::{Event, Note, ToolCall},
-    openai::answer::{Completion, Envelope, call_id, error_body},
+    event::{Event, Input, Note, ToolCall, Tools},
+    openai::{
+        ChatRequest,
+        answer::{Completion, Envelope, call_id, error_body},
+    },
 };
 
+mod conversation;
+pub mod messages;
 pub mod ollama;
 mod openai;
+pub mod responses;
 
 /// The protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -22,6 +29,34 @@ pub enum Kind {
     OpenAi,
     /// Ollama's `/api/chat`: JSON lines, or one JSON object.
     Ollama,
+    /// Anthropic's `/v1/messages`: server-sent events, or one JSON object.
+    Messages,
+    /// OpenAI's `/v1/responses`: server-sent events, or one JSON object.
+    Responses,
+}
+
+/// A request as its front reads it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    /// The internal form; its `tools` are functions.
+    pub chat: ChatRequest,
+    /// The tools that the client offers under a namespace, or whose calls it takes in another form than a function's.
+    pub special: Vec<Special>,
+    /// Fields of the request that the answer repeats.
+    pub echo: Map<String, Value>,
+    /// What the user should know.
+    pub warnings: Vec<Note>,
+}
+
+/// What is special about an offered tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Special {
+    /// The name under which [`Request::chat`] offers it.
+    pub name: String,
+    /// See [`crate::event::Tool::namespace`].
+    pub namespace: Option<(String, String)>,
+    /// See [`crate::event::Tool::input`].
+    pub input: Input,
 }
 
 /// What a front has to know about an answer.
@@ -33,26 +68,44 @@ pub struct Head {
     pub envelope: Envelope,
     /// The client asked for the usage chunk.
     pub include_usage: bool,
-    /// The field from which the client reads reasoning; `None`: reasoning is not sent. (Ollama's protocol has a field of
-    /// its own.)
+    /// The field from which the client reads reasoning; `None`: reasoning is not sent. (Only OpenAI's chat protocol has a
+    /// choice of fields.)
     pub reasoning_field: Option<&'static str>,
     /// Progress lines go out as reasoning; otherwise as comments.
     pub shows_reasoning: bool,
+    /// The tools that may be called.
+    pub tools: Arc<Tools>,
+    /// About as many tokens has the prompt.
+    pub prompt_tokens: u64,
+    /// Fields of the request that the answer repeats.
+    pub echo: Map<String, Value>,
 }
 
 /// Writes a stream.
 #[derive(Debug)]
 pub struct Front {
-    stream: Stream,
+    protocol: Box<dyn Protocol>,
     shows_reasoning: bool,
     /// The reasoning so far does not end a line.
     mid_line: bool,
 }
 
-#[derive(Debug)]
-enum Stream {
-    OpenAi(openai::Stream),
-    Ollama(ollama::Stream),
+/// How one protocol streams an answer.
+trait Protocol: std::fmt::Debug + Send {
+    /// Appends what has to come before everything else, a sign of life included.
+    fn open(&mut self, _out: &mut BytesMut) {}
+
+    /// Appends what the client shall read for this event.
+    fn event(&mut self, event: Event<'_>, out: &mut BytesMut);
+
+    /// Appends a sign of life that no client takes for content; `text` is for people who read along.
+    fn alive(&mut self, text: &str, out: &mut BytesMut);
+
+    /// Appends a fault; nothing may follow.
+    fn fault(&mut self, error: &Error, out: &mut BytesMut);
+
+    /// How long the answer takes so far.
+    fn elapsed(&mut self, _elapsed: Duration) {}
 }
 
 /// Collects the same events into one object, for a client that does not stream.
@@ -78,16 +131,69 @@ impl Kind {
     /// The content type of a stream.
     pub fn content_type(self) -> &'static str {
         match self {
-            Kind::OpenAi => "text/event-stream",
+            Kind::OpenAi | Kind::Messages | Kind::Responses => "text/event-stream",
             Kind::Ollama => "application/x-ndjson",
+        }
+    }
+
+    /// What the ids of answers begin with.
+    pub fn id_prefix(self) -> &'static str {
+        match self {
+            Kind::OpenAi | Kind::Ollama => "chatcmpl-",
+            Kind::Messages => "msg_",
+            Kind::Responses => "resp_",
         }
     }
 
     /// The body of a fault before the answer began.
     pub fn error_body(self, error: &Error) -> Value {
         match self {
-            Kind::OpenAi => error_body(error),
+            Kind::OpenAi | Kind::Responses => error_body(error),
             Kind::Ollama => ollama::error_body(error),
+            Kind::Messages => messages::error_body(error),
+        }
+    }
+
+    /// The HTTP status of such a fault.
+    pub fn status(self, error: &Error) -> u16 {
+        match error.code.as_deref() {
+            // Clients repeat a request after every other one, and this fault stays.
+            Some("context_length_exceeded") => 400,
+            _ => error.status,
+        }
+    }
+
+    /// Whether its clients send a whole request again after a fault, at any time.
+    pub fn repeats(self) -> bool {
+        matches!(self, Kind::Messages | Kind::Responses)
+    }
+
+    fn protocol(self, head: Head) -> Box<dyn Protocol> {
+        match self {
+            Kind::OpenAi => Box::new(openai::Stream::new(head)),
+            Kind::Ollama => Box::new(ollama::Stream::new(head)),
+            Kind::Messages => Box::new(messages::Stream::new(head)),
+            Kind::Responses => Box::new(responses::Stream::new(head)),
+        }
+    }
+}
+
+// === impl Request ===
+
+impl From<ChatRequest> for Request {
+    /// A request with nothing special about it.
+    fn from(chat: ChatRequest) -> Request {
+        Request { chat, ..Request::default() }
+    }
+}
+
+// === impl Special ===
+
+impl Special {
+    /// Completes the tool's entry in the table.
+    pub(super) fn complete(self, tools: &mut Tools) {
+        if let Some(tool) = tools.iter_mut().find(|tool| tool.name == self.name) {
+            (tool.namespace, tool.input) = (self.namespace, self.input);
         }
     }
 }
@@ -97,12 +203,12 @@ impl Kind {
 impl Front {
     /// A front for one answer.
     pub fn new(head: Head) -> Front {
-        let shows_reasoning = head.shows_reasoning;
-        let stream = match head.kind {
-            Kind::OpenAi => Stream::OpenAi(openai::Stream::new(head)),
-            Kind::Ollama => Stream::Ollama(ollama::Stream::new(head)),
-        };
-        Front { stream, shows_reasoning, mid_line: false }
+        Front { shows_reasoning: head.shows_reasoning, protocol: head.kind.protocol(head), mid_line: false }
+    }
+
+    /// Appends what has to come before everything else. Called once, before any other method.
+    pub fn open(&mut self, out: &mut BytesMut) {
+        self.protocol.open(out);
     }
 
     /// Appends what the client shall read for this event; one frame per text event, nothing is merged.
@@ -110,13 +216,14 @@ impl Front {
         match event {
             Event::Note(note) if self.shows(note) => {
                 let gap = if std::mem::take(&mut self.mid_line) { "\n" } else { "" };
-                self.write(Event::Reasoning(&format!("{gap}{OURS}{}\n", note_text(note))), out);
+                self.protocol.event(Event::Reasoning(&format!("{gap}{OURS}{}\n", note_text(note))), out);
             }
             Event::Reasoning(text) if !text.is_empty() => {
                 self.mid_line = !text.ends_with('\n');
-                self.write(event, out);
+                self.protocol.event(event, out);
             }
-            event => self.write(event, out),
+            Event::Text("") | Event::Reasoning("") => {}
+            event => self.protocol.event(event, out),
         }
     }
 
@@ -129,34 +236,19 @@ impl Front {
         }
     }
 
-    fn write(&mut self, event: Event<'_>, out: &mut BytesMut) {
-        match &mut self.stream {
-            Stream::OpenAi(stream) => stream.event(event, out),
-            Stream::Ollama(stream) => stream.event(event, out),
-        }
-    }
-
     /// Tells how long the answer takes so far, for protocols that report it at the end.
     pub fn elapsed(&mut self, elapsed: Duration) {
-        if let Stream::Ollama(stream) = &mut self.stream {
-            stream.elapsed(elapsed);
-        }
+        self.protocol.elapsed(elapsed);
     }
 
     /// Appends a sign of life that no client takes for content.
-    pub fn comment(&mut self, text: &str, out: &mut BytesMut) {
-        match &mut self.stream {
-            Stream::OpenAi(stream) => stream.comment(text, out),
-            Stream::Ollama(stream) => stream.sign_of_life(out),
-        }
+    pub fn alive(&mut self, text: &str, out: &mut BytesMut) {
+        self.protocol.alive(text, out);
     }
 
     /// Appends a fault; nothing may follow.
     pub fn fault(&mut self, error: &Error, out: &mut BytesMut) {
-        match &mut self.stream {
-            Stream::OpenAi(stream) => stream.fault(error, out),
-            Stream::Ollama(stream) => stream.fault(error, out),
-        }
+        self.protocol.fault(error, out);
     }
 }
 
@@ -210,6 +302,8 @@ impl Collected {
         let mut value = match self.head.kind {
             Kind::OpenAi => self.completion.to_value(&self.head.envelope, self.head.reasoning_field),
             Kind::Ollama => ollama::completion(&self.completion, &self.head, self.elapsed),
+            Kind::Messages => messages::completion(&self.completion, &self.head),
+            Kind::Responses => responses::completion(&self.completion, self.head),
         };
         let trace = self.trace.and_then(|trace| serde_json::from_str(&trace).ok());
         if let (Some(trace), Some(value)) = (trace, value.as_object_mut()) {
@@ -242,12 +336,19 @@ impl Calls {
 /// The field that says what was done in a turn, beside those of the protocol.
 pub const TRACE: &str = "toolglot";
 
-/// What begins each line of ours in reasoning.
+/// What begins each line of ours in reasoning and in text.
 const OURS: &str = "[toolglot] ";
 
 /// The id of a call that has none of its own: from the answer's id and its position there.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
+}
+
+/// A body as JSON.
+fn json(body: &[u8]) -> Result<Value, Error> {
+    serde_json::from_slice(body).map_err(|error| {
+        Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
+    })
 }
 
 /// A note in one line, as a user reads it.

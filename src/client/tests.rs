@@ -83,7 +83,7 @@ fn a_model_in_a_loop_does_not_cost_the_whole_answer() {
 fn lines_of_ours_in_reasoning_stand_alone_and_do_not_come_back_to_the_model() {
     use crate::event::Event;
 
-    for kind in [front::Kind::OpenAi, front::Kind::Ollama] {
+    for kind in [front::Kind::OpenAi, front::Kind::Ollama, front::Kind::Messages, front::Kind::Responses] {
         let head = front::Head { kind, reasoning_field: Some("reasoning_content"), shows_reasoning: true, ..Default::default() };
         let (mut front, mut out) = (front::Front::new(head), bytes::BytesMut::new());
         let note = Note::Writing { name: "edit_file".into(), bytes: 900 };
@@ -98,7 +98,9 @@ fn lines_of_ours_in_reasoning_stand_alone_and_do_not_come_back_to_the_model() {
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
             .filter_map(|line| {
                 let openai = line.pointer("/choices/0/delta/reasoning_content");
-                openai.or(line.pointer("/message/thinking"))?.as_str().map(str::to_owned)
+                let delta = line["delta"].as_str().is_some().then(|| &line["delta"]);
+                let ollama = line.pointer("/message/thinking");
+                openai.or(ollama).or(line.pointer("/delta/thinking")).or(delta)?.as_str().map(str::to_owned)
             })
             .collect();
         assert_eq!(shown, "A thought,\nwriting it, 2 B or not\n[toolglot] writing edit_file, 900 B\n[toolglot] running ls ...\n");

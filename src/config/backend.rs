@@ -19,6 +19,10 @@ pub struct Backend {
     pub forward_authorization: bool,
     /// As many requests go to it in a minute; those that come too early wait.
     pub requests_per_minute: Option<u32>,
+    /// Headers of every request to it (names in lower case), for gateways that want more than a key.
+    pub headers: Vec<(String, Secret)>,
+    /// Why its key or a header is missing, where that is no error ([`super::Overrides::without_secrets`]).
+    pub missing: Option<String>,
 }
 
 /// The language of a backend.
@@ -49,7 +53,16 @@ impl Backend {
 
     /// A backend without a key.
     pub fn open(name: impl Into<String>, kind: Option<Kind>, url: impl Into<String>) -> Backend {
-        Backend { name: name.into(), kind, url: url.into(), key: None, forward_authorization: false, requests_per_minute: None }
+        Backend {
+            name: name.into(),
+            kind,
+            url: url.into(),
+            key: None,
+            forward_authorization: false,
+            requests_per_minute: None,
+            headers: Vec::new(),
+            missing: None,
+        }
     }
 
     pub(super) fn from_flag(flag: &str) -> Result<Backend, Error> {

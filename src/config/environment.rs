@@ -1,15 +1,47 @@
 //! The process environment -> a value that can be passed around and faked in tests.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
+#[cfg(test)]
+mod tests;
+
 /// The variables of the process, as far as they are text.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Environment {
+    system: System,
+    /// Names as [`Environment::spelled`] writes them.
     variables: BTreeMap<String, String>,
 }
+
+/// What differs between systems: how variables are spelled, where programs and a user's files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum System {
+    Unix,
+    MacOs,
+    Windows,
+}
+
+/// `PATHEXT` where it is not set.
+const EXTENSIONS: &str = ".com;.exe;.bat;.cmd";
+
+// === impl System ===
+
+impl System {
+    /// The one that this program was built for.
+    const OWN: System = if cfg!(windows) {
+        System::Windows
+    } else if cfg!(target_os = "macos") {
+        System::MacOs
+    } else {
+        System::Unix
+    };
+}
+
+// === impl Environment ===
 
 impl Environment {
     /// The variables of this process.
@@ -17,24 +49,90 @@ impl Environment {
     pub fn of_process() -> Environment {
         let text =
             |(name, value): (std::ffi::OsString, std::ffi::OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-        Environment { variables: std::env::vars_os().filter_map(text).collect() }
+        Environment::on(System::OWN, std::env::vars_os().filter_map(text))
+    }
+
+    /// These variables on this system.
+    fn on(system: System, variables: impl IntoIterator<Item = (String, String)>) -> Environment {
+        let mut environment = Environment { system, variables: BTreeMap::new() };
+        for (name, value) in variables {
+            environment.set(&name, value);
+        }
+        environment
     }
 
     /// A variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.variables.get(&*self.spelled(name)).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The same environment with other values of these variables.
+    pub fn with<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Environment {
+        let mut environment = self.clone();
+        for (name, value) in variables {
+            environment.set(name, value.to_owned());
+        }
+        environment
+    }
+
+    fn set(&mut self, name: &str, value: String) {
+        self.variables.insert(self.spelled(name).into_owned(), value);
+    }
+
+    /// Windows says `Path` and means `PATH`.
+    fn spelled<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.system == System::Windows { name.to_uppercase().into() } else { name.into() }
     }
 
     /// The user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
-        self.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
+        self.get(if self.system == System::Windows { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
     }
 
-    /// Whether a command of this name would be found in `PATH`.
-    pub fn finds(&self, command: &str) -> bool {
-        let folders = self.get("PATH").unwrap_or_default();
-        let file = format!("{command}{}", std::env::consts::EXE_SUFFIX);
-        std::env::split_paths(folders).any(|folder| is_program(&folder.join(&file)))
+    /// Where programs keep settings of this user.
+    pub fn settings_directory(&self) -> Option<PathBuf> {
+        match self.system {
+            System::Windows => self.get("APPDATA").map(PathBuf::from).or_else(|| Some(self.home()?.join("AppData/Roaming"))),
+            System::MacOs => Some(self.home()?.join("Library/Application Support")),
+            System::Unix => self.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(self.home()?.join(".config"))),
+        }
+    }
+
+    /// Where programs keep data of this user on this machine.
+    fn data_directory(&self) -> Option<PathBuf> {
+        match self.system {
+            System::Windows => self.get("LOCALAPPDATA").map(PathBuf::from).or_else(|| Some(self.home()?.join("AppData/Local"))),
+            System::MacOs => self.settings_directory(),
+            System::Unix => self.get("XDG_DATA_HOME").map(PathBuf::from).or_else(|| Some(self.home()?.join(".local/share"))),
+        }
+    }
+
+    /// The program that a command starts: the first one of this name in `PATH`, on Windows with one of the extensions in
+    /// `PATHEXT`, unless it has one. A command with a folder in it is looked for there alone.
+    pub fn find(&self, command: &str) -> Option<PathBuf> {
+        let windows = self.system == System::Windows;
+        let is_path = command.contains('/') || (windows && command.contains('\\'));
+        let folders: Vec<PathBuf> = match self.get("PATH") {
+            _ if is_path => vec![PathBuf::new()],
+            Some(path) => {
+                path.split(if windows { ';' } else { ':' }).filter(|folder| !folder.is_empty()).map(PathBuf::from).collect()
+            }
+            None => Vec::new(),
+        };
+        let names = self.names(command);
+        folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).find(|file| is_program(file))
+    }
+
+    /// The names of files that a command may mean, in the order in which they are looked for.
+    fn names(&self, command: &str) -> Vec<String> {
+        if self.system != System::Windows {
+            return vec![command.to_owned()];
+        }
+        let extensions: Vec<String> = self.get("PATHEXT").unwrap_or(EXTENSIONS).split(';').map(str::to_lowercase).collect();
+        match extensions.iter().any(|extension| !extension.is_empty() && command.to_lowercase().ends_with(extension)) {
+            true => vec![command.to_owned()],
+            false => extensions.iter().map(|extension| format!("{command}{extension}")).collect(),
+        }
     }
 
     /// Where Ollama's own command would look for its server: `OLLAMA_HOST`, else port 11434 of this machine.
@@ -69,6 +167,12 @@ impl Environment {
     }
 }
 
+impl Default for Environment {
+    fn default() -> Environment {
+        Environment::on(System::OWN, [])
+    }
+}
+
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Keys of all kinds are in there.
@@ -86,19 +190,11 @@ fn is_program(file: &Path) -> bool {
 
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(variables: [(&str, &str); N]) -> Environment {
-        Environment { variables: variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect() }
+        Environment::on(System::OWN, variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())))
     }
 }
 
-/// Where a user's own files lie when there is no configuration file: `$XDG_DATA_HOME/toolglot` and its relatives.
+/// Where a user's own files are when there is no configuration file: `$XDG_DATA_HOME/toolglot` and its relatives.
 pub fn data_directory(environment: &Environment) -> PathBuf {
-    let home = || environment.get("HOME").map(PathBuf::from);
-    let base = if cfg!(windows) {
-        environment.get("APPDATA").map(PathBuf::from)
-    } else if cfg!(target_os = "macos") {
-        home().map(|home| home.join("Library/Application Support"))
-    } else {
-        environment.get("XDG_DATA_HOME").map(PathBuf::from).or_else(|| home().map(|home| home.join(".local/share")))
-    };
-    base.unwrap_or_default().join("toolglot")
+    environment.data_directory().unwrap_or_default().join("toolglot")
 }

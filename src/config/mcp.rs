@@ -65,16 +65,24 @@ pub fn state_directory(environment: &Environment) -> PathBuf {
 
 impl RawMcp {
     /// Checks it; relative paths are relative to `base`. Where other machines reach the server (`exposed`), the registry
-    /// is changed by those alone who know the token, unless it says otherwise.
-    pub(super) fn check(&self, base: &Path, environment: &Environment, exposed: bool) -> Result<Mcp, Error> {
+    /// is changed by those alone who know the token, unless it says otherwise. `without_secrets`: a token that cannot be had is
+    /// no error.
+    pub(super) fn check(
+        &self,
+        base: &Path,
+        environment: &Environment,
+        exposed: bool,
+        without_secrets: bool,
+    ) -> Result<Mcp, Error> {
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name) {
                 Some(token) => Some(Secret::new(token)),
+                None if without_secrets => None,
                 None => return Err(Error::proxy(format!("`mcp.token_env`: the environment variable `{name}` is not set"))),
             },
         };
-        if self.registry_http == Some(RegistryHttp::Token) && token.is_none() {
+        if self.registry_http == Some(RegistryHttp::Token) && self.token_env.is_none() {
             return Err(Error::proxy("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it"));
         }
         Ok(Mcp {

@@ -1,6 +1,7 @@
 //! `proxy.toml` as it is written -> structs with everything optional, and the error that a person can act on.
 
 use std::{
+    collections::BTreeMap,
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use super::{
     Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, ShellForm, ShellVia,
     backend::{base_url, place},
+    expand::expand,
 };
 use crate::error::Error;
 
@@ -25,6 +27,7 @@ pub(super) struct Raw {
     pub(super) retry: Option<u8>,
     pub(super) progress: Option<bool>,
     pub(super) show_warnings: bool,
+    pub(super) log_format: super::LogFormat,
     pub(super) log_excerpts: bool,
     pub(super) api_keys_file: Option<PathBuf>,
     pub(super) api_key_env: Option<String>,
@@ -54,6 +57,8 @@ struct RawBackend {
     #[serde(default)]
     forward_authorization: bool,
     requests_per_minute: Option<std::num::NonZeroU32>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
 }
 
 /// Reads the text; an error names file, line and what was probably meant.
@@ -112,14 +117,14 @@ pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
 // === impl Raw ===
 
 impl Raw {
-    /// The backends; key files are relative to `base`.
-    pub(super) fn backends(&self, base: &Path, environment: &Environment) -> Result<Vec<Backend>, Error> {
-        self.backend.iter().map(|raw| raw.check(base, environment)).collect()
+    /// The backends; key files are relative to `base`. `without_secrets`: a key that cannot be had is no error.
+    pub(super) fn backends(&self, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Vec<Backend>, Error> {
+        self.backend.iter().map(|raw| raw.check(base, environment, without_secrets)).collect()
     }
 }
 
 impl RawBackend {
-    fn check(&self, base: &Path, environment: &Environment) -> Result<Backend, Error> {
+    fn check(&self, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Backend, Error> {
         let usual = match (self.kind, &self.url) {
             (Some(Kind::Ollama), _) => "ollama".to_owned(),
             (Some(Kind::Openai), _) => "openai".to_owned(),
@@ -151,15 +156,39 @@ impl RawBackend {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,
         };
-        let key = self.key(base, environment).map_err(|what| Error::proxy(format!("backend `{name}`: {what}")))?;
+        let secrets = self.key(base, environment).and_then(|key| Ok((key, self.headers(environment)?)));
+        let (key, headers, missing) = match secrets {
+            Ok((key, headers)) => (key, headers, None),
+            Err(what) if without_secrets => (None, Vec::new(), Some(what)),
+            Err(what) => return Err(Error::proxy(format!("backend `{name}`: {what}"))),
+        };
         Ok(Backend {
             name,
             kind: self.kind,
             url,
             key,
+            headers,
+            missing,
             forward_authorization: self.forward_authorization,
             requests_per_minute: self.requests_per_minute.map(Into::into),
         })
+    }
+
+    /// The headers, with the variables in their values expanded.
+    fn headers(&self, environment: &Environment) -> Result<Vec<(String, Secret)>, String> {
+        let read = |(name, text): (&String, &String)| {
+            // RFC 9110, sections 5.1 and 5.5: a token, and visible characters.
+            let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+            if name.is_empty() || !name.chars().all(is_token) {
+                return Err(format!("`headers`: `{name}` is not the name of a header"));
+            }
+            let value = expand(text, environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
+            match value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
+                true => Ok((name.to_ascii_lowercase(), Secret::new(value))),
+                false => Err(format!("`headers.{name}`: the value has characters that no header can carry")),
+            }
+        };
+        self.headers.iter().map(read).collect()
     }
 
     /// The key, out of the variable or the file that holds it.

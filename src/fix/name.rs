@@ -133,11 +133,15 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
         .or_else(|| registered(tools, name))
 }
 
-/// The only tool of a server that is called so there, with or without the server's name.
+/// The only tool of a server or namespace that is called so there, with or without the name of that.
 fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     let parts = parts(name);
     let mut found = tools.iter().filter(|tool| {
-        let Origin::Registry { server, tool } = &tool.origin else { return false };
+        let (server, tool) = match (&tool.origin, &tool.namespace) {
+            (Origin::Registry { server, tool }, _) => (server, tool),
+            (Origin::Client, Some((namespace, tool))) => (namespace, tool),
+            (Origin::Client, None) => return false,
+        };
         let bare = self::parts(tool);
         let full = [self::parts(server), bare.clone()].concat();
         !parts.is_empty() && (parts == bare || parts == full || parts.concat() == full.concat())

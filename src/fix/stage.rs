@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::{End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name};
+use super::{End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name, patch};
 use crate::event::{Effect, Event, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
@@ -124,7 +124,11 @@ impl Fixer {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
-                (tool.name.as_str(), fix(&open.arguments, Some(&schema), &tool.keeps_null, end))
+                (
+                    tool.name.as_str(),
+                    patch::fix(tool, &open.arguments, end)
+                        .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, end)),
+                )
             }
             // Nothing is known of its parameters, but arguments are an object.
             name::Resolved::Unknown { .. } => {

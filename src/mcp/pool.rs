@@ -3,9 +3,9 @@
 //! nobody else.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::future::join_all;
@@ -41,6 +41,8 @@ const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request that only wants to know the tools waits for servers that are still being connected to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 const CAUSE_CHARS: usize = 500;
+/// For those who wait as long as it takes.
+const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
 pub const BUILT_IN: &str = "sqlite";
 
@@ -51,6 +53,8 @@ pub struct Pool {
     store: Arc<dyn Store>,
     clients: Clients,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
+    /// How often each server was called, by whether that failed.
+    calls: Mutex<BTreeMap<(String, bool), u64>>,
 }
 
 /// How a tool is called.
@@ -71,7 +75,7 @@ pub struct Call {
 impl Pool {
     /// A pool over this registry; nothing is connected yet.
     pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Result<Pool, Error> {
-        Ok(Pool { registry, builtin, store, clients: Clients::new()?, slots: Mutex::default() })
+        Ok(Pool { registry, builtin, store, clients: Clients::new()?, slots: Mutex::default(), calls: Mutex::default() })
     }
 
     /// The registry.
@@ -117,15 +121,24 @@ impl Pool {
             BackendType::BuiltIn => self.call_built_in(service, arguments, call).await,
             BackendType::External => self.call_external(service, arguments, call).await,
         };
-        response.from_service(service)
+        let response = response.from_service(service);
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        *calls.entry((service.server.clone(), response.is_error())).or_default() += 1;
+        response
+    }
+
+    /// How often each server was called since the start: its name, whether the calls failed, how many.
+    pub fn calls(&self) -> Vec<(String, bool, u64)> {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
     }
 
     /// Accepts the definition of a tool as it is now; without a name, those of all tools and the server's instructions.
     pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<(), Error> {
         let server = self.server(server)?;
-        let connection = self.slot(&server).connection(Duration::MAX / 4).await?;
+        let connection = self.slot(&server).connection(LONG).await?;
         connection.forget();
-        let tools = connection.tools().await?;
+        let tools = connection.tools(LONG).await.map_err(|none| none.error)?;
         if let Some(tool) = tool.filter(|tool| !tools.iter().any(|own| own.name == *tool)) {
             return Err(Error::client(format!("`{}` has no tool `{tool}`", server.name)).with_status(404));
         }
@@ -157,9 +170,11 @@ impl Pool {
     }
 
     async fn tools_of(&self, server: &Arc<Server>, patience: Duration) -> Result<Listed, Error> {
-        let slot = self.slot(server);
-        let connection = slot.connection(patience).await?;
-        let tools = connection.tools().await.inspect_err(|error| slot.give_up(&connection, error))?;
+        let begun = Instant::now();
+        let connection = self.slot(server).connection(patience).await?;
+        // One patience for both.
+        let rest = patience.saturating_sub(begun.elapsed());
+        let tools = self.listed(server, &connection, rest).await?;
         let instructions = connection.instructions();
         let said = pins::Said { tools: &tools, instructions: Some(instructions.as_deref()) };
         let changed = pins::changed(self.store.as_ref(), &server.name, &server.address, said).await;
@@ -176,6 +191,20 @@ impl Pool {
         })
     }
 
+    async fn listed(
+        &self,
+        server: &Arc<Server>,
+        connection: &Arc<Connection>,
+        patience: Duration,
+    ) -> Result<Arc<Vec<Definition>>, Error> {
+        connection.tools(patience).await.map_err(|none| {
+            if none.is_final {
+                self.slot(server).give_up(connection, &none.error);
+            }
+            none.error
+        })
+    }
+
     async fn call_external(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
         let refused = |message: String| McpResponse::error_code(call.id.clone(), INVALID_PARAMS, message);
         let failed = |message: String| McpResponse::error(call.id.clone(), format!("{}: {message}", service.full_name()));
@@ -189,7 +218,7 @@ impl Pool {
             Ok(connection) => connection,
             Err(error) => return failed(error.message),
         };
-        let definition = match self.definition(&server, &connection, &service.tool).await {
+        let definition = match self.definition(&server, &connection, &service.tool, quiet.max(PATIENCE)).await {
             Ok(Some(definition)) => definition,
             Ok(None) => return refused(format!("the MCP server `{}` has no tool `{}`", server.name, service.tool)),
             Err(error) => return failed(error.message),
@@ -237,12 +266,13 @@ impl Pool {
         server: &Arc<Server>,
         connection: &Arc<Connection>,
         name: &str,
+        patience: Duration,
     ) -> Result<Option<Definition>, Error> {
         for fresh in [false, true] {
             if fresh {
                 connection.forget();
             }
-            let tools = connection.tools().await.inspect_err(|error| self.slot(server).give_up(connection, error))?;
+            let tools = self.listed(server, connection, patience).await?;
             if let Some(found) = tools.iter().find(|tool| tool.name == name) {
                 return Ok(Some(found.clone()));
             }

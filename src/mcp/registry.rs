@@ -9,13 +9,11 @@ use std::{
 
 use arc_swap::ArcSwap;
 use serde_json::{Map, Value, json};
-use tokio::sync::watch;
 
 use super::address;
-use crate::{atomic, config::Environment, error::Error, redact};
+use crate::{atomic, config::Environment, error::Error, redact, watch};
 
 mod document;
-mod expand;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -31,7 +29,7 @@ pub struct Registry {
     current: ArcSwap<Snapshot>,
     /// Held while the file is read, changed and written.
     writing: Mutex<()>,
-    changed: watch::Sender<u64>,
+    changed: tokio::sync::watch::Sender<u64>,
 }
 
 /// The registry at one moment.
@@ -76,8 +74,6 @@ pub struct Imported {
     pub left_out: Vec<(String, &'static str)>,
 }
 
-/// How long the file must rest before it is read: editors write in several steps.
-const REST: Duration = Duration::from_millis(100);
 /// How often to look for a folder that is not there yet.
 const MISSING: Duration = Duration::from_secs(2);
 /// A registry without servers.
@@ -92,8 +88,13 @@ impl Registry {
     /// file is an error, an unusable entry is not.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
-        let registry =
-            Registry { file, environment, current: ArcSwap::default(), writing: Mutex::new(()), changed: watch::Sender::new(0) };
+        let registry = Registry {
+            file,
+            environment,
+            current: ArcSwap::default(),
+            writing: Mutex::new(()),
+            changed: tokio::sync::watch::Sender::new(0),
+        };
         if !registry.file.exists()
             && registry.folder().is_dir()
             && let Err(error) = atomic::write(&registry.file, EMPTY.as_bytes())
@@ -131,7 +132,7 @@ impl Registry {
     }
 
     /// Counts up with every change.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
+    pub fn subscribe(&self) -> tokio::sync::watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
@@ -226,32 +227,15 @@ impl Registry {
 
     /// Watches the file and reads it again when it changes. Never ends by itself; an error means that it cannot be watched.
     pub async fn watch(&self) -> Result<(), Error> {
-        use notify::Watcher;
         while !self.folder().is_dir() {
             tokio::time::sleep(MISSING).await;
         }
-        let cannot = |error: notify::Error| Error::proxy(format!("{} cannot be watched: {error}", self.file.display()));
-        let (tell, mut told) = watch::channel(());
-        let file_name = self.file.file_name().map(ToOwned::to_owned);
-        // The folder is watched, not the file: editors put a new file in its place.
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let ours = |event: notify::Event| event.paths.iter().any(|path| path.file_name() == file_name.as_deref());
-            if event.map_or(true, ours) {
-                tell.send_replace(());
-            }
-        })
-        .map_err(cannot)?;
-        watcher.watch(self.folder(), notify::RecursiveMode::NonRecursive).map_err(cannot)?;
-        while told.changed().await.is_ok() {
-            tokio::time::sleep(REST).await;
-            told.mark_unchanged();
-            match self.reload() {
-                Ok(diff) if diff == Diff::default() => {}
-                Ok(diff) => tracing::info!(added = ?diff.added, removed = ?diff.removed, changed = ?diff.changed, "mcp.json"),
-                Err(error) => tracing::warn!(%error, "the MCP servers stay as they were"),
-            }
-        }
-        Ok(())
+        let watched = watch::watch(std::slice::from_ref(&self.file), || match self.reload() {
+            Ok(diff) if diff == Diff::default() => {}
+            Ok(diff) => tracing::info!(added = ?diff.added, removed = ?diff.removed, changed = ?diff.changed, "mcp.json"),
+            Err(error) => tracing::warn!(%error, "the MCP servers stay as they were"),
+        });
+        watched.await.map_err(|error| Error::proxy(format!("{} cannot be watched: {error}", self.file.display())))
     }
 
     fn check(&self, name: &str, entry: &Map<String, Value>) -> Result<(), Error> {

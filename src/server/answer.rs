@@ -19,9 +19,8 @@ use crate::{
     config::Mode,
     error::Error,
     event::Note,
-    openai::ChatRequest,
     plan::{self, Caller, Learned, Passed, Plan},
-    turn,
+    turn::{self, tap::Tap},
 };
 
 /// The header that says what was not done as the request asked.
@@ -44,12 +43,13 @@ pub(super) async fn respond(
     received: &Received,
     target: &Target,
     asked: Asked,
-    chat: ChatRequest,
+    request: impl Into<front::Request>,
 ) -> Result<Response, Error> {
-    let streamed = chat.stream;
-    let plan = planned(app, received, target, asked, chat).await?;
+    let request = request.into();
+    let streamed = request.chat.stream;
+    let plan = planned(app, received, target, asked, request).await?;
     let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let tap = tap(app, received, target, asked, &plan);
     let mut response = if streamed {
         events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
     } else {
@@ -69,20 +69,45 @@ pub(super) async fn collect(
     received: &Received,
     target: &Target,
     asked: Asked,
-    chat: ChatRequest,
+    request: impl Into<front::Request>,
 ) -> Result<Value, Error> {
-    let plan = planned(app, received, target, asked, chat).await?;
-    let tap = app.recorder.as_ref().map(|recorder| recorder.tap(&plan));
+    let plan = planned(app, received, target, asked, request.into()).await?;
+    let tap = tap(app, received, target, asked, &plan);
     let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     Ok(answer)
 }
 
+/// The answer to a request without a conversation: an object without content.
+pub(super) async fn empty(
+    app: &App,
+    received: &Received,
+    target: &Target,
+    asked: Asked,
+    request: front::Request,
+) -> Result<Value, Error> {
+    let plan = planned(app, received, target, asked, request).await?;
+    Ok(front::Collected::new(plan.head).into_value())
+}
+
+/// Whoever watches the turn: the account of the request, and a recording where that is wanted.
+fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
+    let recording = app.recorder.as_ref().map(|recorder| recorder.tap(plan));
+    let mode = match asked.mode {
+        Mode::Off => "off",
+        Mode::Rewrite => "rewrite",
+        Mode::Shell => "shell",
+        Mode::React => "react",
+    };
+    received.account.is_about(target);
+    Some(received.account.watch(plan, mode, recording))
+}
+
 /// The plan, with a line in the log.
-async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, chat: ChatRequest) -> Result<Plan, Error> {
-    let streamed = chat.stream;
-    let mut plan = plan(app, received, target, asked, chat).await?;
+async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, request: front::Request) -> Result<Plan, Error> {
+    let streamed = request.chat.stream;
+    let mut plan = plan(app, received, target, asked, request).await?;
     plan.head.envelope.model.clone_from(&target.called);
-    tracing::info!(
+    tracing::debug!(
         model = plan.chat.model,
         backend = plan.backend.name,
         adapter = plan.adapter.name,
@@ -101,7 +126,7 @@ pub(super) async fn plan(
     received: &Received,
     target: &Target,
     asked: Asked,
-    mut chat: ChatRequest,
+    mut request: front::Request,
 ) -> Result<Plan, Error> {
     let Asked { mode, front, last_counts } = asked;
     let headers = &received.headers;
@@ -109,10 +134,10 @@ pub(super) async fn plan(
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
     let react = match mode {
-        Mode::React => Some(react::of(app, &mut chat, headers, last_counts).await?),
+        Mode::React => Some(react::of(app, &mut request.chat, headers, last_counts).await?),
         _ => None,
     };
-    let mut incoming = client::read(chat, &hints)?;
+    let mut incoming = client::read(request, &hints)?;
     if mode == Mode::Shell {
         for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());

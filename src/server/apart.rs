@@ -18,6 +18,8 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
+use tracing::Instrument;
+
 use super::reply;
 use crate::{client::front::Kind, error::Error};
 
@@ -56,14 +58,15 @@ impl Drop for Apart {
 pub(super) async fn apart(State(apart): State<Arc<Apart>>, request: Request, next: Next) -> Response {
     let Some(runtime) = apart.0.as_ref().filter(|_| is_large(&request)) else { return next.run(request).await };
     let (head, answered) = oneshot::channel();
-    runtime.spawn(async move {
+    let served = async move {
         let mut head = head;
         let response = tokio::select! {
             response = next.run(request) => response,
             () = head.closed() => return,
         };
-        let (parts, mut body) = response.into_parts();
+        // The body is dropped before its end is told.
         let (pieces, out) = mpsc::channel::<Piece>(QUEUE);
+        let (parts, mut body) = response.into_parts();
         if head.send((parts, out)).is_err() {
             return;
         }
@@ -77,7 +80,8 @@ pub(super) async fn apart(State(apart): State<Arc<Apart>>, request: Request, nex
                 return;
             }
         }
-    });
+    };
+    runtime.spawn(served.in_current_span());
     match answered.await {
         Ok((parts, mut out)) => {
             let pieces = futures_util::stream::poll_fn(move |cx| out.poll_recv(cx));

@@ -128,9 +128,13 @@ impl Catalog {
 
     /// The configured backend of this name, as a route gives it.
     pub(super) async fn named(&self, name: &str) -> Option<Arc<Backend>> {
-        // Who serves it is known after the first look.
-        let looked = self.lock().at.is_some();
-        let found = if looked { self.known() } else { self.current().await };
+        // Who serves it is known once it has answered; until then it is looked for again, every few seconds.
+        let known = self.known();
+        let answered = |found: &&Found| found.backend.name == name && found.error.is_none();
+        if let Some(found) = known.iter().find(answered) {
+            return Some(Arc::clone(&found.backend));
+        }
+        let found = self.current().await;
         found.iter().map(|found| &found.backend).find(|backend| backend.name == name).cloned()
     }
 

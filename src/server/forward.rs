@@ -98,6 +98,7 @@ pub(super) async fn send(
     if let Some(value) = backend.authorization(headers.get(header::AUTHORIZATION)) {
         sent.insert(header::AUTHORIZATION, value);
     }
+    sent.extend(backend.extra_headers.clone());
     if let Some(value) = app.instance.via(headers) {
         sent.insert(header::VIA, value);
     }

@@ -213,7 +213,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 fn preflight(headers: &HeaderMap) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let out = response.headers_mut();
-    out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
+    out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE, OPTIONS"));
     let wanted = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     out.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.unwrap_or(HeaderValue::from_static("authorization, content-type")));
     out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));

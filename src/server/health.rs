@@ -1,11 +1,27 @@
-//! `GET /healthz`: whether it runs, what its backends say, and what has been repaired so far.
+//! `GET /healthz`: that it runs, which backends answer, and what has been repaired so far. `GET /readyz`: whether a chat can be
+//! answered now.
 
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
 use axum::{extract::State, response::Response};
+use http::StatusCode;
 use serde_json::json;
 
-use super::{reply, state::App};
+use super::{catalog::Found, reply, state::App};
+use crate::{backend::Kind, config};
+
+/// 200 where a backend answers, 503 where none does. Recordings count only where they were asked for.
+pub(super) async fn ready(State(app): State<App>) -> Response {
+    let found = app.catalog.current().await;
+    let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(config::Kind::Replay));
+    let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
+    let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
+    let mut response = reply::json(&json!({"ready": !answering.is_empty(), "backends": answering}));
+    if answering.is_empty() {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    response
+}
 
 pub(super) async fn health(State(app): State<App>) -> Response {
     let found = app.catalog.known();
@@ -16,6 +32,8 @@ pub(super) async fn health(State(app): State<App>) -> Response {
         "calls": app.turns.tally.verdicts().collect::<BTreeMap<_, _>>(),
         "repairs": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
         "asked_again": app.turns.asked_again.load(Ordering::Relaxed),
-        "backends": found.iter().map(|found| json!({"name": found.backend.name, "models": found.models.len(), "error": found.error})).collect::<Vec<_>>(),
+        "backends": found.iter().map(|found| json!({
+            "name": found.backend.name, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error,
+        })).collect::<Vec<_>>(),
     }))
 }

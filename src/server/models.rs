@@ -7,19 +7,32 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
 use super::{catalog::Found, reply, state::App};
 use crate::{
     backend::{Backend, Model},
-    client::front::Kind,
+    client::front::{Kind, messages::ALIAS},
     error::Error,
 };
 
-pub(super) async fn list(State(app): State<App>) -> Response {
+/// Claude Code shows only models with `claude` in their name; others take such a name for a model of Anthropic's.
+const CLAUDE_CODE: &[&str] = &["claude-code/", "claude-cli/"];
+
+pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Response {
     app.seen.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.catalog.current().await;
-    reply::json(&json!({"object": "list", "data": entries(&app, &found)}))
+    let mut data = entries(&app, &found);
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    if CLAUDE_CODE.iter().any(|name| agent.starts_with(name)) {
+        let aliases = data.iter().filter_map(|entry| Some(entry_of(&format!("{ALIAS}{}", entry["id"].as_str()?), "toolglot")));
+        let aliases: Vec<Value> = aliases.collect();
+        data.extend(aliases);
+    }
+    let id = |entry: Option<&Value>| entry.map_or(Value::Null, |entry| entry["id"].clone());
+    let (first, last) = (id(data.first()), id(data.last()));
+    reply::json(&json!({"object": "list", "data": data, "has_more": false, "first_id": first, "last_id": last}))
 }
 
 pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Response {
@@ -46,7 +59,18 @@ pub(super) fn named<'a>(app: &'a App, found: &'a [Found]) -> impl Iterator<Item 
 }
 
 fn entries(app: &App, found: &[Found]) -> Vec<Value> {
-    named(app, found)
-        .map(|(name, backend, _)| json!({"id": name, "object": "model", "created": 0, "owned_by": backend.name}))
-        .collect()
+    named(app, found).map(|(name, backend, _)| entry_of(&name, &backend.name)).collect()
+}
+
+/// A model in the words of OpenAI's list and of Anthropic's.
+fn entry_of(name: &str, owner: &str) -> Value {
+    json!({
+        "id": name,
+        "object": "model",
+        "created": 0,
+        "owned_by": owner,
+        "type": "model",
+        "display_name": name.strip_prefix(ALIAS).unwrap_or(name),
+        "created_at": "1970-01-01T00:00:00Z",
+    })
 }

@@ -37,8 +37,8 @@ use crate::{
 };
 
 const FRONT: front::Kind = front::Kind::Ollama;
-/// The version of Ollama whose API this is; clients ask for 0.6.4 or newer.
-const VERSION: &str = "0.13.0";
+/// The version of Ollama whose API this is; Codex asks for 0.13.4 or newer.
+const VERSION: &str = "0.13.5";
 /// Clients read a date; of models elsewhere nobody knows it.
 const LONG_AGO: &str = "2025-01-01T00:00:00Z";
 /// A frame of a text completion is a few words; an error is a page at most.

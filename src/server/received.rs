@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
-use super::{guard::Sender, state::App};
+use super::{account::Account, guard::Sender, state::App};
 use crate::{backend::Backend, config::Mode, error::Error, plan};
 
 /// The header that chooses the mode of one request.
@@ -36,6 +36,7 @@ pub(super) struct Received {
     pub(super) headers: HeaderMap,
     pub(super) prefix: Prefix,
     pub(super) sender: Sender,
+    pub(super) account: Account,
     pub(super) body: Bytes,
 }
 
@@ -59,14 +60,26 @@ impl Received {
         let body = read(&head.headers, body, app.config.limits.body_bytes).await?;
         let prefix = head.extensions.get::<Prefix>().copied().unwrap_or_default();
         let sender = head.extensions.get::<Sender>().cloned().unwrap_or_default();
-        Ok(Received { headers: head.headers, prefix, sender, body })
+        let account = head.extensions.get::<Account>().cloned().unwrap_or_default();
+        Ok(Received { headers: head.headers, prefix, sender, account, body })
     }
 
     /// Reads the body and finds the model that its field `model` names. The body carries the backend's own name then.
     pub(super) async fn with_target(app: &App, request: Request) -> Result<(Received, Target), Error> {
+        Received::with_target_named(app, request, |name| name).await
+    }
+
+    /// The same, where `own` takes off what a protocol puts before the names of models.
+    pub(super) async fn with_target_named(
+        app: &App,
+        request: Request,
+        own: fn(&str) -> &str,
+    ) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
-        let target = Target::find(app, Named::read(&received.body)?.1).await?;
-        if target.model != target.called {
+        let written = Named::read(&received.body)?.1;
+        let target = Target::find(app, own(&written).to_owned()).await?;
+        received.account.is_about(&target);
+        if target.model != written {
             received.body = renamed(&received.body, &target.model)?;
         }
         Ok((received, target))

@@ -2,7 +2,7 @@
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use crate::{
@@ -12,7 +12,12 @@ use crate::{
 
 /// An error in the form of whoever asks at this path, under its own status.
 pub(super) fn error_at(path: &str, error: &Error) -> Response {
-    self::error(if path.contains("/api/") { Kind::Ollama } else { Kind::OpenAi }, error)
+    let front = match path {
+        _ if path.contains("/api/") => Kind::Ollama,
+        _ if path.contains("/messages") => Kind::Messages,
+        _ => Kind::OpenAi,
+    };
+    self::error(front, error)
 }
 
 /// An error, under its own status.
@@ -21,8 +26,18 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
         tracing::warn!(status = error.status, code = error.code, "{error}");
     }
     let mut response = json(&front.error_body(error));
-    *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = StatusCode::from_u16(front.status(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    add_headers(&mut response, &error.headers);
     response
+}
+
+/// Adds headers of a backend that are not there yet.
+pub(super) fn add_headers(response: &mut Response, headers: &[(String, String)]) {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            response.headers_mut().entry(name).or_insert(value);
+        }
+    }
 }
 
 /// A JSON body under status 200.

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     connection::{self, Room},
-    greeting, listen, router,
+    greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
 use crate::error::Error;
@@ -72,7 +72,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
     let sockets: Vec<net::TcpListener> = sockets.collect::<io::Result<_>>().map_err(cannot_serve)?;
     let (to_stage, stage) = watch::channel(Stage::Running);
     let (done, mut all_done) = mpsc::channel(1);
-    let shift = Shift { routes: router(live), room, stage, _done: done };
+    let shift = Shift { routes: router(live.clone()), room, stage, _done: done };
     for _ in 1..workers {
         start_thread(shift.clone(), &sockets)?;
     }
@@ -81,6 +81,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
         ended = own => ended,
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
+        () = reload::follow(&live) => Ok(()),
         () = end(&to_stage, &app, all_done.recv()) => Ok(()),
     };
     let farewell = timeout(FAREWELL, app.mcp.pool().shut_down());

@@ -8,7 +8,7 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{apart::Apart, catalog::Catalog, guard::Instance, record::Recorder};
+use super::{apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed};
 use crate::{
     adapter::Library,
     backend::Backend,
@@ -49,7 +49,13 @@ pub struct State {
     pub(super) turns: turn::Shared,
     pub(super) recorder: Option<Recorder>,
     pub(super) mcp: Engine,
-    pub(super) seen: Seen,
+    pub(super) seen: Arc<Seen>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) missed: Arc<Missed>,
+    /// What the configuration is read with, when it is read again.
+    pub(super) environment: Environment,
+    demo: bool,
+    ollama: String,
 }
 
 /// How often clients have asked, for whoever wonders why nothing happens.
@@ -97,6 +103,34 @@ impl FromRef<Live> for App {
 // === impl State ===
 
 impl State {
+    /// The same server with another configuration. What requests have left behind stays; backends are looked for anew.
+    pub(super) fn renewed(&self, config: Config) -> Result<State, Error> {
+        let library = library(&config)?;
+        let settings = Settings {
+            config,
+            demo: self.demo,
+            ollama: self.ollama.clone(),
+            record: None,
+            environment: self.environment.clone(),
+        };
+        Ok(State {
+            instance: self.instance.clone(),
+            apart: Arc::clone(&self.apart),
+            catalog: Catalog::new(&settings, self.turns.client.clone()),
+            library,
+            turns: self.turns.clone(),
+            recorder: self.recorder.clone(),
+            mcp: self.mcp.clone(),
+            seen: Arc::clone(&self.seen),
+            metrics: Arc::clone(&self.metrics),
+            missed: Arc::clone(&self.missed),
+            environment: settings.environment,
+            demo: settings.demo,
+            ollama: settings.ollama,
+            config: settings.config,
+        })
+    }
+
     /// The servers whose tools are run.
     pub fn registry(&self) -> &Registry {
         self.mcp.pool().registry()
@@ -124,6 +158,9 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         instance: Instance::new(),
         apart: Apart::new()?,
         catalog: Catalog::new(&settings, client.clone()),
+        environment: settings.environment,
+        demo: settings.demo,
+        ollama: settings.ollama,
         library,
         turns: turn::Shared {
             client,
@@ -135,7 +172,9 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             pool,
         },
         recorder: settings.record.map(Recorder::new).transpose()?,
-        seen: Seen::default(),
+        seen: Arc::default(),
+        metrics: Arc::default(),
+        missed: Arc::default(),
         config: settings.config,
     }))
 }

@@ -96,7 +96,7 @@ pub async fn ask(app: &App, mut chat: ChatRequest, tap: Box<dyn Tap>) -> Result<
     chat.model.clone_from(&target.model);
     let key = Learned::key(&Caller::default(), &target.backend, &target.model);
     let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
-    let plan = answer::plan(app, &Received::default(), &target, asked, chat).await?;
+    let plan = answer::plan(app, &Received::default(), &target, asked, chat.into()).await?;
     let planned = plan.learned;
     let (completion, _) = turn::collect(plan, app.turns.clone(), Some(tap)).await?;
     let kept = app.turns.store.get(&key).await;

@@ -153,6 +153,19 @@ impl Agent {
         self.last.is_none()
     }
 
+    /// When the answer that is under way is cut off; the last one, without tools, may take its time.
+    pub(super) fn end(&self) -> Option<Instant> {
+        (self.offers() && !self.runs()).then(|| self.begun + Duration::from_secs(self.react.limits.seconds))
+    }
+
+    /// The time is over: forgets the calls of the answer under way; gives the line that says so.
+    pub(super) fn give_up(&mut self) -> String {
+        (self.written, self.open) = (Vec::new(), None);
+        let limit = Limit::Seconds(self.react.limits.seconds);
+        self.last = Some(limit);
+        format!("[toolglot] {limit}, and the answer was cut off")
+    }
+
     /// Whether calls are on their way.
     pub(super) fn runs(&self) -> bool {
         self.round.is_some()
@@ -186,6 +199,11 @@ impl Agent {
             _ => return false,
         }
         true
+    }
+
+    /// Whether a tool has run in this turn.
+    pub(super) fn has_run(&self) -> bool {
+        self.used.calls > 0
     }
 
     /// How the whole turn ended, after the last answer.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 mod act;
 
@@ -14,8 +14,9 @@ use super::{
     Shared,
     answer::{Answer, Policy, Setup},
     aside::Aside,
-    context,
+    context, count,
     extras::{self, Extras},
+    prefix,
     react::Agent,
     reading::{Behind, Reading},
     reask,
@@ -60,6 +61,10 @@ pub(super) struct Rounds<O> {
     aside: Aside,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,
+    /// What the backend has counted for the conversation as it is.
+    counted: Option<Usage>,
+    /// The backend has taken a request of this turn.
+    asked: bool,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -98,11 +103,37 @@ impl<O: Sink> Rounds<O> {
             progress: None,
             extras: Extras::default(),
             aside,
+            counted: None,
+            asked: false,
         }
     }
 
     /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
+        let stepped = match self.agent.as_ref().and_then(Agent::end) {
+            None => self.step_on().await,
+            Some(end) => match timeout_at(end, self.step_on()).await {
+                Ok(stepped) => stepped,
+                Err(_) => {
+                    self.out_of_time();
+                    Ok(false)
+                }
+            },
+        };
+        if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
+            tap.failed(error);
+        }
+        match stepped {
+            // The client would send the whole request again, and all of it would run a second time.
+            Err(error) if self.plan.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
+                self.break_off(&error);
+                Ok(false)
+            }
+            stepped => stepped,
+        }
+    }
+
+    async fn step_on(&mut self) -> Result<bool, Error> {
         if self.agent.as_ref().is_some_and(Agent::runs) {
             return Ok(self.run_tools().await);
         }
@@ -115,6 +146,9 @@ impl<O: Sink> Rounds<O> {
         let taken = self.take(read).map_err(|error| error.without(self.plan.secrets()));
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
+        if let Some(usage) = self.counted.take() {
+            count::learn(&self.plan, &self.shared, usage).await;
+        }
         match taken {
             Ok(more) => {
                 self.tell_progress();
@@ -155,38 +189,34 @@ impl<O: Sink> Rounds<O> {
             }
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
-            let mut prepared = backend::request(&backend::Round {
-                backend: &plan.backend,
-                adapter: &plan.adapter,
-                chat: &plan.chat,
-                tools: &plan.tools,
-                offer: self.agent.as_ref().is_none_or(Agent::offers),
-                mode: plan.tool_mode(),
-                fold_system: plan.learned.fold_system,
-                alternate: plan.learned.alternate,
-                plain: plan.learned.plain,
-                vision: plan.vision,
-                num_ctx: context.num_ctx,
-                authorization: plan.passed.authorization.as_ref(),
-            })?;
+            let offer = self.agent.as_ref().is_none_or(Agent::offers);
+            let mut prepared = backend::request(&plan.round(offer, context.num_ctx))?;
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
             plan.backend.turn().await?;
             let mut response = send(&self.shared.client, &prepared.outgoing).await?;
+            if let Some(tap) = &mut self.tap {
+                tap.answered(&response.headers);
+            }
             if response.status.is_success() {
                 if let Some(tap) = &mut self.tap {
                     let in_the_prompt = Tools::default();
                     let tools = if plan.verbatim { &in_the_prompt } else { &*plan.tools };
                     tap.round(&plan.chat, tools, prepared.dialect);
                 }
+                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
+                    prefix::compare(&self.plan, &self.shared, &request.body).await;
+                }
+                self.asked = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
                     self.behind().event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
             let body = response.collect(ERROR_BYTES).await.unwrap_or_default();
-            let error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            let mut error = backend::error_from(response.status.as_u16(), &body).without(self.plan.secrets());
+            error.headers = backend::pace_headers(&response.headers);
             if !self.learn(&error).await {
                 return Err(error);
             }
@@ -269,11 +299,13 @@ impl<O: Sink> Rounds<O> {
         let outcome = answer.finish(&mut self.behind());
         if let Some(tap) = &mut self.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
+            outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
         }
         if self.agent.is_some() {
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
+            self.counted = outcome.usage;
             self.end();
             return false;
         };

@@ -1,24 +1,33 @@
 //! What a turn shows to whoever watches it: recording now, metrics and the inspector later. A tap changes nothing.
 
+use http::HeaderMap;
+
 use crate::{
     backend::Dialect,
-    event::{Event, Tools},
+    error::Error,
+    event::{Event, Tools, Usage},
     fix::Checked,
     openai::ChatRequest,
 };
 
 /// Watches one turn.
 pub trait Tap: Send {
+    /// A backend has answered with these headers, whatever the status.
+    fn answered(&mut self, _: &HeaderMap) {}
     /// An upstream round begins with this conversation and these tools.
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect);
     /// Bytes of the backend, as they were read.
     fn upstream(&mut self, bytes: &[u8]);
     /// An event on its way to the client's shape.
     fn event(&mut self, event: &Event<'_>);
+    /// What an answer of the model has cost, where the backend says so.
+    fn usage(&mut self, _: Usage) {}
     /// A call, and what was changed in it.
     fn checked(&mut self, checked: &Checked);
     /// Bytes for the client, as they are sent.
     fn client(&mut self, bytes: &[u8]);
+    /// The turn failed; what the client got before stays.
+    fn failed(&mut self, _: &Error) {}
     /// The turn came to its end.
     fn end(&mut self);
 }

@@ -5,9 +5,17 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 binary=$(realpath "${1:-$here/../../target/debug/toolglot}")
 cd "$here"
-work=${TOOLGLOT_CLIENTS_DIR:-$(mktemp -d)}
+own=
+work=${TOOLGLOT_CLIENTS_DIR:-}
+[ -n "$work" ] || own=$(mktemp -d)
+work=${work:-$own}
+end() {
+    [ -z "${server:-}" ] || kill "$server" 2>/dev/null || true
+    [ -z "$own" ] || rm -rf "$own"
+}
+trap end EXIT
 
-npm_config_update_notifier=false npm install --silent --legacy-peer-deps --no-audit --no-fund --no-package-lock
+npm_config_update_notifier=false npm ci --silent --legacy-peer-deps --no-audit --no-fund
 [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
 
@@ -16,7 +24,6 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 printf '[[backend]]\nname = "recorded"\nkind = "replay"\nurl = "%s"\n' "$(cd "$here/../../fixtures" && pwd)" > "$work/proxy.toml"
 "$binary" serve --config "$work/proxy.toml" --listen "127.0.0.1:$port" 2> "$work/toolglot.log" &
 server=$!
-trap 'kill $server 2>/dev/null || true' EXIT
 for _ in $(seq 50); do
     curl -sf "http://127.0.0.1:$port/healthz" > /dev/null && break
     sleep 0.1
@@ -25,4 +32,4 @@ curl -sf "http://127.0.0.1:$port/healthz" > /dev/null || { cat "$work/toolglot.l
 
 export TOOLGLOT_URL="http://127.0.0.1:$port"
 node --test --test-reporter=spec ./*.test.mjs
-"$work/venv/bin/python" -m pytest -q -p no:cacheprovider .
+"$work/venv/bin/python" -m pytest -q -p no:cacheprovider test_clients.py

@@ -1,12 +1,14 @@
-"""PyPI openai, ollama and LangChain (over either) against the built binary."""
+"""PyPI openai, anthropic, ollama and LangChain (over each of them) against the built binary."""
 
 import json
 import os
 import pathlib
 
+import anthropic
 import ollama
 import openai
 import pytest
+from langchain_anthropic import ChatAnthropic
 from langchain_core.tools import tool
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
@@ -88,6 +90,58 @@ def test_openai_collected_fault(client, case):
         client.chat.completions.create(**ask(case))
 
 
+# openai's Responses API
+
+
+@cases
+def test_responses_stream(client, case):
+    tools = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
+    with client.responses.stream(model=case["model"], input=case["question"], tools=tools) as stream:
+        for _ in stream:
+            pass
+        done = stream.get_final_response()
+    assert [(item.name, json.loads(item.arguments)) for item in done.output if item.type == "function_call"] == calls(case)
+    assert done.output_text == case["text"]
+
+
+# anthropic
+
+
+def messages(case):
+    tools = [{"name": inner["name"], "input_schema": inner["parameters"]} for inner in (tool["function"] for tool in TOOLS)]
+    return {"model": case["model"], "max_tokens": 1000, "messages": [{"role": "user", "content": case["question"]}], "tools": tools}
+
+
+@pytest.fixture(scope="module")
+def claude():
+    return anthropic.Anthropic(base_url=URL, api_key="none", max_retries=0)
+
+
+def check(message, case):
+    assert [(block.name, block.input) for block in message.content if block.type == "tool_use"] == calls(case)
+    assert "".join(block.text for block in message.content if block.type == "text") == case["text"]
+    assert "".join(block.thinking for block in message.content if block.type == "thinking") == case["reasoning"]
+    assert message.stop_reason == "tool_use"
+
+
+@cases
+def test_anthropic_stream(claude, case):
+    with claude.messages.stream(**messages(case)) as stream:
+        check(stream.get_final_message(), case)
+
+
+@cases
+def test_anthropic_collected(claude, case):
+    check(claude.messages.create(**messages(case)), case)
+
+
+@faults
+def test_anthropic_stream_fault(claude, case):
+    with pytest.raises(anthropic.APIError, match=FAULT):
+        with claude.messages.stream(**messages(case)) as stream:
+            stream.get_final_message()
+
+
 # LangChain
 
 
@@ -111,6 +165,16 @@ def over_ollama(case):
     return ChatOllama(base_url=URL, model=case["model"], validate_model_on_init=True).bind_tools([get_weather, get_time])
 
 
+def over_responses(case):
+    chat = ChatOpenAI(base_url=BASE, api_key="none", model=case["model"], max_retries=0, use_responses_api=True)
+    return chat.bind_tools([get_weather, get_time])
+
+
+def over_anthropic(case):
+    chat = ChatAnthropic(base_url=URL, api_key="none", model=case["model"], max_retries=0, max_tokens=1000)
+    return chat.bind_tools([get_weather, get_time])
+
+
 def collected(chat, case):
     return chat(case).invoke(case["question"])
 
@@ -122,7 +186,7 @@ def streamed(chat, case):
     return whole
 
 
-chats = pytest.mark.parametrize("chat", [over_openai, over_ollama], ids=["openai", "ollama"])
+chats = pytest.mark.parametrize("chat", [over_openai, over_ollama, over_responses, over_anthropic], ids=["openai", "ollama", "responses", "anthropic"])
 ways = pytest.mark.parametrize("way", [streamed, collected])
 
 
@@ -133,14 +197,14 @@ def test_langchain(chat, way, case):
     whole = way(chat, case)
     assert [(call["name"], call["args"]) for call in whole.tool_calls] == calls(case)
     assert whole.invalid_tool_calls == []
-    assert whole.content == case["text"]
+    assert whole.text == case["text"]
 
 
 @chats
 @ways
 @faults
 def test_langchain_fault(chat, way, case):
-    with pytest.raises((openai.APIError, ollama.ResponseError, ValueError), match=FAULT):
+    with pytest.raises((openai.APIError, anthropic.APIError, ollama.ResponseError, ValueError), match=FAULT):
         way(chat, case)
 
 

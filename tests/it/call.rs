@@ -86,4 +86,22 @@ async fn a_call_that_waits_too_long_has_expired() {
     assert_eq!((late.status.code(), std::fs::read_dir(&state).unwrap().count()), (Some(1), 0), "nothing of it is left");
     assert!(keep(Duration::from_secs(60)).await);
     assert!(call(home.path(), &[id], "").status.success());
+    assert!(!call(home.path(), &[id], "").status.success(), "it runs once");
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_run_yet_still_waits() {
+    let home = tempfile::tempdir().unwrap();
+    let data = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+    let files = Files::new(home.path().join(data).join("toolglot/state"));
+    let (id, config) = ("get_employee_info-0123456789abcdefABCDEFgh", home.path().join("proxy.toml"));
+    let waiting = json!({"name": "get_employee_info", "arguments": MINA, "config": config}).to_string();
+    assert!(files.put(Key::local(Kind::SpooledCall, id), waiting.into(), Duration::from_secs(60)).await);
+    // A configuration that cannot be read, and a tool that is not there: neither uses the call up.
+    std::fs::write(&config, "nonsense = 1\n").unwrap();
+    assert_eq!(call(home.path(), &[id], "").status.code(), Some(2));
+    // A key of a backend is not needed to run a tool.
+    std::fs::write(&config, "[[backend]]\nkind = \"ollama\"\napi_key_env = \"NOT_SET\"\n").unwrap();
+    let ran = call(home.path(), &[id], "");
+    assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("Mina Park"), "{ran:?}");
 }

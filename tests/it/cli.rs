@@ -85,6 +85,13 @@ impl Running {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
     }
 
+    /// Sends a signal by its name.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
     pub(crate) fn ended(&mut self, within: Duration) -> i32 {
         let started = Instant::now();
         loop {
@@ -403,4 +410,22 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn commands_that_do_not_serve_need_no_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = "[[backend]]\nname = \"far\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\napi_key_env = \"NOT_SET\"\n";
+    std::fs::write(directory.path().join("proxy.toml"), config).unwrap();
+    for (arguments, code, said) in [
+        (&["setup", "zed"][..], 0, "http://127.0.0.1:8000"),
+        (&["check"], 0, "the environment variable NOT_SET"),
+        (&["call", "get_all_employees"], 0, "Mina Park"),
+        (&["doctor"], 1, "far: the environment variable NOT_SET of `api_key_env` is not set"),
+        (&["serve"], 2, "the environment variable NOT_SET"),
+    ] {
+        let output = toolglot(directory.path(), arguments).output().unwrap();
+        let all = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!((output.status.code(), all.contains(said)), (Some(code), true), "{arguments:?}: {all}");
+    }
 }

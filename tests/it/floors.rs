@@ -11,6 +11,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("error", 0),
     ("redact", 0),
     ("atomic", 0),
+    ("watch", 0),
     ("store", 0),
     ("openai", 1),
     ("fix", 1),
@@ -45,6 +46,9 @@ const LOCKS: &[&str] = &[
     "src/fix/schema.rs",          // compiled schemas
     "src/store/memory.rs",        // the store of a single process
     "src/backend/pace.rs",        // when requests were sent, for a minute
+    "src/server/account.rs",      // what became of a request, until its end
+    "src/server/metrics.rs",      // counters
+    "src/server/unknown.rs",      // which unknown paths were logged
     "src/server/catalog.rs",      // the models of each backend, for seconds
     "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
     "src/mcp/engine/handler.rs",  // the services of a session's last results

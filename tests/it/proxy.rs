@@ -15,11 +15,14 @@ mod again;
 mod backends;
 mod chat;
 mod faults;
+mod messages;
 mod ollama;
 mod prefix;
 mod recover;
 mod requests;
+mod responses;
 mod slow;
+mod visible;
 mod void;
 
 /// A proxy on a free port.

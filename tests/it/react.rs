@@ -64,6 +64,8 @@ enum Says {
     Text(String),
     /// Nothing, until the other side goes.
     Hangs,
+    /// An error of the server.
+    Fails,
 }
 
 const FAMILIES: [Family; 4] = [Family::Gemma, Family::Coder, Family::Native, Family::Harmony];
@@ -99,6 +101,7 @@ impl Family {
 
     fn answer(self, says: &Says) -> Script {
         let says = match says {
+            Says::Fails => return Script::json(500, r#"{"error":{"message":"the model has crashed"}}"#),
             Says::Hangs if self == Family::Harmony => return Script::events(vec![Step::Hang]),
             Says::Hangs => return Script::lines(vec![Step::Hang]),
             Says::Text(text) => (text.clone(), Vec::new()),

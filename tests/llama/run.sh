@@ -13,9 +13,13 @@ TOOLGLOT=$(realpath "${1:-$here/../../target/debug/toolglot}")
 LLAMA_SERVER=$(realpath "$LLAMA_SERVER")
 shift || true
 cd "$here"
-work=${TOOLGLOT_LLAMA_DIR:-$(mktemp -d)}
+work=${TOOLGLOT_LLAMA_DIR:-}
+if [ -z "$work" ]; then
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+fi
 [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
 
 export TOOLGLOT LLAMA_SERVER PYTHONDONTWRITEBYTECODE=1
-exec "$work/venv/bin/python" -m unittest -v "${@:-test_llama}"
+"$work/venv/bin/python" -m unittest -v "${@:-test_llama}"

@@ -5,7 +5,7 @@ fn run(client: &str, home: &Path, write: bool) -> Result<(String, String), Error
 }
 
 fn run_at(listen: &str, client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
-    let setup = Setup { client: client.into(), model: "m:7b".into(), config: None, listen: Some(listen.into()), write };
+    let setup = Setup { client: client.into(), model: Some("m:7b".into()), config: None, listen: Some(listen.into()), write };
     let environment = Environment::from([("HOME", home.to_str().unwrap()), ("USERPROFILE", home.to_str().unwrap())]);
     let (mut out, mut remarks) = (Vec::new(), Vec::new());
     setup.run(&environment, &mut out, &mut remarks)?;
@@ -48,6 +48,34 @@ fn what_is_to_be_copied_is_what_the_client_reads() {
         }
         assert_eq!(read, expected, "{text}");
     }
+}
+
+#[test]
+fn agents_get_files_that_they_can_read() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = home.path().join(".claude/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let own = r#"{"permissions":{"allow":["Read"]},"env":{"MINE":"1","ANTHROPIC_MODEL":"opus"}}"#;
+    std::fs::write(&settings, own).unwrap();
+    for client in ["claude", "codex", "qwen"] {
+        run(client, home.path(), true).unwrap();
+        let (_, again) = run(client, home.path(), true).unwrap();
+        assert!(again.lines().all(|line| line.ends_with("has it already")), "{again}");
+    }
+    let json = |path: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(home.path().join(path)).unwrap()).unwrap() };
+    let claude = json(".claude/settings.json");
+    assert_eq!((&claude["env"]["MINE"], &claude["permissions"]["allow"][0]), (&"1".into(), &"Read".into()));
+    assert_eq!(
+        (&claude["env"]["ANTHROPIC_MODEL"], &claude["env"]["ANTHROPIC_BASE_URL"]),
+        (&"m:7b".into(), &"http://127.0.0.1:8123".into())
+    );
+    assert_eq!(std::fs::read_to_string(settings.with_file_name("settings.json.backup")).unwrap(), own);
+    let codex: toml::Value =
+        toml::from_str(&std::fs::read_to_string(home.path().join(".codex/toolglot.config.toml")).unwrap()).unwrap();
+    let catalog = codex["model_catalog_json"].as_str().unwrap();
+    let catalog: Value = serde_json::from_str(&std::fs::read_to_string(catalog).unwrap()).unwrap();
+    assert_eq!((catalog["models"][0]["slug"].as_str(), codex["model"].as_str()), (Some("m:7b"), Some("m:7b")));
+    assert_eq!(json(".qwen/settings.json")["security"]["auth"]["selectedType"], "openai");
 }
 
 #[test]

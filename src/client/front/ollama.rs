@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
-use super::{Calls, Head};
+use super::{Calls, Head, Protocol};
 use crate::{
     client::compact::compact,
     error::Error,
@@ -62,10 +62,26 @@ impl Stream {
         Stream { head, line: line.to_vec(), calls: Calls::default(), elapsed: Duration::ZERO, waited: None }
     }
 
-    pub(super) fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+    fn thinking(&mut self, text: &str, out: &mut BytesMut) {
+        if self.head.reasoning_field.is_some() {
+            self.message(out, |out| {
+                out.put_slice(b"\"content\":\"\",\"thinking\":");
+                put_string(text, out);
+            });
+        }
+    }
+
+    fn message(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
+        out.put_slice(&self.line);
+        members(out);
+        out.put_slice(b"},\"done\":false}\n");
+    }
+}
+
+impl Protocol for Stream {
+    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         self.waited.get_or_insert(self.elapsed);
         match event {
-            Event::Text("") | Event::Reasoning("") => {}
             Event::Text(text) => self.message(out, |out| {
                 out.put_slice(b"\"content\":");
                 put_string(text, out);
@@ -96,41 +112,25 @@ impl Stream {
         }
     }
 
-    pub(super) fn elapsed(&mut self, elapsed: Duration) {
+    fn elapsed(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
     }
 
     /// A line without content: the protocol has no comments.
-    pub(super) fn sign_of_life(&mut self, out: &mut BytesMut) {
+    fn alive(&mut self, _text: &str, out: &mut BytesMut) {
         self.message(out, |out| out.put_slice(b"\"content\":\"\""));
     }
 
-    pub(super) fn fault(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fault(&mut self, error: &Error, out: &mut BytesMut) {
         out.put_slice(error_body(error).to_string().as_bytes());
         out.put_slice(b"\n");
-    }
-
-    fn thinking(&mut self, text: &str, out: &mut BytesMut) {
-        if self.head.reasoning_field.is_some() {
-            self.message(out, |out| {
-                out.put_slice(b"\"content\":\"\",\"thinking\":");
-                put_string(text, out);
-            });
-        }
-    }
-
-    fn message(&self, out: &mut BytesMut, members: impl FnOnce(&mut BytesMut)) {
-        out.put_slice(&self.line);
-        members(out);
-        out.put_slice(b"},\"done\":false}\n");
     }
 }
 
 /// Reads the body of `/api/chat`. It streams unless told otherwise; options get OpenAI's names where it has one, so that
 /// they mean the same at every backend; calls in the history get ids, by which their results are found again.
 pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
-    let mut value: Value =
-        serde_json::from_slice(body).map_err(|error| Error::client(format!("the request body is not valid JSON: {error}")))?;
+    let mut value = super::json(body)?;
     if let Some(object) = value.as_object_mut() {
         object.entry("stream").or_insert(json!(true));
         object.entry("messages").or_insert(json!([]));

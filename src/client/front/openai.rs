@@ -3,7 +3,7 @@
 
 use bytes::{BufMut, BytesMut};
 
-use super::{Calls, Head, TRACE, note_text};
+use super::{Calls, Head, Protocol, TRACE, note_text};
 use crate::{
     error::Error,
     event::{Event, Note},
@@ -31,9 +31,24 @@ impl Stream {
         Stream { chunks: Chunks::new(&head.envelope), head, started: false, calls: Calls::default(), trace: None }
     }
 
-    pub(super) fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
+        if let Some(field) = self.head.reasoning_field {
+            self.start(out);
+            write_sse(out, |out| self.chunks.reasoning(field, text, out));
+        }
+    }
+
+    fn start(&mut self, out: &mut BytesMut) {
+        if !self.started {
+            self.started = true;
+            write_sse(out, |out| self.chunks.role(out));
+        }
+    }
+}
+
+impl Protocol for Stream {
+    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match event {
-            Event::Text("") | Event::Reasoning("") => {}
             Event::Text(text) => {
                 self.start(out);
                 write_sse(out, |out| self.chunks.content(text, out));
@@ -47,7 +62,7 @@ impl Stream {
                 write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
             }
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
-            Event::Note(note) => self.comment(&note_text(note), out),
+            Event::Note(note) => self.alive(&note_text(note), out),
             // What the client shall read about a refusal has been said in text by the stages before.
             Event::Refused { .. } => {}
             Event::Finish { reason, usage } => {
@@ -64,25 +79,11 @@ impl Stream {
         }
     }
 
-    pub(super) fn comment(&mut self, text: &str, out: &mut BytesMut) {
+    fn alive(&mut self, text: &str, out: &mut BytesMut) {
         write_comment(out, text);
     }
 
-    pub(super) fn fault(&mut self, error: &Error, out: &mut BytesMut) {
+    fn fault(&mut self, error: &Error, out: &mut BytesMut) {
         write_sse(out, |out| out.put_slice(error_body(error).to_string().as_bytes()));
-    }
-
-    fn reasoning(&mut self, text: &str, out: &mut BytesMut) {
-        if let Some(field) = self.head.reasoning_field {
-            self.start(out);
-            write_sse(out, |out| self.chunks.reasoning(field, text, out));
-        }
-    }
-
-    fn start(&mut self, out: &mut BytesMut) {
-        if !self.started {
-            self.started = true;
-            write_sse(out, |out| self.chunks.role(out));
-        }
     }
 }

@@ -2,19 +2,20 @@
 
 use std::{
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use futures_util::future::{BoxFuture, FutureExt, Shared};
 use rmcp::{
     ClientHandler,
     model::{CallToolRequestParams, CallToolResponse, ClientConfig, PaginatedRequestParams, ProgressNotificationParam},
-    service::{NotificationContext, RoleClient, RunningService, ServiceError},
+    service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError},
 };
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
 use super::fault::Fault;
 use crate::{
@@ -29,9 +30,21 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
     /// What is spoken: `stdio`, `http` or `sse`.
     pub(super) dialect: &'static str,
-    listed: Mutex<Option<Listed>>,
+    listing: Mutex<Listing>,
     fault: Fault,
 }
+
+/// What is known of a server's tools.
+#[derive(Default)]
+struct Listing {
+    /// The last list.
+    known: Option<Listed>,
+    /// The one that is asked for now, and since when.
+    asked: Option<(Instant, Pending)>,
+}
+
+/// A list on its way. Whoever waits for it moves it on; one that nobody waits for any more goes on with the next who does.
+type Pending = Shared<BoxFuture<'static, Result<Listed, Error>>>;
 
 /// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,18 +57,28 @@ pub(in crate::mcp) struct Definition {
     pub(in crate::mcp) annotations: Option<Value>,
 }
 
+#[derive(Clone)]
 struct Listed {
     tools: Arc<Vec<Definition>>,
     until: Instant,
+    /// How many changes the server had announced when it was asked for.
+    changes: u64,
 }
 
 /// Hears what a server says on its own account.
 #[derive(Default)]
 struct Listener {
-    /// The list of tools is not what it was.
-    stale: AtomicBool,
+    /// Counts up when the server says that its list of tools has changed, and when the list is to be asked for anew.
+    changes: AtomicU64,
     /// Counts up with every sign of progress.
     progress: watch::Sender<u64>,
+}
+
+/// Why there are no tools.
+pub(super) struct NoTools {
+    pub(super) error: Error,
+    /// The connection is of no use any more; otherwise the list may still come.
+    pub(super) is_final: bool,
 }
 
 /// How long a list of tools is good where the server does not say.
@@ -63,6 +86,8 @@ const FRESH: Duration = Duration::from_secs(300);
 const FRESH_AT_MOST: Duration = Duration::from_secs(3600);
 /// How long a whole list may take, and how long it may be.
 const LISTING: Duration = Duration::from_secs(15);
+/// The code of a server that says nothing.
+const SILENT: &str = "mcp_silent";
 const PAGES: usize = 100;
 const TOOLS: usize = 2000;
 
@@ -70,7 +95,7 @@ const TOOLS: usize = 2000;
 
 impl Connection {
     fn new(service: RunningService<RoleClient, Listener>, dialect: &'static str, fault: Fault) -> Connection {
-        Connection { service, dialect, listed: Mutex::new(None), fault }
+        Connection { service, dialect, listing: Mutex::default(), fault }
     }
 
     /// Whether nothing can be sent any more.
@@ -88,69 +113,67 @@ impl Connection {
         Some(self.service.peer_info()?.protocol_version.to_string())
     }
 
-    /// The server's tools: from memory while they are fresh, otherwise asked for; where that fails, the old ones.
-    pub(super) async fn tools(&self) -> Result<Arc<Vec<Definition>>, Error> {
-        let mut listed = self.listed.lock().await;
-        if let Some(listed) = listed.as_ref()
-            && listed.until > Instant::now()
-            && !self.stale().load(Ordering::Acquire)
-        {
-            return Ok(Arc::clone(&listed.tools));
+    /// The server's tools: from memory while they are fresh, otherwise asked for; where that fails, or is not done within
+    /// `patience` of the moment when they were first asked for, the old ones.
+    pub(super) async fn tools(&self, patience: Duration) -> Result<Arc<Vec<Definition>>, NoTools> {
+        let (since, pending) = {
+            let mut listing = self.listing();
+            if let Some(known) = listing.known.as_ref().filter(|known| self.is_fresh(known)) {
+                return Ok(Arc::clone(&known.tools));
+            }
+            listing.asked.get_or_insert_with(|| (Instant::now(), self.ask())).clone()
+        };
+        let listed = tokio::time::timeout_at((since + patience).into(), pending).await;
+        let mut listing = self.listing();
+        if listed.is_ok() && listing.asked.as_ref().is_some_and(|(own, _)| *own == since) {
+            listing.asked = None;
         }
-        self.stale().store(false, Ordering::Release);
-        match tokio::time::timeout(LISTING, self.list()).await {
-            Ok(Ok((tools, fresh))) => {
-                let tools = Arc::new(tools);
-                *listed = Some(Listed { tools: Arc::clone(&tools), until: Instant::now() + fresh });
+        let old = listing.known.as_ref().map(|known| Arc::clone(&known.tools));
+        match (listed, old) {
+            (Ok(Ok(listed)), _) => {
+                let tools = Arc::clone(&listed.tools);
+                listing.known = Some(listed);
                 Ok(tools)
             }
-            Ok(Err(error)) => match listed.as_ref() {
-                Some(old) if !self.is_closed() => {
-                    tracing::warn!(%error, "the tools could not be listed again; the old list stays");
-                    Ok(Arc::clone(&old.tools))
-                }
-                _ => Err(error),
-            },
-            Err(_) => Err(failed(format!("no list of tools within {} s", LISTING.as_secs()))),
+            (Ok(Err(error)), Some(old)) if !self.is_closed() && !is_silence(&error) => {
+                tracing::warn!(%error, "the tools could not be listed again; the old list stays");
+                Ok(old)
+            }
+            (Err(_), Some(old)) => Ok(old),
+            (Ok(Err(error)), _) => Err(NoTools { error, is_final: true }),
+            (Err(_), None) => Err(NoTools { error: failed("its tools are still being listed".into()), is_final: false }),
         }
     }
 
     /// The tools from memory, however old.
     pub(super) fn known_tools(&self) -> Option<Arc<Vec<Definition>>> {
-        Some(Arc::clone(&self.listed.try_lock().ok()?.as_ref()?.tools))
+        Some(Arc::clone(&self.listing().known.as_ref()?.tools))
     }
 
     /// Forgets that the list is fresh.
     pub(super) fn forget(&self) {
-        self.stale().store(true, Ordering::Release);
+        self.service.service().changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    fn stale(&self) -> &AtomicBool {
-        &self.service.service().stale
+    fn is_fresh(&self, listed: &Listed) -> bool {
+        listed.until > Instant::now() && listed.changes == self.service.service().changes.load(Ordering::Acquire)
     }
 
-    async fn list(&self) -> Result<(Vec<Definition>, Duration), Error> {
-        let mut tools = Vec::new();
-        let mut fresh = FRESH;
-        let mut cursors: Vec<String> = Vec::new();
-        loop {
-            let page = cursors.last().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.clone())));
-            let page = self.service.list_tools(page).await.map_err(|error| failed(self.describe(&error)))?;
-            if let Some(milliseconds) = page.ttl_ms {
-                fresh = fresh.min(Duration::from_millis(milliseconds)).min(FRESH_AT_MOST);
+    fn ask(&self) -> Pending {
+        let (peer, fault) = (self.service.peer().clone(), self.fault.clone());
+        let changes = self.service.service().changes.load(Ordering::Acquire);
+        let listing = async move {
+            match tokio::time::timeout(LISTING, list(&peer, &fault)).await {
+                Ok(Ok((tools, fresh))) => Ok(Listed { tools: Arc::new(tools), until: Instant::now() + fresh, changes }),
+                Ok(Err(error)) => Err(error),
+                Err(_) => Err(failed(format!("no list of tools within {} s", LISTING.as_secs())).with_code(SILENT)),
             }
-            tools.extend(page.tools.iter().map(Definition::of));
-            let Some(cursor) = page.next_cursor else { break };
-            if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
-                return Err(failed(format!(
-                    "the list of tools does not end ({} tools in {} pages so far)",
-                    tools.len(),
-                    cursors.len() + 1
-                )));
-            }
-            cursors.push(cursor);
-        }
-        Ok((tools, fresh))
+        };
+        listing.boxed().shared()
+    }
+
+    fn listing(&self) -> MutexGuard<'_, Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a tool. Dropping the future tells the server to stop.
@@ -191,21 +214,7 @@ impl Connection {
             Err(ServiceError::McpError(error)) => {
                 Err(RpcError { code: error.code.0.into(), message: error.message.into_owned() })
             }
-            Err(error) => Err(internal(self.describe(&error))),
-        }
-    }
-
-    fn describe(&self, error: &ServiceError) -> String {
-        let lost =
-            matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_) | ServiceError::Cancelled { .. });
-        match self.fault.describe().filter(|_| lost) {
-            Some(reason) => format!("the connection was lost: {reason}"),
-            None => match error {
-                ServiceError::TransportClosed => "the connection was lost".into(),
-                ServiceError::UnexpectedResponse => "the server's answer is not what was asked for".into(),
-                ServiceError::TransportSend(error) => super::causes(error.error.as_ref()),
-                other => super::causes(other),
-            },
+            Err(error) => Err(internal(describe(&self.fault, &error))),
         }
     }
 
@@ -252,7 +261,7 @@ impl ClientHandler for Listener {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.stale.store(true, Ordering::Release);
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
@@ -261,6 +270,49 @@ impl ClientHandler for Listener {
 }
 
 // === private ===
+
+/// All pages of a server's tools, and how long they are good.
+async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>, Duration), Error> {
+    let mut tools = Vec::new();
+    let mut fresh = FRESH;
+    let mut cursors: Vec<String> = Vec::new();
+    loop {
+        let page = cursors.last().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.clone())));
+        let page = peer.list_tools(page).await.map_err(|error| failed(describe(fault, &error)))?;
+        if let Some(milliseconds) = page.ttl_ms {
+            fresh = fresh.min(Duration::from_millis(milliseconds)).min(FRESH_AT_MOST);
+        }
+        tools.extend(page.tools.iter().map(Definition::of));
+        let Some(cursor) = page.next_cursor else { break };
+        if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
+            return Err(failed(format!(
+                "the list of tools does not end ({} tools in {} pages so far)",
+                tools.len(),
+                cursors.len() + 1
+            )));
+        }
+        cursors.push(cursor);
+    }
+    Ok((tools, fresh))
+}
+
+/// Why a request failed, in words without the SDK's types.
+fn describe(fault: &Fault, error: &ServiceError) -> String {
+    let lost = matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_) | ServiceError::Cancelled { .. });
+    match fault.describe().filter(|_| lost) {
+        Some(reason) => format!("the connection was lost: {reason}"),
+        None => match error {
+            ServiceError::TransportClosed => "the connection was lost".into(),
+            ServiceError::UnexpectedResponse => "the server's answer is not what was asked for".into(),
+            ServiceError::TransportSend(error) => super::causes(error.error.as_ref()),
+            other => super::causes(other),
+        },
+    }
+}
+
+fn is_silence(error: &Error) -> bool {
+    error.code.as_deref() == Some(SILENT)
+}
 
 fn failed(message: String) -> Error {
     Error::new(Blame::Tool, message)

@@ -106,10 +106,13 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 impl Process {
     /// Starts the command.
     pub(super) fn start(launch: &Launch, environment: &Environment, fault: Fault) -> io::Result<Process> {
-        let mut start = Command::new(&launch.command);
+        let own = launch.environment.iter().map(|(name, value)| (name.as_str(), value.reveal()));
+        // Windows itself finds programs that end in `.exe` only, and `npx` is `npx.cmd`.
+        let found = if cfg!(windows) { environment.with(own.clone()).find(&launch.command) } else { None };
+        let mut start = Command::new(found.unwrap_or_else(|| launch.command.clone().into()));
         start.args(&launch.arguments).env_clear();
         start.envs(INHERITED.iter().filter_map(|name| Some((name, environment.get(name)?))));
-        start.envs(launch.environment.iter().map(|(name, value)| (name, value.reveal())));
+        start.envs(own);
         if let Some(folder) = &launch.folder {
             start.current_dir(folder);
         }

@@ -5,9 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::expand::expand;
 use crate::{
-    config::{Environment, Secret, matches},
+    config::{Environment, Secret, expand, matches},
     event::Effect,
     mcp::policy::Policy,
 };

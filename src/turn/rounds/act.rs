@@ -5,6 +5,7 @@ use super::Rounds;
 use crate::{
     client::shape::Counts,
     config::Progress,
+    error::Error,
     event::{Event, FinishReason, Note, Sink, Usage},
     turn::{
         answer::Outcome,
@@ -66,6 +67,16 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
+    /// The time of the turn is over while an answer with tools is under way: what it has said stays, its calls do not run.
+    pub(super) fn out_of_time(&mut self) {
+        self.abandon();
+        let Some(agent) = &mut self.agent else { return };
+        let line = agent.give_up();
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        self.tell(&line);
+        self.finish(Some(FinishReason::Length));
+    }
+
     /// The end of a turn in mode `react`.
     fn finish(&mut self, reason: Option<FinishReason>) {
         let Some(agent) = &mut self.agent else { return };
@@ -82,6 +93,14 @@ impl<O: Sink> Rounds<O> {
         }
         behind.event(Event::Finish { reason: reason.unwrap_or(own), usage });
         self.end();
+    }
+
+    /// A backend that failed after tools have run: the turn ends with a line about it.
+    pub(super) fn break_off(&mut self, error: &Error) {
+        tracing::warn!(status = error.status, code = error.code, "{error}");
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        self.tell(&format!("[toolglot] the tools above have run, and then the model could not go on: {error}"));
+        self.finish(Some(FinishReason::Stop));
     }
 
     /// Says a line of our own to the user.

@@ -63,6 +63,38 @@ async fn a_list_that_fails_later_leaves_the_old_one() {
     assert!(lists(&bench) > 2);
 }
 
+/// A server that greets and then says nothing more.
+#[tokio::test]
+async fn a_server_that_never_lists_costs_its_first_visitor_his_patience_and_nobody_more() {
+    use std::time::{Duration, Instant};
+    let bench = Bench::new(json!({"mute": shell_with("text x", ":"), "fine": shell("text x")}));
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let offered = bench.pool.tools(None, Duration::from_millis(1500)).await;
+        took.push(begun.elapsed());
+        assert!(offered.resolve("fine__act", &[]).is_some());
+        assert!(offered.problems.iter().any(|problem| problem.message.contains("still being listed")), "{:?}", offered.problems);
+    }
+    assert!(took[0] < Duration::from_secs(3) && took[1] + took[2] < Duration::from_millis(900), "{took:?}");
+}
+
+/// A change that was announced counts until the new list is there.
+#[tokio::test]
+async fn an_announced_change_outlives_a_list_that_fails() {
+    let on_list = r#"case $(wc -l < "$LISTS") in
+        1) reply '{"tools":[{"name":"act","inputSchema":{"type":"object"}}]}' ;;
+        2) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"busy"}}\n' "$id" ;;
+        *) reply '{"tools":[{"name":"new","inputSchema":{"type":"object"}}]}' ;; esac"#;
+    let changed = r#"printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; text x"#;
+    let bench = counted(changed, on_list).await;
+    let has = async |name: &str| bench.pool.tools(None, PATIENCE).await.resolve(name, &[]).is_some();
+    assert!(has("s__act").await);
+    assert_eq!(bench.call("s", "act", json!({})).await.to_text(), "x");
+    assert!(has("s__act").await, "the old list stays");
+    assert!(has("s__new").await, "and the next one is asked for");
+}
+
 /// Only what changed is closed and opened again.
 #[tokio::test]
 async fn a_reload_touches_what_has_changed() {

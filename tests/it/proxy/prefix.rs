@@ -20,10 +20,97 @@ enum Client {
     /// Void with the tools in its system text, and calls as XML.
     Void,
     Ollama,
+    /// Claude Code: system messages in the middle, a countdown, blocks that move their `cache_control`.
+    Messages,
+    /// Codex.
+    Responses,
+}
+
+impl Client {
+    fn endpoint(self) -> &'static str {
+        match self {
+            Client::OpenAi | Client::Void => "/v1/chat/completions",
+            Client::Ollama => "/api/chat",
+            Client::Messages => "/v1/messages",
+            Client::Responses => "/v1/responses",
+        }
+    }
+}
+
+/// The same of a client of Anthropic's API.
+fn message_requests() -> Vec<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    let mut requests = Vec::new();
+    let mut ask = |turn: usize, messages: &[Value]| {
+        let mut messages = messages.to_vec();
+        // The mark stands at the last block of each request; the countdown is another one each time.
+        if let Some(last) = messages.last_mut().and_then(|last| last["content"].as_array_mut()?.last_mut()) {
+            last["cache_control"] = json!({"type": "ephemeral"});
+        }
+        messages.push(json!({"role": "system", "content": format!("<total_tokens>{} tokens left</total_tokens>", 1000 - turn)}));
+        let schema = json!({"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]});
+        let billing = format!("x-anthropic-billing-header: cch={turn};");
+        requests.push(json!({
+            "model": "m", "max_tokens": 1000, "messages": messages, "system": [{"type": "text", "text": billing}, {"type": "text", "text": "Be brief."}],
+            "tools": [{"name": "read_file", "input_schema": schema}, {"name": "later", "input_schema": {}, "defer_loading": true}],
+        }));
+    };
+    for turn in 0..TURNS {
+        messages.push(json!({"role": "user", "content": [{"type": "text", "text": "Reminder."}, {"type": "text", "text": format!("Question {turn}?")}]}));
+        messages.push(json!({"role": "system", "content": [{"type": "text", "text": format!("# Environment {turn}")}]}));
+        ask(turn, &messages);
+        let call =
+            |at: usize| json!({"type": "tool_use", "id": format!("t{turn}_{at}"), "name": "read_file", "input": {"uri": "a"}});
+        messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": "Looking."}, call(0), call(1)]}));
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": format!("t{turn}_0"), "content": "text of a"},
+            {"tool_use_id": format!("t{turn}_1"), "type": "tool_result", "content": [{"type": "text", "text": "bad"}], "is_error": true},
+        ]}));
+        messages.push(json!({"role": "system", "content": "Mind the style."}));
+        ask(turn, &messages);
+        messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": format!("Answer {turn}.")}]}));
+    }
+    requests
+}
+
+/// The same of a client of the Responses API.
+fn response_requests() -> Vec<Value> {
+    let said =
+        |role: &str, text: String| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
+    let mut items = vec![said("developer", "Be brief.".into()), said("developer", "Skills.".into())];
+    let mut requests = Vec::new();
+    let mut ask = |items: &[Value]| {
+        let schema = json!({"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]});
+        let tools = json!([
+            {"type": "function", "name": "read_file", "parameters": schema},
+            {"type": "custom", "name": "apply_patch", "format": {"type": "text"}},
+            {"type": "namespace", "name": "mcp__a", "tools": [{"type": "function", "name": "b", "parameters": {"type": "object"}}]},
+        ]);
+        requests.push(json!({"model": "m", "input": items, "tools": tools, "store": false}));
+    };
+    for turn in 0..TURNS {
+        items.push(said("user", format!("Question {turn}?")));
+        ask(&items);
+        let id = |at: usize| format!("c{turn}_{at}");
+        items.push(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Looking."}]}));
+        items.push(json!({"type": "function_call", "call_id": id(0), "name": "read_file", "arguments": "{\"uri\":\"a\"}"}));
+        items.push(json!({"type": "custom_tool_call", "call_id": id(1), "name": "apply_patch", "input": "*** Begin Patch"}));
+        items.push(json!({"type": "function_call", "call_id": id(2), "name": "b", "namespace": "mcp__a", "arguments": "{}"}));
+        items.extend((0..3).map(|at| json!({"type": "function_call_output", "call_id": id(at), "output": "done"})));
+        items.push(said("developer", "Mind the style.".into()));
+        ask(&items);
+        items.push(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": format!("Answer {turn}.")}]}));
+    }
+    requests
 }
 
 /// The requests of a conversation: in each turn a question, calls, their results, an answer.
 fn requests(client: Client) -> Vec<Value> {
+    match client {
+        Client::Messages => return message_requests(),
+        Client::Responses => return response_requests(),
+        Client::OpenAi | Client::Void | Client::Ollama => {}
+    }
     let user = |text: String| json!({"role": "user", "content": text});
     let system = if client == Client::Void { void::system_text() } else { "Be brief.".to_owned() };
     let mut messages = vec![json!({"role": "system", "content": system})];
@@ -70,6 +157,7 @@ fn requests(client: Client) -> Vec<Value> {
                 messages.push(json!({"role": "tool", "tool_name": "read_file", "content": "text of a"}));
                 messages.push(json!({"role": "tool", "tool_name": "read_file", "content": "text of a"}));
             }
+            Client::Messages | Client::Responses => {}
         }
         ask(&messages);
         messages.push(json!({"role": "assistant", "content": format!("Answer {turn}.")}));
@@ -79,7 +167,7 @@ fn requests(client: Client) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_conversation_only_grows_whoever_writes_it_and_whoever_reads_it() {
-    let clients = [Client::OpenAi, Client::Void, Client::Ollama];
+    let clients = [Client::OpenAi, Client::Void, Client::Ollama, Client::Messages, Client::Responses];
     for (kind, owner) in
         [("ollama", ""), ("google", ""), ("openai", "llamacpp"), ("openai", "vllm"), ("openai", "organization_owner")]
     {
@@ -117,9 +205,8 @@ async fn a_conversation_only_grows_whoever_writes_it_and_whoever_reads_it() {
             let proxy = Proxy::start(&config).await;
             for client in clients {
                 bodies.lock().unwrap().clear();
-                let endpoint = if client == Client::Ollama { "/api/chat" } else { "/v1/chat/completions" };
                 for request in requests(client) {
-                    let (status, said) = answer(proxy.post(endpoint, request)).await;
+                    let (status, said) = answer(proxy.post(client.endpoint(), request)).await;
                     assert_eq!(status, 200, "{said}");
                 }
                 let sent = bodies.lock().unwrap().clone();

@@ -65,6 +65,8 @@ async fn minutes_of_silence_are_bridged_and_end_with_the_call() {
     for (front, sign, wanted) in [
         (front::Kind::OpenAi, ": keep-alive\n\n", "\"tool_calls\""),
         (front::Kind::Ollama, "\"content\":\"\"},\"done\":false}\n", "\"tool_calls\""),
+        (front::Kind::Messages, "event: ping\ndata: {\"type\":\"ping\"}\n\n", "\"input_json_delta\""),
+        (front::Kind::Responses, "\"tools\":[]}}\n\n", "\"response.output_item.done\""),
     ] {
         let silence = Duration::from_secs(20 * 60);
         let (plan, shared) = turn(front, true, silence);

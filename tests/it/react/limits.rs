@@ -95,6 +95,18 @@ async fn time_and_tokens_end_a_turn() {
 }
 
 #[tokio::test]
+async fn time_ends_an_answer_that_is_under_way() {
+    for answers in [vec![Says::Hangs], vec![search(1), Says::Hangs]] {
+        let room = Room::with(Family::Native, answers, json!({}), "react.seconds = 1").await;
+        let begun = std::time::Instant::now();
+        let answer = room.answer(json!({})).await;
+        assert!(begun.elapsed() < std::time::Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(said(&answer).contains("the limit of 1 s was reached"), "{}", said(&answer));
+        assert_eq!(answer["choices"][0]["finish_reason"], "length");
+    }
+}
+
+#[tokio::test]
 async fn a_request_lowers_limits_and_never_raises_them() {
     let room = Room::with(Family::Native, searches(9), json!({}), "react.rounds = 3").await;
     for (asked, rounds) in [(json!(1), 2), (json!(99), 4), (json!(0), 2)] {

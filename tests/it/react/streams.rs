@@ -114,3 +114,28 @@ async fn five_rounds_side_by_side_do_not_mix() {
     let answers = futures_util::future::join_all(rooms.iter().map(|room| room.stream(json!({})))).await;
     assert!(answers.iter().all(|answer| answer.content == "Let me look.\nok"));
 }
+
+#[tokio::test]
+async fn a_fault_behind_tools_that_ran_does_not_make_an_agent_ask_again() {
+    let ask =
+        json!({"model": Family::Native.model(), "max_tokens": 100, "messages": [{"role": "user", "content": "Who is she?"}]});
+    let items = json!({"model": Family::Native.model(), "store": false, "input": "Who is she?"});
+    for (path, request, end) in
+        [("/react/v1/messages", ask, "event: message_stop"), ("/react/v1/responses", items, "event: response.completed")]
+    {
+        for streamed in [true, false] {
+            let room = Room::new(Family::Native, vec![person(), Says::Fails]).await;
+            let mut request = request.clone();
+            request["stream"] = json!(streamed);
+            let response = room.post(path, &request).send().await.unwrap();
+            assert_eq!(response.status(), 200, "{path}");
+            let raw = response.text().await.unwrap();
+            assert!(raw.contains("could not go on") && raw.contains("the model has crashed"), "{path}: {raw}");
+            assert!(!streamed || raw.contains(end), "{path}: {raw}");
+        }
+        // Nothing has run: the fault is told, and the client may ask again.
+        let room = Room::new(Family::Native, vec![Says::Fails]).await;
+        let response = room.post(path, &request).send().await.unwrap();
+        assert!(response.status().is_server_error(), "{path}");
+    }
+}

@@ -28,7 +28,7 @@ const EVENTS: &[Event<'static>] = &[
 fn every_line_is_one_of_ollamas() {
     let mut front = Front::new(head());
     let mut out = BytesMut::new();
-    front.comment("keep-alive", &mut out);
+    front.alive("keep-alive", &mut out);
     front.elapsed(Duration::from_millis(30));
     for event in EVENTS {
         front.event(event.clone(), &mut out);

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    client::front::{Collected, Kind},
+    client::front::{Collected, Front, Kind},
     event::{FinishReason, Usage},
     openai::answer::{Envelope, call_id},
 };
@@ -13,7 +13,7 @@ fn head() -> Head {
         envelope: Envelope { id: "chatcmpl-1".into(), created: 1, model: "m".into() },
         include_usage: true,
         reasoning_field: Some("reasoning_content"),
-        shows_reasoning: false,
+        ..Head::default()
     }
 }
 
@@ -32,7 +32,7 @@ const CALLS: &[Event<'static>] = &[
 ];
 
 fn stream(head: Head, events: &[Event<'_>]) -> Vec<String> {
-    let mut stream = Stream::new(head);
+    let mut stream = Front::new(head);
     let mut out = BytesMut::new();
     for event in events {
         stream.event(event.clone(), &mut out);
@@ -89,7 +89,7 @@ fn notes_are_comments_and_faults_are_data_lines() {
 
     let mut stream = Stream::new(head());
     let mut out = BytesMut::new();
-    stream.comment("two\nlines", &mut out);
+    stream.alive("two\nlines", &mut out);
     stream.fault(&Error::backend("the backend\nvanished"), &mut out);
     let text = String::from_utf8(out.to_vec()).unwrap();
     let (comment, fault) = text.split_once("\n\n").unwrap();

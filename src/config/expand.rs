@@ -1,10 +1,10 @@
-//! `${VAR}` in a text of the registry -> the value of the environment variable. What cannot be had is an error: a literal
-//! `${TOKEN}` must never reach a server.
+//! `${VAR}` in a text of the configuration or the registry -> the value of the environment variable. What cannot be had is an
+//! error: a literal `${TOKEN}` must never reach a server.
 
-use crate::config::Environment;
+use super::Environment;
 
 /// Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${env://VAR:-default}` and `${userHome}`. The error names the variable.
-pub(super) fn expand(text: &str, environment: &Environment) -> Result<String, String> {
+pub fn expand(text: &str, environment: &Environment) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -20,8 +20,8 @@ pub(super) fn expand(text: &str, environment: &Environment) -> Result<String, St
 fn value(inside: &str, environment: &Environment) -> Result<String, String> {
     let name = inside.strip_prefix("env://").or_else(|| inside.strip_prefix("env:")).unwrap_or(inside);
     if name == "userHome" {
-        let home = environment.get("HOME").or_else(|| environment.get("USERPROFILE"));
-        return home.map(str::to_owned).ok_or_else(|| "there is no home directory for `${userHome}`".into());
+        let home = environment.home().map(|home| home.to_string_lossy().into_owned());
+        return home.ok_or_else(|| "there is no home directory for `${userHome}`".into());
     }
     let (name, default) = match name.split_once(":-") {
         Some((name, default)) => (name, Some(default)),

@@ -1,0 +1,196 @@
+//! `toolglot run AGENT`: a coding agent on the models of this proxy, for as long as it runs. Nothing is written; what it needs
+//! to know stands in its environment and its arguments. The proxy is started where none listens, and ends with the agent.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    time::Duration,
+};
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::{
+    backend::{self, Backend, Kind, Model},
+    config::{Config, Environment, Overrides},
+    error::Error,
+    upstream::{Client, Timeouts},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Starts a coding agent on local models.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// claude, codex, opencode, qwen or goose
+    agent: String,
+    /// The model [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The configuration file [default: proxy.toml in the working directory, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the proxy listens, if not as the configuration says
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// What the agent itself shall be told
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    arguments: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agents {
+    agent: Vec<Agent>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agent {
+    /// Its program, too.
+    name: String,
+    /// How to get it.
+    install: String,
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
+    #[serde(default)]
+    arguments: Vec<String>,
+}
+
+/// Where the models are, and which one.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) address: SocketAddr,
+    pub(super) model: String,
+    /// Tokens of context.
+    pub(super) context: u64,
+}
+
+/// A proxy of our own; it ends with this value.
+struct Daemon(Child);
+
+/// How long a proxy may take to listen.
+const START: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+// === impl Run ===
+
+impl Run {
+    /// Runs the command; gives the agent's exit status.
+    pub(super) fn run(self, environment: &Environment) -> Result<ExitStatus, Error> {
+        let agents = agents()?;
+        let Some(agent) = agents.iter().find(|agent| agent.name == self.agent) else {
+            let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+            return Err(Error::client(format!("there is no agent `{}`; there are: {}", self.agent, names.join(", "))));
+        };
+        let Some(program) = environment.find(&agent.name) else {
+            return Err(Error::client(format!("`{}` is not installed: {}", agent.name, agent.install)));
+        };
+        let overrides =
+            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
+        let config = Config::load(&overrides, environment)?;
+        let address = super::setup::reachable(&config.listen);
+        let daemon = if models(address)?.is_empty() { Some(self.start(address)?) } else { None };
+        let place = place(&config, address, self.model.as_deref())?;
+        let mut command = Command::new(program);
+        for (name, value) in &agent.environment {
+            command.env(name, place.fill(value));
+        }
+        command.args(agent.arguments.iter().map(|argument| place.fill(argument))).args(&self.arguments);
+        tracing::debug!(?place, "starting the agent");
+        let ended = command.status().map_err(|error| Error::proxy(format!("cannot start `{}`: {error}", agent.name)));
+        drop(daemon);
+        ended
+    }
+
+    /// Starts a proxy, and waits until it has models.
+    fn start(&self, address: SocketAddr) -> Result<Daemon, Error> {
+        let failed = |error: std::io::Error| Error::proxy(format!("cannot start the proxy: {error}"));
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(file) = &self.config {
+            command.arg("--config").arg(file);
+        }
+        if let Some(listen) = &self.listen {
+            command.arg("--listen").arg(listen);
+        }
+        let mut daemon = Daemon(command.spawn().map_err(failed)?);
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < START {
+            if let Some(status) = daemon.0.try_wait().map_err(failed)? {
+                return Err(Error::proxy(format!("the proxy ended at once ({status}): `toolglot serve` shows why")));
+            }
+            if !models(address)?.is_empty() {
+                return Ok(daemon);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Err(Error::proxy("no backend has a model: `toolglot doctor` shows what was looked for"))
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// The text with what is known filled in.
+    pub(super) fn fill(&self, text: &str) -> String {
+        let root = format!("http://{}", self.address);
+        text.replace("{v1}", &format!("{root}/v1"))
+            .replace("{root}", &root)
+            .replace("{port}", &self.address.port().to_string())
+            .replace("{model}", &self.model)
+            .replace("{context}", &self.context.to_string())
+    }
+}
+
+// === impl Daemon ===
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn agents() -> Result<Vec<Agent>, Error> {
+    let agents: Agents = toml::from_str(include_str!("run/agents.toml"))
+        .map_err(|error| Error::proxy(format!("the list of agents inside of this program is broken: {error}")))?;
+    Ok(agents.agent)
+}
+
+/// The models of the proxy at this address; none if nobody listens there.
+fn models(address: SocketAddr) -> Result<Vec<Model>, Error> {
+    ask(address, async |client, proxy| backend::models(&client, &proxy).await.unwrap_or_default())
+}
+
+/// The model that is meant, and its context as the proxy knows it.
+pub(super) fn place(config: &Config, address: SocketAddr, wanted: Option<&str>) -> Result<Place, Error> {
+    let known = models(address)?;
+    let names = || known.iter().map(|model| model.id.as_str()).collect::<Vec<_>>().join(", ");
+    let model = match wanted {
+        Some(wanted) if known.iter().any(|model| model.id == wanted) => wanted.to_owned(),
+        Some(wanted) => return Err(Error::client(format!("there is no model `{wanted}`; there are: {}", names()))),
+        None => match known.first() {
+            Some(first) => first.id.clone(),
+            None => return Err(Error::proxy("no backend has a model: `toolglot doctor` shows what was looked for")),
+        },
+    };
+    let described = ask(address, async |client, proxy| backend::describe(&client, &proxy, &model).await)?;
+    let context = described.ok().and_then(|model| model.context).unwrap_or(config.limits.context_tokens);
+    Ok(Place { address, model, context })
+}
+
+/// Asks the proxy in Ollama's API, which tells most about a model.
+fn ask<T>(address: SocketAddr, question: impl AsyncFnOnce(Client, Backend) -> T) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
+    let client = Client::new(Timeouts::default())?;
+    let proxy = Backend::open("toolglot", Kind::Ollama, format!("http://{address}"));
+    Ok(runtime.block_on(question(client, proxy)))
+}

@@ -1,0 +1,174 @@
+//! Puts a conversation together for protocols whose history is a list of blocks or items. System text belongs to the
+//! beginning only where it comes before everything else. Later on it stays at its place, as a part of the message beside
+//! it: most chat templates refuse a second system message, and one that moved to the beginning would make the backend read
+//! everything anew. What becomes of a message depends on it, those before it and the one that follows system text.
+
+use serde_json::{Value, json};
+
+use crate::openai::{Content, Message, ToolCall};
+
+#[cfg(test)]
+mod tests;
+
+/// The field of a message that holds reasoning.
+const REASONING: &str = "reasoning_content";
+
+/// A conversation so far.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    /// System text that leads the conversation.
+    system: Vec<String>,
+    messages: Vec<Message>,
+    /// System text behind an assistant's message; it joins what comes next.
+    waiting: Vec<String>,
+    /// Where the user's own words begin in the last message, behind system text that joined it.
+    own: usize,
+    /// Reasoning that belongs to the assistant's next message.
+    reasoning: String,
+}
+
+// === impl Conversation ===
+
+impl Conversation {
+    /// System text at this place.
+    pub(super) fn system(&mut self, text: String) {
+        if text.trim().is_empty() {
+            return;
+        }
+        match self.messages.last_mut() {
+            None => self.system.push(text),
+            Some(last) if last.role == "tool" => append(&mut last.content, &text),
+            Some(last) if last.role == "user" => self.own += insert(&mut last.content, self.own, &text),
+            Some(_) => self.waiting.push(text),
+        }
+    }
+
+    /// A message of the user.
+    pub(super) fn user(&mut self, content: Content) {
+        if content.is_empty() {
+            return;
+        }
+        self.settle_after_results();
+        self.reasoning.clear();
+        self.messages.push(Message { role: "user".into(), content, ..Message::default() });
+        self.own = 0;
+        for text in std::mem::take(&mut self.waiting) {
+            self.system(text);
+        }
+    }
+
+    /// Reasoning of the assistant, before its text or its calls.
+    pub(super) fn reasoning(&mut self, text: &str) {
+        self.reasoning.push_str(text);
+    }
+
+    /// Text of the assistant.
+    pub(super) fn assistant(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.speak(|message| append(&mut message.content, text));
+        }
+    }
+
+    /// A call of the assistant.
+    pub(super) fn call(&mut self, call: ToolCall) {
+        self.speak(|message| message.tool_calls.push(call));
+    }
+
+    /// The result of a call.
+    pub(super) fn result(&mut self, id: &str, content: Content) {
+        self.messages.push(Message { role: "tool".into(), content, tool_call_id: Some(id.to_owned()), ..Message::default() });
+    }
+
+    /// All messages.
+    pub(super) fn finish(mut self) -> Vec<Message> {
+        self.settle();
+        let system = self.system.join("\n\n");
+        let system = (!system.is_empty()).then(|| Message::text("system", system));
+        system.into_iter().chain(self.messages).collect()
+    }
+
+    /// Adds to the assistant's message: the last one, until somebody else speaks.
+    fn speak(&mut self, add: impl FnOnce(&mut Message)) {
+        let goes_on = self.waiting.is_empty() && self.messages.last().is_some_and(|last| last.role == "assistant");
+        if !goes_on {
+            self.settle();
+            self.messages.push(Message { role: "assistant".into(), ..Message::default() });
+        }
+        let reasoning = std::mem::take(&mut self.reasoning);
+        let Some(message) = self.messages.last_mut() else { return };
+        if !reasoning.is_empty() {
+            let before = message.rest.get(REASONING).and_then(Value::as_str).unwrap_or_default();
+            let whole = format!("{before}{reasoning}");
+            message.rest.insert(REASONING.into(), whole.into());
+        }
+        add(message);
+    }
+
+    /// Text that came between calls and their results joins the last result.
+    fn settle_after_results(&mut self) {
+        if self.messages.last().is_some_and(|last| last.role == "tool") {
+            for text in std::mem::take(&mut self.waiting) {
+                self.system(text);
+            }
+        }
+    }
+
+    /// Nobody came whom waiting text could join: it is said by the user.
+    fn settle(&mut self) {
+        self.settle_after_results();
+        if !self.waiting.is_empty() {
+            let text = std::mem::take(&mut self.waiting).join("\n\n");
+            self.messages.push(Message::text("user", text));
+        }
+        self.own = 0;
+    }
+}
+
+/// Texts and images as content: one text where there is nothing else.
+pub(super) fn content(parts: Vec<Value>) -> Content {
+    let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
+    let texts: Option<Vec<String>> = parts.iter().map(text).collect();
+    match texts {
+        Some(texts) if texts.iter().all(String::is_empty) => Content::None,
+        Some(texts) => Content::Text(texts.join("\n\n")),
+        None => Content::Parts(parts),
+    }
+}
+
+/// A part of text.
+pub(super) fn text(text: impl Into<String>) -> Value {
+    json!({"type": "text", "text": text.into()})
+}
+
+/// A part with an image, by URL or `data:` URL.
+pub(super) fn image(url: impl Into<String>) -> Value {
+    json!({"type": "image_url", "image_url": {"url": url.into()}})
+}
+
+/// Puts the text behind the content.
+fn append(content: &mut Content, added: &str) {
+    match content {
+        Content::None => *content = Content::Text(added.to_owned()),
+        Content::Text(text) => *text = [text.as_str(), added].join("\n\n"),
+        Content::Parts(parts) => parts.push(text(added)),
+    }
+}
+
+/// Puts the text before the user's own words, which begin at `own` (bytes of a text, or parts). Says how far they moved.
+fn insert(content: &mut Content, own: usize, added: &str) -> usize {
+    match content {
+        Content::None => {
+            *content = Content::Text(added.to_owned());
+            added.len()
+        }
+        Content::Text(text) => {
+            let added = format!("{added}\n\n");
+            text.insert_str(own.min(text.len()), &added);
+            added.len()
+        }
+        Content::Parts(parts) => {
+            parts.insert(own.min(parts.len()), text(added));
+            1
+        }
+    }
+}

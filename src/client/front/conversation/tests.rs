@@ -1,0 +1,124 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn said(text: &str) -> Content {
+    Content::Text(text.into())
+}
+
+fn call(id: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: "ls".into(), arguments: "{}".into(), extra: None }
+}
+
+fn shown(conversation: Conversation) -> Vec<String> {
+    let messages = conversation.finish();
+    messages.iter().map(|message| format!("{}: {}", message.role, message.content.to_text())).collect()
+}
+
+#[test]
+fn leading_system_text_is_one_message() {
+    let mut talk = Conversation::default();
+    talk.system("a".into());
+    talk.system(" ".into());
+    talk.system("b".into());
+    talk.user(said("hi"));
+    assert_eq!(shown(talk), ["system: a\n\nb", "user: hi"]);
+}
+
+#[test]
+fn later_system_text_joins_the_user_before_his_own_words() {
+    let mut talk = Conversation::default();
+    talk.user(said("hi"));
+    talk.system("one".into());
+    talk.system("two".into());
+    talk.assistant("hello");
+    talk.system("three".into());
+    talk.user(said("more"));
+    assert_eq!(shown(talk), ["user: one\n\ntwo\n\nhi", "assistant: hello", "user: three\n\nmore"]);
+}
+
+#[test]
+fn system_text_never_comes_between_calls_and_their_results() {
+    let mut talk = Conversation::default();
+    talk.user(said("hi"));
+    talk.call(call("1"));
+    talk.call(call("2"));
+    talk.system("aside".into());
+    talk.result("1", said("a"));
+    talk.result("2", said("b"));
+    talk.assistant("done");
+    assert_eq!(shown(talk), ["user: hi", "assistant: ", "tool: a", "tool: b\n\naside", "assistant: done"]);
+}
+
+#[test]
+fn system_text_that_nobody_follows_is_said_by_the_user() {
+    let mut talk = Conversation::default();
+    talk.user(said("hi"));
+    talk.assistant("hello");
+    talk.system("aside".into());
+    talk.assistant("again");
+    assert_eq!(shown(talk), ["user: hi", "assistant: hello", "user: aside", "assistant: again"]);
+}
+
+#[test]
+fn text_reasoning_and_calls_of_one_answer_are_one_message() {
+    let mut talk = Conversation::default();
+    talk.reasoning("hm");
+    talk.assistant("Let me look.");
+    talk.call(call("1"));
+    talk.reasoning("lost: nothing follows");
+    talk.user(said("stop"));
+    let messages = talk.finish();
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[0].rest[REASONING], "hm");
+    assert_eq!((messages[0].content.to_text().as_str(), messages[0].tool_calls.len()), ("Let me look.", 1));
+}
+
+/// One step of a conversation as clients write it.
+#[derive(Debug, Clone)]
+enum Step {
+    System,
+    User,
+    Parts,
+    Assistant,
+    Calls(usize),
+}
+
+fn play(steps: &[Step]) -> Vec<Value> {
+    let mut talk = Conversation::default();
+    for (at, step) in steps.iter().enumerate() {
+        match step {
+            Step::System => talk.system(format!("system {at}")),
+            Step::User => talk.user(said(&format!("user {at}"))),
+            Step::Parts => talk.user(content(vec![text(format!("see {at}")), image("data:image/png;base64,AA")])),
+            Step::Assistant => talk.assistant(&format!("assistant {at}")),
+            Step::Calls(count) => {
+                (0..*count).for_each(|n| talk.call(call(&format!("{at} {n}"))));
+                (0..*count).for_each(|n| talk.result(&format!("{at} {n}"), said("result")));
+            }
+        }
+    }
+    talk.finish().iter().map(Message::to_value).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// A client asks when the user has spoken or results are there, and answers in between.
+    #[test]
+    fn the_past_never_changes(steps in prop::collection::vec(prop_oneof![
+        Just(Step::System), Just(Step::User), Just(Step::Parts), Just(Step::Assistant), (1..3usize).prop_map(Step::Calls)
+    ], 1..24)) {
+        let mut before: Vec<Value> = Vec::new();
+        for end in 1..=steps.len() {
+            // The answer begins a message of its own.
+            let asks = !matches!(steps[end - 1], Step::Assistant) && matches!(steps.get(end), Some(Step::Assistant) | None);
+            if !asks {
+                continue;
+            }
+            let now = play(&steps[..end]);
+            prop_assert!(now.starts_with(&before), "{steps:?}\n{before:#?}\n{now:#?}");
+            before = now;
+        }
+    }
+}

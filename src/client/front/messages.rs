@@ -1,0 +1,116 @@
+//! Anthropic's `/v1/messages`: its request becomes the internal form, events become content blocks. Claude Code and
+//! Anthropic's SDKs speak it.
+
+use serde_json::{Value, json};
+
+use super::{Head, Request};
+use crate::{
+    error::{Blame, Error},
+    event::{FinishReason, ToolCall, Usage},
+    openai::answer::Completion,
+};
+
+mod read;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use read::read;
+pub(super) use stream::Stream;
+
+/// What a model's name begins with in the list for clients that show only names with `claude` in them.
+pub const ALIAS: &str = "claude-toolglot/";
+
+/// The model's own name.
+pub fn without_alias(name: &str) -> &str {
+    name.strip_prefix(ALIAS).unwrap_or(name)
+}
+
+/// The body of a fault. Clients know by the words `prompt is too long: N tokens > M maximum` that they have to shorten the
+/// conversation.
+pub(super) fn error_body(error: &Error) -> Value {
+    let kind = match (error.blame, error.status) {
+        (_, 401) => "authentication_error",
+        (_, 403) => "permission_error",
+        (_, 404) => "not_found_error",
+        (_, 413) => "request_too_large",
+        (_, 429) => "rate_limit_error",
+        (_, 503 | 529) => "overloaded_error",
+        (_, 504) => "timeout_error",
+        (_, 400..500) | (Blame::Client, _) => "invalid_request_error",
+        _ => "api_error",
+    };
+    let message = match error.code.as_deref() {
+        Some("context_length_exceeded") => too_long(&error.message),
+        _ => error.message.clone(),
+    };
+    json!({"type": "error", "error": {"type": kind, "message": message}})
+}
+
+/// Every backend names the tokens that there are and those that there may be, in words of its own.
+fn too_long(message: &str) -> String {
+    let numbers = message.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<u64>().ok());
+    let numbers: Vec<u64> = numbers.filter(|number| *number >= 100).collect();
+    match (numbers.iter().max(), numbers.iter().min()) {
+        (Some(has), Some(may)) if has > may => format!("prompt is too long: {has} tokens > {may} maximum ({message})"),
+        _ => format!("prompt is too long: {message}"),
+    }
+}
+
+/// A whole answer.
+pub(super) fn completion(completion: &Completion, head: &Head) -> Value {
+    let mut content = Vec::new();
+    if head.reasoning_field.is_some() && !completion.reasoning.is_empty() {
+        content.push(json!({"type": "thinking", "thinking": completion.reasoning, "signature": SIGNATURE}));
+    }
+    if !completion.content.is_empty() {
+        content.push(json!({"type": "text", "text": completion.content}));
+    }
+    content.extend(completion.calls.iter().map(tool_use));
+    let reason = completion.reason.unwrap_or(FinishReason::Stop);
+    let mut message = message(head, completion.usage);
+    message["content"] = Value::Array(content);
+    message["stop_reason"] = json!(stop_reason(reason));
+    message
+}
+
+/// A message without content.
+fn message(head: &Head, usage: Usage) -> Value {
+    json!({
+        "id": head.envelope.id,
+        "type": "message",
+        "role": "assistant",
+        "model": head.envelope.model,
+        "content": [],
+        "stop_reason": null,
+        "stop_sequence": null,
+        "usage": usage_value(usage),
+    })
+}
+
+/// The block of a call.
+fn tool_use(call: &ToolCall) -> Value {
+    let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+}
+
+fn usage_value(usage: Usage) -> Value {
+    json!({
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.completion_tokens,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+    })
+}
+
+/// Backends do not say which stop sequence was hit, nor whether one was.
+fn stop_reason(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::ToolCalls => "tool_use",
+        FinishReason::Length => "max_tokens",
+        FinishReason::Stop | FinishReason::ContentFilter => "end_turn",
+    }
+}
+
+/// Reasoning is signed there; what local models write is not, and clients send back what they got.
+const SIGNATURE: &str = "toolglot";

@@ -1,0 +1,143 @@
+//! Events -> content blocks, strictly one after the other. A call's block is written whole: a client's parser would
+//! complete arguments that were cut.
+
+use bytes::{BufMut, BytesMut};
+use serde_json::{Value, json};
+
+use super::{SIGNATURE, error_body, message, stop_reason, usage_value};
+use crate::{
+    client::front::{Calls, Head, Protocol},
+    error::Error,
+    event::{Event, ToolCall, Usage},
+    openai::answer::put_string,
+    wire::write_event,
+};
+
+/// A stream of server-sent events, each with its name.
+#[derive(Debug)]
+pub(in crate::client::front) struct Stream {
+    head: Head,
+    calls: Calls,
+    /// The block that is being written.
+    open: Option<Block>,
+    /// The index of the next block.
+    next: u32,
+}
+
+/// A block that is written piece by piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Thinking,
+    Text,
+}
+
+// === impl Stream ===
+
+impl Stream {
+    pub(in crate::client::front) fn new(head: Head) -> Stream {
+        Stream { head, calls: Calls::default(), open: None, next: 0 }
+    }
+
+    /// A piece of the block of this kind, which begins where another one was open.
+    fn piece(&mut self, block: Block, text: &str, out: &mut BytesMut) {
+        if self.open != Some(block) {
+            self.close(out);
+            let content = match block {
+                Block::Thinking => json!({"type": "thinking", "thinking": "", "signature": ""}),
+                Block::Text => json!({"type": "text", "text": ""}),
+            };
+            self.start(&content, out);
+            self.open = Some(block);
+        }
+        let (kind, field) = match block {
+            Block::Thinking => ("thinking_delta", "thinking"),
+            Block::Text => ("text_delta", "text"),
+        };
+        self.delta(kind, field, text, out);
+    }
+
+    /// A call, whole.
+    fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
+        self.close(out);
+        self.start(&json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}}), out);
+        let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+        self.delta("input_json_delta", "partial_json", arguments, out);
+        self.stop(out);
+    }
+
+    /// Ends the block that is open.
+    fn close(&mut self, out: &mut BytesMut) {
+        match self.open.take() {
+            Some(Block::Thinking) => {
+                self.delta("signature_delta", "signature", SIGNATURE, out);
+                self.stop(out);
+            }
+            Some(Block::Text) => self.stop(out),
+            None => {}
+        }
+    }
+
+    fn start(&self, content: &Value, out: &mut BytesMut) {
+        event("content_block_start", &json!({"index": self.next, "content_block": content}), out);
+    }
+
+    fn delta(&self, kind: &str, field: &str, text: &str, out: &mut BytesMut) {
+        let index = self.next;
+        write_event(out, "content_block_delta", |out| {
+            out.put_slice(b"{\"type\":\"content_block_delta\",\"index\":");
+            out.put_slice(index.to_string().as_bytes());
+            out.put_slice(format!(",\"delta\":{{\"type\":\"{kind}\",\"{field}\":").as_bytes());
+            put_string(text, out);
+            out.put_slice(b"}}");
+        });
+    }
+
+    fn stop(&mut self, out: &mut BytesMut) {
+        event("content_block_stop", &json!({"index": self.next}), out);
+        self.next += 1;
+    }
+}
+
+impl Protocol for Stream {
+    fn open(&mut self, out: &mut BytesMut) {
+        let usage = Usage { prompt_tokens: self.head.prompt_tokens, completion_tokens: 0 };
+        event("message_start", &json!({"message": message(&self.head, usage)}), out);
+    }
+
+    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+        match event {
+            Event::Text(text) => self.piece(Block::Text, text, out),
+            Event::Reasoning(text) if self.head.reasoning_field.is_some() => self.piece(Block::Thinking, text, out),
+            Event::CallStart { id, name, .. } => self.calls.start(id, name),
+            Event::CallArguments { json, .. } => self.calls.arguments(json),
+            Event::CallEnd { index, extra } => {
+                let call = self.calls.end(index, extra, &self.head.envelope.id);
+                self.call(&call, out);
+            }
+            Event::Note(_) => self.alive("", out),
+            Event::Reasoning(_) | Event::Refused { .. } => {}
+            Event::Finish { reason, usage } => {
+                self.close(out);
+                let delta = json!({"stop_reason": stop_reason(reason), "stop_sequence": null});
+                let usage = usage_value(usage.unwrap_or_default());
+                self::event("message_delta", &json!({"delta": delta, "usage": usage}), out);
+                self::event("message_stop", &json!({}), out);
+            }
+        }
+    }
+
+    fn alive(&mut self, _text: &str, out: &mut BytesMut) {
+        event("ping", &json!({}), out);
+    }
+
+    fn fault(&mut self, error: &Error, out: &mut BytesMut) {
+        event("error", &error_body(error), out);
+    }
+}
+
+/// An event with its name in both places: clients need both.
+fn event(name: &str, data: &Value, out: &mut BytesMut) {
+    let mut whole = serde_json::Map::from_iter([("type".to_owned(), json!(name))]);
+    whole.extend(data.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+    write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
+}

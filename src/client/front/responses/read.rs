@@ -1,0 +1,190 @@
+//! A request of `/v1/responses` -> the internal form. Items and tools of an unknown type are passed over: clients send what
+//! only OpenAI's own servers know.
+
+use serde_json::{Map, Value, json};
+
+use super::{Request, tools::Offered};
+use crate::{
+    client::front::conversation::{self, Conversation},
+    error::Error,
+    openai::ChatRequest,
+};
+
+/// Fields that the answer repeats; clients of the SDK need some of them.
+const ECHO: &[&str] = &[
+    "max_output_tokens",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "store",
+    "temperature",
+    "tool_choice",
+    "top_p",
+];
+
+/// Reads the body, in which the items of earlier responses stand before the new ones.
+pub fn read(body: Value) -> Result<Request, Error> {
+    let Value::Object(body) = body else { return Err(Error::client("the request body must be a JSON object")) };
+    if body.get("background").and_then(Value::as_bool) == Some(true) {
+        return Err(Error::client("`background` is not supported: ask with `\"stream\": true`").with_code("not_supported"));
+    }
+    let items = items(body.get("input"))?;
+    let instructions = body.get("instructions").and_then(Value::as_str).unwrap_or_default();
+    let no_tools = Vec::new();
+    let tools = body.get("tools").and_then(Value::as_array).unwrap_or(&no_tools);
+    let offered = Offered::read(tools, instructions.contains(PATCH) || speaks_of_patches(&items))?;
+    let mut conversation = Conversation::default();
+    conversation.system(instructions.to_owned());
+    for item in &items {
+        take(item, &offered, &mut conversation);
+    }
+    let mut chat = Map::new();
+    chat.insert("model".into(), body.get("model").cloned().unwrap_or_default());
+    chat.insert("messages".into(), json!([]));
+    if let Some(stream) = body.get("stream") {
+        chat.insert("stream".into(), stream.clone());
+    }
+    if !offered.functions.is_empty() {
+        chat.insert("tools".into(), Value::Array(offered.functions));
+    }
+    chat.extend(settings(&body));
+    let mut chat = ChatRequest::from_value(Value::Object(chat))?;
+    chat.messages = conversation.finish();
+    Ok(Request { chat, special: offered.special, echo: echo(&body), warnings: offered.warnings })
+}
+
+/// A tool of which a client's prompt may speak without offering it.
+const PATCH: &str = "apply_patch";
+
+/// The items of `input`; a string is one message of the user.
+pub fn items(input: Option<&Value>) -> Result<Vec<Value>, Error> {
+    match input {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::String(text)) if text.is_empty() => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![json!({"type": "message", "role": "user", "content": text})]),
+        Some(Value::Array(items)) => Ok(items.clone()),
+        Some(_) => Err(Error::client("`input` must be a string or an array of items")),
+    }
+}
+
+fn speaks_of_patches(items: &[Value]) -> bool {
+    let own = items.iter().filter(|item| matches!(item["role"].as_str(), Some("system" | "developer")));
+    own.flat_map(|item| parts(&item["content"])).any(|part| part["text"].as_str().is_some_and(|text| text.contains(PATCH)))
+}
+
+fn take(item: &Value, offered: &Offered, conversation: &mut Conversation) {
+    let field = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+    let role = field("role");
+    match field("type") {
+        "message" | "" if matches!(role, "system" | "developer") => {
+            for part in parts(&item["content"]) {
+                conversation.system(part["text"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        "message" | "" if role == "assistant" => {
+            for part in parts(&item["content"]) {
+                conversation.assistant(part["text"].as_str().unwrap_or_default());
+            }
+        }
+        "message" | "" => conversation.user(conversation::content(parts(&item["content"]))),
+        "reasoning" => {
+            let texts = ["summary", "content"].iter().find(|name| item[**name].as_array().is_some_and(|list| !list.is_empty()));
+            for part in texts.into_iter().flat_map(|name| item[*name].as_array().into_iter().flatten()) {
+                conversation.reasoning(part["text"].as_str().unwrap_or_default());
+            }
+        }
+        kind if kind.ends_with("_call_output") => {
+            let output = &item["output"];
+            let content = if output.is_string() || output.is_array() {
+                parts(output)
+            } else {
+                vec![conversation::text(output.to_string())]
+            };
+            conversation.result(field("call_id"), conversation::content(content));
+        }
+        kind => match offered.call(item) {
+            Some(call) => conversation.call(call),
+            None => tracing::debug!(kind, "an item is left out"),
+        },
+    }
+}
+
+/// The parts of a content in the words of the chat API; a string is one part.
+fn parts(content: &Value) -> Vec<Value> {
+    let part = |part: &Value| {
+        let field = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
+        match field("type") {
+            "input_text" | "output_text" | "text" | "summary_text" => Some(conversation::text(field("text"))),
+            "refusal" => Some(conversation::text(field("refusal"))),
+            "input_image" if !field("image_url").is_empty() => Some(conversation::image(field("image_url"))),
+            "input_image" => Some(conversation::text("[an image that lies on another server]")),
+            "input_file" => Some(conversation::text(format!("[file {}: not supported]", field("filename")))),
+            other => {
+                tracing::debug!(kind = other, "a part is left out");
+                None
+            }
+        }
+    };
+    match content {
+        Value::String(text) => vec![conversation::text(text)],
+        Value::Array(list) => list.iter().filter_map(part).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// All other fields that mean something to a local model, in the chat API's words.
+fn settings(body: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            out.insert(name.into(), value);
+        }
+    };
+    for (own, chat) in [
+        ("max_output_tokens", "max_tokens"),
+        ("temperature", "temperature"),
+        ("top_p", "top_p"),
+        ("parallel_tool_calls", "parallel_tool_calls"),
+    ] {
+        set(chat, body.get(own).cloned());
+    }
+    set("reasoning_effort", body.get("reasoning").and_then(|reasoning| reasoning.get("effort")).cloned());
+    let format = body.get("text").and_then(|text| text.get("format")).unwrap_or(&Value::Null);
+    match format["type"].as_str() {
+        Some("json_schema") => {
+            let schema = json!({"name": format["name"], "schema": format["schema"], "strict": format["strict"]});
+            set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
+        }
+        Some("json_object") => set("response_format", Some(json!({"type": "json_object"}))),
+        _ => {}
+    }
+    let choice = body.get("tool_choice").unwrap_or(&Value::Null);
+    set(
+        "tool_choice",
+        match choice["type"].as_str() {
+            None => choice.as_str().map(Value::from),
+            Some("function" | "custom") => Some(json!({"type": "function", "function": {"name": choice["name"]}})),
+            Some("allowed_tools") => choice["mode"].as_str().map(Value::from),
+            // A tool of the provider's own.
+            Some(_) => None,
+        },
+    );
+    out
+}
+
+/// What the answer repeats. Not the tools: they are large, and every sign of life would carry them.
+fn echo(body: &Map<String, Value>) -> Map<String, Value> {
+    let fields = ECHO.iter().map(|name| {
+        let said = body.get(*name).filter(|value| !value.is_null()).cloned();
+        let default = || match *name {
+            "tool_choice" => json!("auto"),
+            "metadata" => json!({}),
+            "parallel_tool_calls" | "store" => json!(true),
+            _ => Value::Null,
+        };
+        ((*name).to_owned(), said.unwrap_or_else(default))
+    });
+    let mut echo: Map<String, Value> = fields.collect();
+    echo.insert("tools".into(), json!([]));
+    echo
+}

@@ -1,0 +1,200 @@
+//! Events -> items, strictly one after the other. A call leaves whole: clients act on its last event alone.
+
+use bytes::{BufMut, BytesMut};
+use serde_json::{Map, Value, json};
+
+use super::{Answer, items};
+use crate::{
+    client::front::{Calls, Head, Protocol},
+    error::Error,
+    event::{Event, ToolCall},
+    wire::write_event,
+};
+
+/// A stream of server-sent events.
+#[derive(Debug)]
+pub(in crate::client::front) struct Stream {
+    answer: Answer,
+    calls: Calls,
+    /// The item that is being written.
+    open: Option<Open>,
+    sequence: u64,
+}
+
+/// An item that is written piece by piece.
+#[derive(Debug)]
+struct Open {
+    kind: Piece,
+    id: String,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Reasoning,
+    Message,
+}
+
+/// The answer's object, if this piece of a stream holds the end of a whole answer.
+pub fn finished(piece: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(piece).ok()?;
+    let (_, behind) = text.rsplit_once("event: response.completed\ndata: ")?;
+    let mut event: Value = serde_json::from_str(behind.lines().next()?).ok()?;
+    Some(event["response"].take())
+}
+
+// === impl Stream ===
+
+impl Stream {
+    pub(in crate::client::front) fn new(head: Head) -> Stream {
+        Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: 0 }
+    }
+
+    /// A piece of the item of this kind, which begins where another one was open.
+    fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
+        if self.open.as_ref().is_none_or(|open| open.kind != kind) {
+            self.close(out);
+            let id = self.answer.id(if kind == Piece::Reasoning { "rs" } else { "msg" });
+            let (item, name, at, part) = match kind {
+                Piece::Reasoning => (
+                    json!({"id": id, "type": "reasoning", "summary": []}),
+                    "response.reasoning_summary_part.added",
+                    "summary_index",
+                    items::summary(""),
+                ),
+                Piece::Message => (
+                    json!({"id": id, "type": "message", "role": "assistant", "status": "in_progress", "content": []}),
+                    "response.content_part.added",
+                    "content_index",
+                    items::output_text(""),
+                ),
+            };
+            self.event("response.output_item.added", json!({"item": item}), out);
+            self.event(name, json!({"item_id": id, at: 0, "part": part}), out);
+            self.open = Some(Open { kind, id, text: String::new() });
+        }
+        let Some(open) = &mut self.open else { return };
+        open.text.push_str(text);
+        let id = open.id.clone();
+        match kind {
+            Piece::Reasoning => {
+                let delta = json!({"item_id": id, "summary_index": 0, "delta": text});
+                self.event("response.reasoning_summary_text.delta", delta, out);
+            }
+            Piece::Message => {
+                let delta = json!({"item_id": id, "content_index": 0, "delta": text});
+                self.event("response.output_text.delta", delta, out);
+            }
+        }
+    }
+
+    /// Ends the item that is open.
+    fn close(&mut self, out: &mut BytesMut) {
+        let Some(Open { kind, id, text }) = self.open.take() else { return };
+        let item = match kind {
+            Piece::Reasoning => {
+                self.event("response.reasoning_summary_text.done", json!({"item_id": id, "summary_index": 0, "text": text}), out);
+                let part = json!({"item_id": id, "summary_index": 0, "part": items::summary(&text)});
+                self.event("response.reasoning_summary_part.done", part, out);
+                items::reasoning(&id, &text)
+            }
+            Piece::Message => {
+                self.event("response.output_text.done", json!({"item_id": id, "content_index": 0, "text": text}), out);
+                let part = json!({"item_id": id, "content_index": 0, "part": items::output_text(&text)});
+                self.event("response.content_part.done", part, out);
+                items::message(&id, &text)
+            }
+        };
+        self.done(item, out);
+    }
+
+    fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
+        self.close(out);
+        let item = items::call(&self.answer.id("fc"), call, &self.answer.head.tools);
+        let (field, event) = match item["type"].as_str() {
+            Some("function_call") => ("arguments", "response.function_call_arguments"),
+            Some("custom_tool_call") => ("input", "response.custom_tool_call_input"),
+            _ => ("", ""),
+        };
+        let mut added = item.clone();
+        added["status"] = json!("in_progress");
+        if !field.is_empty() {
+            added[field] = json!("");
+        }
+        self.event("response.output_item.added", json!({"item": added}), out);
+        if !field.is_empty() {
+            let id = &item["id"];
+            self.event(&format!("{event}.delta"), json!({"item_id": id, "delta": item[field]}), out);
+            self.event(&format!("{event}.done"), json!({"item_id": id, field: item[field], "name": item["name"]}), out);
+        }
+        self.done(item, out);
+    }
+
+    /// The item is whole.
+    fn done(&mut self, item: Value, out: &mut BytesMut) {
+        self.event("response.output_item.done", json!({"item": item}), out);
+        self.answer.output.push(item);
+    }
+
+    /// An event of the item that is being written.
+    fn event(&mut self, name: &str, data: Value, out: &mut BytesMut) {
+        let mut whole = Map::from_iter([("output_index".to_owned(), json!(self.answer.output.len()))]);
+        whole.extend(data.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+        self.write(name, whole, out);
+    }
+
+    /// An event of the whole answer.
+    fn state(&mut self, name: &str, response: Value, out: &mut BytesMut) {
+        self.write(name, Map::from_iter([("response".to_owned(), response)]), out);
+    }
+
+    fn write(&mut self, name: &str, data: Map<String, Value>, out: &mut BytesMut) {
+        let mut whole = Map::from_iter([("type".to_owned(), json!(name)), ("sequence_number".to_owned(), json!(self.sequence))]);
+        self.sequence += 1;
+        whole.extend(data);
+        write_event(out, name, |out| out.put_slice(Value::Object(whole).to_string().as_bytes()));
+    }
+}
+
+impl Protocol for Stream {
+    fn open(&mut self, out: &mut BytesMut) {
+        let response = self.answer.to_value("in_progress", None);
+        self.state("response.created", response.clone(), out);
+        self.state("response.in_progress", response, out);
+    }
+
+    fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
+        match event {
+            Event::Text(text) => self.piece(Piece::Message, text, out),
+            Event::Reasoning(text) if self.answer.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text, out),
+            Event::CallStart { id, name, .. } => self.calls.start(id, name),
+            Event::CallArguments { json, .. } => self.calls.arguments(json),
+            Event::CallEnd { index, extra } => {
+                let call = self.calls.end(index, extra, &self.answer.head.envelope.id);
+                self.call(&call, out);
+            }
+            Event::Note(_) => self.alive("", out),
+            Event::Reasoning(_) | Event::Refused { .. } => {}
+            Event::Finish { reason, usage } => {
+                self.close(out);
+                let (name, response) = self.answer.ended(reason, usage);
+                self.state(name, response, out);
+            }
+        }
+    }
+
+    /// An event, because comments do not stop the clock of a client that counts events; under the number of the one before,
+    /// because it says nothing new.
+    fn alive(&mut self, _text: &str, out: &mut BytesMut) {
+        self.sequence = self.sequence.saturating_sub(1);
+        let response = self.answer.to_value("in_progress", None);
+        self.state("response.in_progress", response, out);
+    }
+
+    /// Not as an `error`: clients lose its text.
+    fn fault(&mut self, error: &Error, out: &mut BytesMut) {
+        self.close(out);
+        let failed = self.answer.failed(error);
+        self.state("response.failed", failed, out);
+    }
+}

@@ -1,0 +1,290 @@
+use bytes::BytesMut;
+
+use super::*;
+use crate::{
+    client::{
+        self, Hints,
+        front::{Collected, Front, Kind},
+    },
+    event::{Event, Input, Tools},
+    openai::answer::Envelope,
+};
+
+const PATCH: &str = "*** Begin Patch\n*** Add File: a\n+hi\n*** End Patch";
+
+fn table(body: Value) -> (Request, Tools) {
+    let request = super::read(body).unwrap();
+    let tools = client::read(request.clone(), &Hints::default()).unwrap().tools;
+    (request, tools)
+}
+
+fn head(tools: Tools) -> Head {
+    Head {
+        kind: Kind::Responses,
+        envelope: Envelope { id: "resp_1".into(), created: 5, model: "m".into() },
+        reasoning_field: Some("reasoning_content"),
+        tools: tools.into(),
+        ..Head::default()
+    }
+}
+
+fn frames(out: &BytesMut) -> Vec<Value> {
+    let text = String::from_utf8(out.to_vec()).unwrap();
+    let frames = text.trim_end().split("\n\n").map(|frame| {
+        let (name, data) = frame.split_once('\n').unwrap();
+        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(data["type"], name.strip_prefix("event: ").unwrap());
+        data
+    });
+    frames.collect()
+}
+
+fn stream(tools: Tools, events: &[Event<'_>], end: Option<&Error>) -> Vec<Value> {
+    let (mut front, mut out) = (Front::new(head(tools)), BytesMut::new());
+    front.open(&mut out);
+    events.iter().for_each(|event| front.event(event.clone(), &mut out));
+    if let Some(error) = end {
+        front.fault(error, &mut out);
+    }
+    frames(&out)
+}
+
+fn codex_tools() -> Value {
+    let schema = json!({"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]});
+    json!([
+        {"type": "function", "name": "exec_command", "description": "Runs.", "strict": false, "parameters": schema},
+        {"type": "web_search", "external_web_access": true},
+        {"type": "custom", "name": "apply_patch", "description": "d", "format": {"type": "grammar", "syntax": "lark", "definition": "start: x"}},
+        {"type": "custom", "name": "sql", "description": "Asks.", "format": {"type": "grammar", "syntax": "lark", "definition": "start: q"}},
+        {"type": "namespace", "name": "mcp__notes", "description": "Notes.", "tools": [
+            {"type": "function", "name": "read_note", "parameters": {"type": "object"}},
+        ]},
+        {"type": "local_shell"},
+    ])
+}
+
+fn call(name: &'static str, json: &str) -> Vec<Value> {
+    let (_, tools) = table(json!({"model": "m", "input": "hi", "tools": codex_tools()}));
+    let events = [
+        Event::CallStart { index: 0, id: Some("call_1"), name },
+        Event::CallArguments { index: 0, json },
+        Event::CallEnd { index: 0, extra: None },
+        Event::Finish { reason: FinishReason::ToolCalls, usage: None },
+    ];
+    stream(tools, &events, None)
+}
+
+#[test]
+fn an_answer_is_a_sequence_of_whole_items() {
+    let usage = Usage { prompt_tokens: 10, completion_tokens: 5 };
+    let events = [
+        Event::Reasoning("Hm."),
+        Event::Text("Let me "),
+        Event::Text("look."),
+        Event::CallStart { index: 0, id: Some("call_1"), name: "exec_command" },
+        Event::CallArguments { index: 0, json: "{\"cmd\":\"ls\"}" },
+        Event::CallEnd { index: 0, extra: None },
+        Event::Finish { reason: FinishReason::ToolCalls, usage: Some(usage) },
+    ];
+    let sent = stream(Tools::default(), &events, None);
+    let types: Vec<&str> = sent.iter().map(|event| event["type"].as_str().unwrap().trim_start_matches("response.")).collect();
+    assert_eq!(
+        types,
+        [
+            "created",
+            "in_progress",
+            "output_item.added",
+            "reasoning_summary_part.added",
+            "reasoning_summary_text.delta",
+            "reasoning_summary_text.done",
+            "reasoning_summary_part.done",
+            "output_item.done",
+            "output_item.added",
+            "content_part.added",
+            "output_text.delta",
+            "output_text.delta",
+            "output_text.done",
+            "content_part.done",
+            "output_item.done",
+            "output_item.added",
+            "function_call_arguments.delta",
+            "function_call_arguments.done",
+            "output_item.done",
+            "completed",
+        ]
+    );
+    assert!(sent.iter().enumerate().all(|(at, event)| event["sequence_number"] == at));
+    let indices: Vec<u64> = sent.iter().filter_map(|event| event["output_index"].as_u64()).collect();
+    assert_eq!(indices, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2]);
+    let done = &sent[sent.len() - 1]["response"];
+    let items: Vec<&Value> =
+        sent.iter().filter(|event| event["type"] == "response.output_item.done").map(|event| &event["item"]).collect();
+    assert_eq!(done["output"].as_array().unwrap().iter().collect::<Vec<_>>(), items);
+    assert_eq!(
+        items[2],
+        &json!({"id": "fc_1_2", "type": "function_call", "name": "exec_command", "arguments": "{\"cmd\":\"ls\"}", "status": "completed", "call_id": "call_1"})
+    );
+    assert_eq!(
+        (&done["status"], &done["usage"]["total_tokens"], &done["created_at"]),
+        (&json!("completed"), &json!(15), &json!(5))
+    );
+
+    let mut collected = Collected::new(head(Tools::default()));
+    events.iter().for_each(|event| collected.event(event.clone()));
+    assert_eq!(collected.into_value(), *done);
+}
+
+#[test]
+fn a_call_leaves_in_the_form_in_which_its_tool_was_offered() {
+    let done =
+        |sent: Vec<Value>| sent.into_iter().find(|event| event["type"] == "response.output_item.done").unwrap()["item"].take();
+    let noted = done(call("mcp__notes__read_note", "{\"name\":\"x\"}"));
+    assert_eq!(
+        (&noted["namespace"], &noted["name"], &noted["type"]),
+        (&json!("mcp__notes"), &json!("read_note"), &json!("function_call"))
+    );
+    let sent = call("apply_patch", &json!({"input": PATCH}).to_string());
+    assert!(sent.iter().any(|event| event["type"] == "response.custom_tool_call_input.done" && event["input"] == PATCH));
+    let patched = done(sent);
+    assert_eq!(
+        patched,
+        json!({"id": "fc_1_0", "type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "status": "completed", "call_id": "call_1"})
+    );
+    let shell = done(call("local_shell", "{\"command\":[\"ls\"]}"));
+    assert_eq!((&shell["type"], &shell["action"]), (&json!("local_shell_call"), &json!({"command": ["ls"], "type": "exec"})));
+    let unknown = done(call("nobody_knows", "{}"));
+    assert_eq!((&unknown["name"], unknown.get("namespace")), (&json!("nobody_knows"), None));
+}
+
+#[test]
+fn tools_become_functions() {
+    let (request, tools) = table(json!({"model": "m", "input": "hi", "tools": codex_tools()}));
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["exec_command", "apply_patch", "sql", "mcp__notes__read_note", "local_shell"]);
+    assert_eq!(tools.get("apply_patch").unwrap().input, Input::Patch);
+    assert!(tools.get("apply_patch").unwrap().description.contains("*** Begin Patch"));
+    assert!(tools.get("sql").unwrap().description.ends_with("start: q"));
+    assert!(request.chat.tools[0]["function"].get("strict").is_none());
+    for written in ["mcp__notes.read_note", "notes.read_note", "read_note", "functions.mcp__notes__read_note"] {
+        let crate::fix::name::Resolved::Known { tool, .. } = crate::fix::name::resolve(&tools, written) else {
+            panic!("{written}")
+        };
+        assert_eq!(tool.name, "mcp__notes__read_note");
+    }
+    let long = "n".repeat(40);
+    let flat = tools::flat(Some(&long), &long);
+    assert_eq!((flat.len(), flat.as_str()), (64, tools::flat(Some(&long), &long).as_str()));
+    assert_ne!(flat, tools::flat(Some(&long), &"n".repeat(41)));
+}
+
+#[test]
+fn a_patch_goes_through_the_shell_of_a_client_without_a_tool_for_it() {
+    let tools = json!([codex_tools()[0]]);
+    let body = |input: Value| json!({"model": "m", "instructions": "Edit with apply_patch.", "input": input, "tools": tools});
+    let (_, offered) = table(body(json!("hi")));
+    let events = [
+        Event::CallStart { index: 0, id: Some("call_1"), name: "apply_patch" },
+        Event::CallArguments { index: 0, json: &json!({"input": PATCH}).to_string() },
+        Event::CallEnd { index: 0, extra: None },
+    ];
+    let sent = stream(offered, &events, None);
+    let item = &sent[sent.len() - 1]["item"];
+    assert_eq!(item["name"], "exec_command");
+    let arguments: Value = serde_json::from_str(item["arguments"].as_str().unwrap()).unwrap();
+    assert_eq!(arguments["cmd"], format!("apply_patch <<'EOF'\n{PATCH}\nEOF"));
+    // In the next turn the model sees what it wrote.
+    let (again, _) = table(body(json!([item])));
+    let back = &again.chat.messages[1].tool_calls[0];
+    assert_eq!((back.name.as_str(), back.arguments.as_str()), ("apply_patch", json!({"input": PATCH}).to_string().as_str()));
+    // Nobody speaks of patches: nothing is added.
+    let (_, offered) = table(json!({"model": "m", "input": "hi", "tools": tools}));
+    assert_eq!(offered.len(), 1);
+}
+
+#[test]
+fn items_become_messages() {
+    let (request, _) = table(
+        json!({"model": "m", "stream": true, "max_output_tokens": 9, "reasoning": {"effort": "low", "summary": "auto"},
+        "text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}, "strict": true}}, "tools": codex_tools(),
+        "tool_choice": {"type": "function", "name": "exec_command"}, "parallel_tool_calls": false, "include": ["x"], "store": false,
+        "input": [
+            {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "You are an agent."}]},
+            {"role": "developer", "content": "Skills."},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look"}, {"type": "input_image", "image_url": "data:image/png;base64,AA"}]},
+            {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm."}], "content": null, "encrypted_content": null},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Looking.", "annotations": []}]},
+            {"type": "function_call", "call_id": "c1", "name": "exec_command", "arguments": "{\"cmd\":\"ls\"}"},
+            {"type": "function_call", "call_id": "c2", "name": "read_note", "namespace": "mcp__notes", "arguments": "{}"},
+            {"type": "custom_tool_call", "call_id": "c3", "name": "apply_patch", "input": PATCH},
+            {"type": "function_call_output", "call_id": "c1", "output": "a.txt"},
+            {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "one"}, {"type": "input_text", "text": "two"}]},
+            {"type": "custom_tool_call_output", "call_id": "c3", "output": "Done"},
+            {"type": "web_search_call", "id": "ws", "status": "completed"},
+            {"type": "item_reference", "id": "x"},
+            {"type": "message", "role": "developer", "content": "Later."},
+        ]}),
+    );
+    let got: Vec<Value> = request.chat.messages.iter().map(crate::openai::Message::to_value).collect();
+    let called = |id: &str, name: &str, arguments: String| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    assert_eq!(
+        got,
+        [
+            json!({"role": "system", "content": "You are an agent.\n\nSkills."}),
+            json!({"role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]}),
+            json!({"role": "assistant", "content": "Looking.", "tool_calls": [
+                called("c1", "exec_command", "{\"cmd\":\"ls\"}".into()),
+                called("c2", "mcp__notes__read_note", "{}".into()),
+                called("c3", "apply_patch", json!({"input": PATCH}).to_string()),
+            ], "reasoning_content": "Hm."}),
+            json!({"role": "tool", "content": "a.txt", "tool_call_id": "c1"}),
+            json!({"role": "tool", "content": "one\n\ntwo", "tool_call_id": "c2"}),
+            json!({"role": "tool", "content": "Done\n\nLater.", "tool_call_id": "c3"}),
+        ]
+    );
+    let rest = json!({"max_tokens": 9, "parallel_tool_calls": false, "reasoning_effort": "low",
+        "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}, "strict": true}}});
+    assert_eq!(Value::Object(request.chat.rest), rest);
+    assert_eq!((&request.echo["store"], &request.echo["max_output_tokens"]), (&json!(false), &json!(9)));
+}
+
+#[test]
+fn faults_and_ends_are_told_in_the_object() {
+    let sent =
+        stream(Tools::default(), &[Event::Text("Let")], Some(&Error::backend("gone").with_code("context_length_exceeded")));
+    let last = &sent[sent.len() - 1];
+    assert_eq!(
+        (last["type"].as_str(), &last["response"]["error"]),
+        (Some("response.failed"), &json!({"code": "context_length_exceeded", "message": "gone"}))
+    );
+    let end = |text: &'static str| {
+        let sent =
+            stream(Tools::default(), &[Event::Text(text), Event::Finish { reason: FinishReason::Length, usage: None }], None);
+        sent[sent.len() - 1]["type"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(end("Once upon"), "response.incomplete");
+    assert_eq!(end("Let me.\n[toolglot] call of x was not run: cut\n"), "response.completed");
+}
+
+#[test]
+fn the_end_of_a_stream_is_found_in_its_last_piece() {
+    let (mut front, mut out) = (Front::new(head(Tools::default())), BytesMut::new());
+    front.open(&mut out);
+    front.event(Event::Text("event: response.completed\ndata: {}"), &mut out);
+    assert_eq!(finished(&out), None);
+    front.event(Event::Finish { reason: FinishReason::Stop, usage: None }, &mut out);
+    assert_eq!(finished(&out).unwrap()["id"], "resp_1");
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    for (body, wanted) in [
+        (json!([]), "JSON object"),
+        (json!({"input": "x"}), "`model`"),
+        (json!({"model": "m", "input": 1}), "`input`"),
+        (json!({"model": "m", "background": true}), "`background`"),
+        (json!({"model": "m", "tools": [{"type": "function"}]}), "`tools[0].name`"),
+    ] {
+        let error = super::read(body).unwrap_err();
+        assert!(error.message.contains(wanted) && error.status == 400, "{error}");
+    }
+}

@@ -1,0 +1,216 @@
+//! The tools of a request -> functions. A namespace becomes a part of the name; a tool that takes text becomes a function with
+//! one argument. Back again in [`super::items`], and in the history here.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Special;
+use crate::{
+    error::Error,
+    event::{Input, Note},
+    openai::ToolCall,
+};
+
+/// The tool for patches, and the first and last line of one.
+const APPLY_PATCH: &str = "apply_patch";
+/// Tools of a client that run a command line, each with its parameter.
+const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "command")];
+/// The longest name that OpenAI's API allows.
+const NAME_BYTES: usize = 64;
+/// Small models need to see one.
+const PATCH_EXAMPLE: &str =
+    "Creates, changes and deletes files by a patch. `input` is the whole patch. Paths are relative. Example:
+*** Begin Patch
+*** Add File: hello.txt
++Hello
+*** Update File: src/app.py
+@@ def greet():
+-    print(\"Hi\")
++    print(\"Hello\")
+*** Delete File: old.txt
+*** End Patch";
+
+/// The offered tools.
+#[derive(Debug, Default)]
+pub(super) struct Offered {
+    /// As functions of OpenAI's chat API.
+    pub(super) functions: Vec<Value>,
+    pub(super) special: Vec<Special>,
+    pub(super) warnings: Vec<Note>,
+}
+
+// === impl Offered ===
+
+impl Offered {
+    /// Reads `tools`. `speaks_of_patches`: the client's own prompt tells the model to use `apply_patch`; where it offers
+    /// only a shell, the tool is offered in its place.
+    pub(super) fn read(tools: &[Value], speaks_of_patches: bool) -> Result<Offered, Error> {
+        let mut offered = Offered::default();
+        for (at, tool) in tools.iter().enumerate() {
+            offered.add(at, tool, None)?;
+        }
+        if speaks_of_patches && !offered.has(APPLY_PATCH) {
+            let shell = SHELLS.iter().find(|(name, _)| offered.has(name));
+            if let Some((tool, parameter)) = shell {
+                let input = Input::PatchCommand { tool: (*tool).into(), parameter: (*parameter).into() };
+                offered.text(APPLY_PATCH.to_owned(), PATCH_EXAMPLE, None, input);
+            }
+        }
+        Ok(offered)
+    }
+
+    fn add(&mut self, at: usize, tool: &Value, namespace: Option<&str>) -> Result<(), Error> {
+        let field = |name: &str| tool.get(name).and_then(Value::as_str).unwrap_or_default();
+        let name = field("name");
+        match field("type") {
+            "function" | "custom" | "namespace" if name.is_empty() => {
+                return Err(Error::client(format!("`tools[{at}].name` must be a non-empty string")));
+            }
+            "function" => self.function(tool, name, namespace),
+            "custom" => {
+                let input = if name == APPLY_PATCH { Input::Patch } else { Input::Text };
+                let description = match &input {
+                    Input::Patch => PATCH_EXAMPLE.to_owned(),
+                    _ => with_grammar(field("description"), tool.get("format").unwrap_or(&Value::Null)),
+                };
+                self.text(flat(namespace, name), &description, split(namespace, name), input);
+            }
+            "namespace" => {
+                for inner in tool.get("tools").and_then(Value::as_array).into_iter().flatten() {
+                    self.add(at, inner, Some(name))?;
+                }
+            }
+            "local_shell" => self.local_shell(),
+            other => tracing::debug!(kind = other, "a tool that runs at the provider is not offered"),
+        }
+        Ok(())
+    }
+
+    fn function(&mut self, tool: &Value, name: &str, namespace: Option<&str>) {
+        let flat = flat(namespace, name);
+        let mut function = json!({"name": flat, "parameters": tool.get("parameters").filter(|schema| schema.is_object())});
+        for field in ["description", "strict"] {
+            if let Some(value) = tool.get(field).filter(|value| value.is_string() || **value == json!(true)) {
+                function[field] = value.clone();
+            }
+        }
+        self.functions.push(json!({"type": "function", "function": function}));
+        if let Some(namespace) = split(namespace, name) {
+            self.special.push(Special { name: flat, namespace: Some(namespace), input: Input::Arguments });
+        }
+    }
+
+    fn text(&mut self, name: String, description: &str, namespace: Option<(String, String)>, input: Input) {
+        let what = if input.is_patch() { "The whole patch, from *** Begin Patch to *** End Patch" } else { "The whole input" };
+        let text = json!({"type": "string", "description": what});
+        let parameters = json!({"type": "object", "properties": {Input::TEXT: text}, "required": [Input::TEXT], "additionalProperties": false});
+        let function = json!({"name": name, "description": description, "parameters": parameters});
+        self.functions.push(json!({"type": "function", "function": function}));
+        self.special.push(Special { name, namespace, input });
+    }
+
+    /// What older clients run themselves.
+    fn local_shell(&mut self) {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "array", "items": {"type": "string"}, "description": "The command as words"},
+                "workdir": {"type": "string"},
+                "timeout_ms": {"type": "integer"},
+            },
+            "required": ["command"],
+        });
+        let (name, description) = ("local_shell", "Runs a command and returns its output.");
+        let function = json!({"name": name, "description": description, "parameters": parameters});
+        self.functions.push(json!({"type": "function", "function": function}));
+        self.special.push(Special { name: name.into(), namespace: None, input: Input::LocalShell });
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function["function"]["name"] == name)
+    }
+
+    fn input(&self, name: &str) -> Option<&Input> {
+        self.special.iter().find(|special| special.name == name).map(|special| &special.input)
+    }
+
+    /// A call in the history, as the model wrote it: a command line that was made of a patch is a patch again.
+    pub(super) fn call(&self, item: &Value) -> Option<ToolCall> {
+        let field = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+        let id = field("call_id").to_owned();
+        let name = flat(item.get("namespace").and_then(Value::as_str), field("name"));
+        let (name, arguments) = match field("type") {
+            "function_call" => {
+                let patch = || match self.input(APPLY_PATCH)? {
+                    Input::PatchCommand { tool, parameter } if *tool == name => {
+                        let arguments: Value = serde_json::from_str(field("arguments")).ok()?;
+                        patch_of(arguments.get(parameter)?.as_str()?).map(|patch| json!({Input::TEXT: patch}).to_string())
+                    }
+                    _ => None,
+                };
+                match patch() {
+                    Some(patch) => (APPLY_PATCH.to_owned(), patch),
+                    None => (name, written(item.get("arguments"))),
+                }
+            }
+            "custom_tool_call" => (name, json!({Input::TEXT: field("input")}).to_string()),
+            "local_shell_call" | "shell_call" => {
+                let mut action = item.get("action").cloned().unwrap_or_else(|| json!({}));
+                action.as_object_mut().map(|action| action.shift_remove("type"));
+                ("local_shell".to_owned(), action.to_string())
+            }
+            "apply_patch_call" => (APPLY_PATCH.to_owned(), item.get("operation").unwrap_or(&json!({})).to_string()),
+            _ => return None,
+        };
+        Some(ToolCall { id, name, arguments, extra: None })
+    }
+}
+
+/// Arguments as text; some clients send back an object.
+fn written(arguments: Option<&Value>) -> String {
+    match arguments {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) if !other.is_null() => other.to_string(),
+        _ => "{}".to_owned(),
+    }
+}
+
+/// The name by which the model knows a tool: with its namespace before it.
+pub(super) fn flat(namespace: Option<&str>, name: &str) -> String {
+    let Some(namespace) = namespace else { return name.to_owned() };
+    let whole = format!("{namespace}__{name}");
+    if whole.len() <= NAME_BYTES {
+        return whole;
+    }
+    let hash: String = Sha256::digest(&whole).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let kept = (0..=NAME_BYTES - hash.len() - 1).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}_{hash}", &whole[..kept])
+}
+
+fn split(namespace: Option<&str>, name: &str) -> Option<(String, String)> {
+    namespace.map(|namespace| (namespace.to_owned(), name.to_owned()))
+}
+
+/// What a tool is for, with the grammar that its text has to follow.
+fn with_grammar(description: &str, format: &Value) -> String {
+    let field = |name: &str| format.get(name).and_then(Value::as_str).unwrap_or_default();
+    match field("type") {
+        "grammar" => {
+            format!("{description}\n`input` must follow this grammar ({}):\n{}", field("syntax"), field("definition"))
+        }
+        _ => description.to_owned(),
+    }
+}
+
+/// The command line that applies a patch. Each line of a patch begins with `*`, `@`, `+`, `-` or a space, so that none of
+/// them ends the here-document; quoted, it is taken as it is.
+pub(super) fn patch_command(patch: &str) -> String {
+    format!("{COMMAND}{}\nEOF", patch.trim_end_matches('\n'))
+}
+
+/// The patch of such a command line.
+fn patch_of(command: &str) -> Option<&str> {
+    command.strip_prefix(COMMAND)?.strip_suffix("\nEOF")
+}
+
+const COMMAND: &str = "apply_patch <<'EOF'\n";

@@ -1,0 +1,119 @@
+//! The argument of a tool that takes a patch. Models write it bare, in a string, under another key, as the words of a
+//! command, with a fence or a here-document around it. What counts is the text from the first line of a patch to its last;
+//! it is checked line by line before it may leave, because a client applies a prefix of a patch as readily as a whole one.
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+use super::{End, Fix, Report, Verdict};
+use crate::event::{FinishReason, Input, Tool, Why};
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+
+/// The report on a call of such a tool; `None` for every other tool.
+pub(super) fn fix(tool: &Tool, source: &str, end: End) -> Option<Report> {
+    if !tool.input.is_patch() {
+        return None;
+    }
+    let read: Option<Value> = serde_json::from_str(source).ok();
+    let text = match &read {
+        Some(value) => text_of(value).unwrap_or_default(),
+        // Bare text; or JSON that is broken, of which only the strings' own escapes are taken.
+        None if source.trim_start().starts_with(['{', '[', '"']) => crate::json::unescape(source),
+        None => source.into(),
+    };
+    let Some(patch) = patch(&text) else {
+        let cut = matches!(end, End::Cut(FinishReason::Length | FinishReason::ContentFilter)) || text.contains(BEGIN);
+        let why = if cut { Why::Truncated } else { Why::Malformed(format!("there is no line `{BEGIN}`")) };
+        return Some(Report::refused(why));
+    };
+    if let Err(what) = check(patch) {
+        return Some(Report::refused(Why::Malformed(what)));
+    }
+    let arguments = json!({Input::TEXT: patch});
+    let clean = read.as_ref() == Some(&arguments);
+    let fixes = if clean {
+        Vec::new()
+    } else {
+        vec![Fix::whole("F1", 0..source.len(), Verdict::Lossless, "the patch taken out of what stood around it")]
+    };
+    let verdict = if clean { Verdict::Clean } else { Verdict::Lossless };
+    let arguments = if clean { source.trim().to_owned() } else { arguments.to_string() };
+    Some(Report { verdict, arguments: Some(arguments), why: None, fixes, dropped: Vec::new() })
+}
+
+/// The first string in a value that holds a patch.
+fn text_of(value: &Value) -> Option<std::borrow::Cow<'_, str>> {
+    match value {
+        Value::String(text) if text.contains(BEGIN) => Some(text.as_str().into()),
+        Value::Array(list) => list.iter().find_map(text_of),
+        Value::Object(members) => members.values().find_map(text_of),
+        _ => None,
+    }
+}
+
+/// The lines from the first one of a patch to its last.
+fn patch(text: &str) -> Option<&str> {
+    let start = text.find(BEGIN)?;
+    let from = text.get(start..)?;
+    let end = from.find(&format!("\n{END}"))? + 1 + END.len();
+    from.get(..end)
+}
+
+/// Checks the grammar: files, each with its lines. The error says which line is wrong.
+fn check(patch: &str) -> Result<(), String> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum In {
+        /// Before the first file, or behind one that is deleted.
+        Between,
+        Added,
+        Updated,
+    }
+    let mut place = In::Between;
+    let mut files = 0;
+    // Lines of the file so far.
+    let mut lines = 0;
+    let last = patch.lines().count();
+    for (at, line) in patch.lines().enumerate().skip(1) {
+        let wrong =
+            |what: &str| Err(format!("line {} of the patch {what}: `{}`", at + 1, line.chars().take(60).collect::<String>()));
+        let header = line.strip_prefix("*** ");
+        if header.is_some() && lines == 0 && place != In::Between && !line.starts_with("*** Move to: ") {
+            return wrong("follows a file without any line of its own");
+        }
+        let path = |prefix: &str| header.and_then(|header| header.strip_prefix(prefix)).map(str::trim);
+        if at + 1 == last {
+            return if files > 0 { Ok(()) } else { wrong("ends a patch of no file") };
+        }
+        let found = [("Add File:", In::Added), ("Delete File:", In::Between), ("Update File:", In::Updated)]
+            .into_iter()
+            .find_map(|(prefix, next)| path(prefix).map(|path| (path, next)));
+        if let Some((path, next)) = found {
+            if path.is_empty() {
+                return wrong("names no file");
+            }
+            (place, lines, files) = (next, 0, files + 1);
+        } else if place == In::Updated && path("Move to:").is_some() && lines == 0 {
+            // A file that is renamed may stay as it is.
+            lines += 1;
+        } else if place == In::Updated && line == "*** End of File" {
+        } else if header.is_some() {
+            return wrong("is no line of a patch");
+        } else {
+            let good = match place {
+                In::Between => line.trim().is_empty(),
+                In::Added => line.starts_with('+'),
+                // An empty line of context often loses its space.
+                In::Updated => line.is_empty() || line.starts_with(['+', '-', ' ', '@']),
+            };
+            if !good {
+                return wrong("must begin with `+`, `-`, a space or `@@`");
+            }
+            lines += 1;
+        }
+    }
+    Err(format!("the patch does not end with `{END}`"))
+}

@@ -1,0 +1,174 @@
+//! What became of a request: filled in by the routes and the turn, read when the response is over, for the line in the log and
+//! for the metrics.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use http::HeaderMap;
+
+use super::received::Target;
+use crate::{
+    backend::{self, Dialect},
+    error::Error,
+    event::{Event, FinishReason, Tools, Usage, Why},
+    fix::Checked,
+    openai::ChatRequest,
+    plan::Plan,
+    redact,
+    turn::tap::Tap,
+};
+
+/// The facts of one request, shared by all that know some of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Account(Arc<Mutex<Facts>>);
+
+/// What became of a request, as far as it is known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    /// The model as the client calls it; `None`: the request is not about one.
+    pub(super) model: Option<String>,
+    pub(super) backend: String,
+    pub(super) mode: &'static str,
+    pub(super) client: Option<String>,
+    pub(super) turn: Option<Turn>,
+    /// What the backend said about its limits.
+    pub(super) pace: Vec<(String, String)>,
+}
+
+/// What became of a turn.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turn {
+    pub(super) adapter: String,
+    /// Answers of the backend.
+    pub(super) rounds: u32,
+    /// When the backend's first bytes came, and when the first of them left for the client.
+    pub(super) first_read: Option<Instant>,
+    pub(super) first_sent: Option<Instant>,
+    pub(super) usage: Usage,
+    /// Calls that the client got.
+    pub(super) calls: u32,
+    /// Verdicts of the fixer, one for each call that it saw.
+    pub(super) verdicts: Vec<&'static str>,
+    pub(super) fixes: usize,
+    /// Why calls were not delivered, one word each.
+    pub(super) refusals: Vec<String>,
+    pub(super) finish: Option<FinishReason>,
+    /// How it failed: the error's code, or its status.
+    pub(super) failed: Option<String>,
+}
+
+/// Watches a turn for an account; hands on what it sees.
+struct Watch {
+    account: Account,
+    turn: Turn,
+    next: Option<Box<dyn Tap>>,
+}
+
+/// At most so much of a client's name for itself is shown.
+const CLIENT_CHARS: usize = 60;
+
+// === impl Account ===
+
+impl Account {
+    /// What is known now.
+    pub(super) fn facts(&self) -> Facts {
+        self.lock().clone()
+    }
+
+    /// Which model the request is about. It passes as it is, until [`Account::watch`] is called.
+    pub(super) fn is_about(&self, target: &Target) {
+        let mut facts = self.lock();
+        facts.model = Some(target.called.clone());
+        facts.backend.clone_from(&target.backend.name);
+        facts.mode = "off";
+    }
+
+    /// The tap of this turn, which also shows everything to `next`.
+    pub(super) fn watch(&self, plan: &Plan, mode: &'static str, next: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
+        let mut facts = self.lock();
+        facts.mode = mode;
+        let client = plan.caller.client.split(' ').next().filter(|client| !client.is_empty());
+        facts.client = client.map(|client| redact::shown(client, CLIENT_CHARS));
+        let turn = Turn { adapter: plan.adapter.name.clone(), ..Turn::default() };
+        Box::new(Watch { account: self.clone(), turn, next })
+    }
+
+    /// What a backend said about its limits.
+    pub(super) fn pace(&self) -> Vec<(String, String)> {
+        self.lock().pace.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Facts> {
+        // Each field is written in one step.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Watch ===
+
+impl Tap for Watch {
+    fn answered(&mut self, headers: &HeaderMap) {
+        self.account.lock().pace = backend::pace_headers(headers);
+        self.next.iter_mut().for_each(|next| next.answered(headers));
+    }
+
+    fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
+        self.turn.rounds += 1;
+        self.next.iter_mut().for_each(|next| next.round(chat, tools, dialect));
+    }
+
+    fn upstream(&mut self, bytes: &[u8]) {
+        self.turn.first_read.get_or_insert_with(Instant::now);
+        self.next.iter_mut().for_each(|next| next.upstream(bytes));
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::CallEnd { .. } => self.turn.calls += 1,
+            Event::Refused { why, .. } => self.turn.refusals.push(word(why)),
+            Event::Finish { reason, .. } => self.turn.finish = Some(*reason),
+            _ => {}
+        }
+        self.next.iter_mut().for_each(|next| next.event(event));
+    }
+
+    fn usage(&mut self, usage: Usage) {
+        self.turn.usage.prompt_tokens += usage.prompt_tokens;
+        self.turn.usage.completion_tokens += usage.completion_tokens;
+    }
+
+    fn checked(&mut self, checked: &Checked) {
+        self.turn.verdicts.push(checked.report.verdict.as_str());
+        self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
+        self.next.iter_mut().for_each(|next| next.checked(checked));
+    }
+
+    fn client(&mut self, bytes: &[u8]) {
+        self.turn.first_sent.get_or_insert_with(Instant::now);
+        self.next.iter_mut().for_each(|next| next.client(bytes));
+    }
+
+    fn failed(&mut self, error: &Error) {
+        self.turn.failed = Some(error.code.clone().unwrap_or_else(|| error.status.to_string()));
+        self.next.iter_mut().for_each(|next| next.failed(error));
+    }
+
+    fn end(&mut self) {
+        self.next.iter_mut().for_each(|next| next.end());
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // Once for each turn, so that pieces of an answer take no lock.
+        self.account.lock().turn = Some(std::mem::take(&mut self.turn));
+    }
+}
+
+/// The name of the reason: `Truncated`, `Schema`.
+fn word(why: &Why) -> String {
+    let name = format!("{why:?}");
+    name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase()
+}

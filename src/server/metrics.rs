@@ -1,0 +1,213 @@
+//! `GET /metrics`: counters and histograms of everything since the start, in the text format of Prometheus (version 0.0.4).
+//! Labels are names out of the configuration and fixed words, so that their number is bounded.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+
+use axum::{body::Body, extract::State, response::Response};
+
+use super::{account::Facts, reply, state::App};
+
+/// Everything that is counted by request.
+#[derive(Debug, Default)]
+pub(super) struct Metrics(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    under_way: u64,
+    /// By the name of the metric and its labels, as they are written.
+    counters: BTreeMap<(&'static str, String), u64>,
+    first_byte: Histogram,
+    added: Histogram,
+    duration: Histogram,
+}
+
+#[derive(Debug, Default)]
+struct Histogram {
+    counts: [u64; BOUNDS.len()],
+    count: u64,
+    sum: f64,
+}
+
+/// Upper bounds of the buckets, in seconds: from what toolglot adds to what a slow model takes.
+const BOUNDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
+
+const REQUESTS: &str = "toolglot_requests_total";
+const CALLS: &str = "toolglot_calls_total";
+const REFUSALS: &str = "toolglot_refusals_total";
+const BACKEND_ERRORS: &str = "toolglot_backend_errors_total";
+const TOKENS: &str = "toolglot_tokens_total";
+/// What the counters by request are.
+const COUNTERS: &[(&str, &str)] = &[
+    (
+        REQUESTS,
+        "Requests that are over, by mode (empty where no model was asked for) and status (`left`: the client was faster).",
+    ),
+    (CALLS, "Calls that were checked, by adapter and verdict of the fixer."),
+    (REFUSALS, "Calls that were not delivered, by reason."),
+    (BACKEND_ERRORS, "Turns that failed at a backend, by backend and status."),
+    (TOKENS, "Tokens that backends counted, by kind."),
+];
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// A request begins.
+    pub(super) fn begin(&self) {
+        self.lock().under_way += 1;
+    }
+
+    /// A request is over. `status`: of its response, if there was one.
+    pub(super) fn end(&self, facts: &Facts, status: Option<u16>, first: Option<Duration>, taken: Duration) {
+        let mut counted = self.lock();
+        counted.under_way = counted.under_way.saturating_sub(1);
+        let code = status.map_or_else(|| "left".to_owned(), |status| status.to_string());
+        counted.add(REQUESTS, &[("mode", facts.mode), ("status", &code)], 1);
+        if facts.model.is_none() {
+            return;
+        }
+        counted.duration.observe(taken);
+        if let Some(first) = first {
+            counted.first_byte.observe(first);
+        }
+        if status.is_some_and(|status| status == 429 || status >= 500) {
+            counted.add(BACKEND_ERRORS, &[("backend", &facts.backend), ("status", &code)], 1);
+        }
+        let Some(turn) = &facts.turn else { return };
+        if turn.failed.is_some() && status == Some(200) {
+            counted.add(BACKEND_ERRORS, &[("backend", &facts.backend), ("status", "in_stream")], 1);
+        }
+        // After another round, the time until the first byte is the model's.
+        if let (Some(read), Some(sent), 1) = (turn.first_read, turn.first_sent, turn.rounds) {
+            counted.added.observe(sent.saturating_duration_since(read));
+        }
+        for verdict in &turn.verdicts {
+            counted.add(CALLS, &[("adapter", &turn.adapter), ("verdict", verdict)], 1);
+        }
+        for reason in &turn.refusals {
+            counted.add(REFUSALS, &[("reason", reason)], 1);
+        }
+        counted.add(TOKENS, &[("kind", "prompt")], turn.usage.prompt_tokens);
+        counted.add(TOKENS, &[("kind", "completion")], turn.usage.completion_tokens);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        // Counters have no state in between.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Counted ===
+
+impl Counted {
+    fn add(&mut self, name: &'static str, labels: &[(&str, &str)], by: u64) {
+        *self.counters.entry((name, written(labels))).or_default() += by;
+    }
+}
+
+// === impl Histogram ===
+
+impl Histogram {
+    fn observe(&mut self, value: Duration) {
+        let seconds = value.as_secs_f64();
+        // The counts are cumulative, as they are written.
+        self.counts.iter_mut().zip(BOUNDS).filter(|(_, bound)| seconds <= *bound).for_each(|(count, _)| *count += 1);
+        self.count += 1;
+        self.sum += seconds;
+    }
+
+    fn write(&self, name: &str, help: &str, out: &mut String) {
+        head(name, "histogram", help, out);
+        for (count, bound) in self.counts.iter().zip(BOUNDS) {
+            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {count}");
+        }
+        let Histogram { count, sum, .. } = self;
+        let _ = write!(out, "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}\n");
+    }
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(State(app): State<App>) -> Response {
+    reply::bytes("text/plain; version=0.0.4; charset=utf-8", Body::from(exposed(&app)))
+}
+
+fn exposed(app: &App) -> String {
+    let mut out = String::new();
+    {
+        let counted = app.metrics.lock();
+        head("toolglot_requests_under_way", "gauge", "Requests whose response is not over.", &mut out);
+        let _ = writeln!(out, "toolglot_requests_under_way {}", counted.under_way);
+        for (name, help) in COUNTERS {
+            head(name, "counter", help, &mut out);
+            for ((_, labels), count) in counted.counters.iter().filter(|((own, _), _)| own == name) {
+                let _ = writeln!(out, "{name}{labels} {count}");
+            }
+        }
+        let seconds = "Seconds from a request to the first byte of its answer, where a model was asked for.";
+        counted.first_byte.write("toolglot_first_byte_seconds", seconds, &mut out);
+        let seconds = "Seconds from the first byte of a backend to the first one that leaves for the client, in streams.";
+        counted.added.write("toolglot_added_seconds", seconds, &mut out);
+        let seconds = "Seconds from a request to the end of its answer, where a model was asked for.";
+        counted.duration.write("toolglot_request_seconds", seconds, &mut out);
+    }
+    head("toolglot_fixes_total", "counter", "Repairs of calls, by rule.", &mut out);
+    for (rule, count) in app.turns.tally.rules() {
+        let _ = writeln!(out, "toolglot_fixes_total{} {count}", written(&[("rule", rule)]));
+    }
+    head("toolglot_reasks_total", "counter", "Refused calls that were answered to the model.", &mut out);
+    let _ = writeln!(out, "toolglot_reasks_total {}", app.turns.asked_again.load(Ordering::Relaxed));
+    head("toolglot_mcp_calls_total", "counter", "Calls of MCP servers and built-in tools, by server and result.", &mut out);
+    for (server, failed, count) in app.mcp.pool().calls() {
+        let result = if failed { "failed" } else { "ok" };
+        let _ = writeln!(out, "toolglot_mcp_calls_total{} {count}", written(&[("server", &server), ("result", result)]));
+    }
+    if let Some(bytes) = resident_bytes() {
+        head("process_resident_memory_bytes", "gauge", "Resident memory of the process.", &mut out);
+        let _ = writeln!(out, "process_resident_memory_bytes {bytes}");
+    }
+    out
+}
+
+fn head(name: &str, kind: &str, help: &str, out: &mut String) {
+    let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+}
+
+/// `{name="value"}`, values escaped.
+fn written(labels: &[(&str, &str)]) -> String {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    format!("{{{}}}", labels.join(","))
+}
+
+/// As Linux tells it; other systems have their own tools.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_cumulative_and_labels_escaped() {
+        let mut histogram = Histogram::default();
+        [1, 1, 700, 400_000].into_iter().for_each(|milliseconds| histogram.observe(Duration::from_millis(milliseconds)));
+        let mut out = String::new();
+        histogram.write("h", "Help.", &mut out);
+        for line in ["h_bucket{le=\"0.0005\"} 0", "h_bucket{le=\"0.001\"} 2", "h_bucket{le=\"1\"} 3", "h_bucket{le=\"300\"} 3"] {
+            assert!(out.contains(&format!("{line}\n")), "{line} in {out}");
+        }
+        assert!(
+            out.starts_with("# HELP h Help.\n# TYPE h histogram\n")
+                && out.ends_with("h_bucket{le=\"+Inf\"} 4\nh_sum 400.702\nh_count 4\n"),
+            "{out}"
+        );
+        assert_eq!(written(&[("a", "x\\y\"z\n"), ("b", "")]), r#"{a="x\\y\"z\n",b=""}"#);
+    }
+}

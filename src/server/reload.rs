@@ -1,0 +1,73 @@
+//! `proxy.toml` and the adapters, read again when they change on disk or at SIGHUP. What is wrong leaves everything as it was.
+
+use std::{future, path::PathBuf, sync::Arc};
+
+use super::state::{Live, State};
+use crate::{config::Overlay, error::Error, watch::watch};
+
+/// Keeps the state as the files say. Never ends.
+pub(super) async fn follow(live: &Live) {
+    let app = live.app();
+    let mut places: Vec<PathBuf> = app.config.file.clone().into_iter().collect();
+    let (Overlay::Named(adapters) | Overlay::Usual(adapters)) = &app.config.adapters;
+    if adapters.is_dir() {
+        places.push(adapters.clone());
+    }
+    drop(app);
+    let mut said = None;
+    let watching = async {
+        let watched = watch(&places, || {
+            // Editors write more than once: the same fault is said once.
+            let error = reload(live).err().map(|error| error.message);
+            if error != said
+                && let Some(error) = &error
+            {
+                tracing::error!("{error}; the configuration stays as it was");
+            }
+            said = error;
+        });
+        if let Err(error) = watched.await {
+            tracing::warn!(%error, "changes of the configuration count at the next start, or after SIGHUP");
+        }
+        future::pending::<()>().await
+    };
+    tokio::join!(watching, hang_ups(live));
+}
+
+/// Reads everything anew; an error says what is wrong, with file and line, and nothing has changed then.
+pub(super) fn reload(live: &Live) -> Result<(), Error> {
+    let now = live.app();
+    let mut config = now.config.again(&now.environment)?;
+    let before = &now.config;
+    for (key, differs) in [
+        ("listen", config.listen != before.listen),
+        ("mcp", config.mcp != before.mcp),
+        ("workers", config.workers != before.workers),
+        ("limits.connections", config.limits.connections != before.limits.connections),
+    ] {
+        if differs {
+            tracing::warn!("the change of `{key}` counts at the next start");
+        }
+    }
+    config.listen = before.listen.clone();
+    config.mcp = before.mcp.clone();
+    config.check_exposure()?;
+    live.replace(Arc::new(State::renewed(&now, config)?));
+    tracing::info!("the configuration has been read again");
+    Ok(())
+}
+
+/// SIGHUP asks for it. Never ends.
+async fn hang_ups(live: &Live) {
+    #[cfg(unix)]
+    if let Ok(mut signals) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()) {
+        while signals.recv().await.is_some() {
+            if let Err(error) = reload(live) {
+                tracing::error!("{error}; the configuration stays as it was");
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = live;
+    future::pending().await
+}

@@ -1,0 +1,138 @@
+//! The layer around all routes that makes each request visible: its id in the response and in every line of the log, one line
+//! at the end of each turn, and the metrics.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use hyper::body::{Frame, SizeHint};
+use tracing::{Instrument, Span};
+
+use super::{account::Account, metrics::Metrics, reply, state::App};
+
+/// The header with the request's id, in both directions.
+const ID: HeaderName = HeaderName::from_static("x-request-id");
+/// A longer id is not taken over.
+const ID_BYTES: usize = 128;
+
+/// The body of a response; says what became of the request when it is over, or when nobody reads it any more.
+struct Traced {
+    // Dropped first: the turn in it completes the account.
+    body: Body,
+    ending: Ending,
+}
+
+/// What is known of a request outside of its account. Dropping it ends the request.
+struct Ending {
+    account: Account,
+    metrics: Arc<Metrics>,
+    span: Span,
+    begun: Instant,
+    first_byte: Option<Instant>,
+    /// `None`: the client left before there was a response.
+    status: Option<StatusCode>,
+}
+
+/// Runs the request under its id.
+pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let id = id(request.headers());
+    let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
+    let account = Account::default();
+    request.extensions_mut().insert(account.clone());
+    let metrics = Arc::clone(&app.metrics);
+    metrics.begin();
+    let mut ending = Ending { account, metrics, span: span.clone(), begun: Instant::now(), first_byte: None, status: None };
+    // The state of a request must not be kept alive by its answer.
+    drop(app);
+    let mut response = next.run(request).instrument(span).await;
+    ending.status = Some(response.status());
+    response.headers_mut().insert(ID, id);
+    reply::add_headers(&mut response, &ending.account.pace());
+    response.map(|body| Body::new(Traced { body, ending }))
+}
+
+/// The id that the client gave, else a new one.
+fn id(headers: &HeaderMap) -> HeaderValue {
+    let plain = |id: &&HeaderValue| !id.is_empty() && id.len() <= ID_BYTES && id.as_bytes().iter().all(u8::is_ascii_graphic);
+    let given = headers.get(ID).filter(plain).cloned();
+    let new = || HeaderValue::from_str(&uuid::Uuid::new_v4().simple().to_string());
+    given.or_else(|| new().ok()).unwrap_or(HeaderValue::from_static("unknown"))
+}
+
+// === impl Traced ===
+
+impl hyper::body::Body for Traced {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Traced { body, ending } = self.get_mut();
+        let _entered = ending.span.enter();
+        let polled = Pin::new(body).poll_frame(cx);
+        if polled.is_ready() {
+            ending.first_byte.get_or_insert_with(Instant::now);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+// === impl Ending ===
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let facts = self.account.facts();
+        let taken = self.begun.elapsed();
+        let status = self.status.map(|status| status.as_u16());
+        let turn = facts.turn.as_ref();
+        let first = turn.and_then(|turn| turn.first_sent).or(self.first_byte).map(|at| at.saturating_duration_since(self.begun));
+        self.metrics.end(&facts, status, first, taken);
+        let Some(model) = &facts.model else { return };
+        let finish = turn.map(|turn| match (&turn.failed, turn.finish) {
+            (Some(code), _) => code.as_str(),
+            (None, Some(reason)) => reason.as_str(),
+            (None, None) => "the client left",
+        });
+        let usage = turn.map(|turn| turn.usage);
+        tracing::info!(
+            parent: &self.span,
+            client = facts.client,
+            model,
+            backend = facts.backend,
+            mode = facts.mode,
+            status,
+            first_ms = first.map(milliseconds),
+            ms = milliseconds(taken),
+            prompt_tokens = usage.map(|usage| usage.prompt_tokens),
+            completion_tokens = usage.map(|usage| usage.completion_tokens),
+            rounds = turn.map(|turn| turn.rounds),
+            calls = turn.map(|turn| turn.calls),
+            fixes = turn.map(|turn| turn.fixes),
+            refusals = turn.map(|turn| turn.refusals.len()),
+            finish,
+            "turn"
+        );
+    }
+}
+
+fn milliseconds(duration: std::time::Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
+}

@@ -1,0 +1,84 @@
+//! Requests for what is not there: an answer that says what is meant, and one line in the log for each such path.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+};
+
+use axum::{extract::State, response::Response};
+use http::{Method, Uri};
+
+use super::{reply, state::App};
+use crate::{error::Error, redact};
+
+/// Paths that have been asked for in vain.
+#[derive(Debug, Default)]
+pub(super) struct Missed(Mutex<HashSet<String>>);
+
+/// So many paths are remembered; further ones are not logged.
+const PATHS: usize = 100;
+const PATH_CHARS: usize = 200;
+
+// === impl Missed ===
+
+impl Missed {
+    /// Whether this is the first time.
+    fn is_new(&self, what: &str) -> bool {
+        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.len() < PATHS && paths.insert(what.to_owned())
+    }
+}
+
+/// No such path.
+pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) -> Response {
+    let path = redact::shown(uri.path(), PATH_CHARS);
+    let what = format!("there is no {method} {path}; {}", hint(&path));
+    if app.missed.is_new(&what) {
+        tracing::warn!("{what} (said once)");
+    }
+    reply::error_at(uri.path(), &Error::client(what).with_status(404))
+}
+
+/// A path of ours, asked with another method.
+pub(super) async fn wrong_method(State(app): State<App>, method: Method, uri: Uri) -> Response {
+    let what = format!("{} does not take {method}", redact::shown(uri.path(), PATH_CHARS));
+    if app.missed.is_new(&what) {
+        tracing::warn!("{what} (said once)");
+    }
+    reply::error_at(uri.path(), &Error::client(what).with_status(405))
+}
+
+/// What was probably meant.
+fn hint(path: &str) -> &'static str {
+    let twice = |part: &str| path.matches(part).count() > 1;
+    match () {
+        () if twice("/v1") => "the client adds /v1 itself: leave it out of the base URL",
+        () if twice("/api") => "the client adds /api itself: leave it out of the base URL",
+        () if path.ends_with("/chat/completions") => "the base URL ends in /v1",
+        () => "see /v1/chat/completions and /v1/models",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_that_is_wrong_is_named() {
+        for (path, expected) in [
+            ("/v1/v1/chat/completions", "leave it out"),
+            ("/api/api/chat", "leave it out"),
+            ("/openai/chat/completions", "ends in /v1"),
+            ("/favicon.ico", "/v1/models"),
+        ] {
+            assert!(hint(path).contains(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_new_once_and_few_are_remembered() {
+        let missed = Missed::default();
+        assert!(missed.is_new("/a") && !missed.is_new("/a") && missed.is_new("/b"));
+        assert_eq!((0..1000).filter(|at| missed.is_new(&at.to_string())).count(), PATHS - 2);
+    }
+}

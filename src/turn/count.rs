@@ -1,0 +1,58 @@
+//! How many tokens the prompt of a chat has: as its backend counts it, where that has a tokenizer to ask, else as its answers
+//! have shown it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Shared;
+use crate::{
+    backend::{self, Size},
+    error::Error,
+    event::Usage,
+    plan::{Learned, Plan},
+    store::Key,
+};
+
+/// The last prompt that a backend has counted for a model.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Counted {
+    bytes: u64,
+    tokens: u64,
+}
+
+/// A tokenizer that takes longer is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The tokens of the prompt of this chat, as it would be sent.
+pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
+    let prepared = backend::request(&plan.round(true, None))?;
+    let asked = backend::tokens(&shared.client, &plan.backend, &prepared.outgoing);
+    if let Ok(Some(tokens)) = tokio::time::timeout(PATIENCE, asked).await {
+        return Ok(tokens);
+    }
+    let size = Size::of(&plan.chat, &plan.tools);
+    let counted = shared.store.get(&key(plan)).await.and_then(|kept| serde_json::from_slice::<Counted>(&kept).ok());
+    Ok(match counted {
+        Some(Counted { bytes, tokens }) if bytes > 0 => size.bytes * tokens / bytes + size.image_tokens(),
+        _ => size.estimate(),
+    })
+}
+
+/// Remembers how many tokens the backend has counted for this prompt.
+pub(super) async fn learn(plan: &Plan, shared: &Shared, usage: Usage) {
+    let size = Size::of(&plan.chat, &plan.tools);
+    let tokens = usage.prompt_tokens;
+    if tokens == 0 || size.images > 0 {
+        return;
+    }
+    if let Ok(counted) = serde_json::to_vec(&Counted { bytes: size.bytes, tokens }) {
+        shared.store.put(key(plan), counted.into(), TTL).await;
+    }
+}
+
+fn key(plan: &Plan) -> Key {
+    let key = Learned::key(&plan.caller, &plan.backend, &plan.chat.model);
+    Key { id: format!("{}\ntokens", key.id), ..key }
+}

@@ -1,0 +1,49 @@
+//! Files and folders on disk -> a word when one of them has changed.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use notify::{RecursiveMode, Watcher};
+
+/// How long everything must rest before a change is told: editors write in several steps.
+const REST: Duration = Duration::from_millis(100);
+
+/// Calls `changed` whenever one of these files, or a file directly in one of these folders, has changed, come or gone. Places
+/// whose folder is not there are left out. Never ends by itself.
+pub async fn watch(places: &[PathBuf], mut changed: impl FnMut()) -> Result<(), notify::Error> {
+    let (tell, mut told) = tokio::sync::watch::channel(());
+    let wanted = places.to_vec();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let ours = |path: &PathBuf| wanted.iter().any(|place| is_at(place, path));
+        // Reading a file is an event, too.
+        let changes = |event: notify::Event| !event.kind.is_access() && event.paths.iter().any(ours);
+        if event.map_or(true, changes) {
+            tell.send_replace(());
+        }
+    })?;
+    for place in places {
+        // The folder is watched, not the file: editors put a new file in its place.
+        let folder = if place.is_dir() { place } else { folder(place) };
+        if folder.is_dir() {
+            watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        }
+    }
+    while told.changed().await.is_ok() {
+        tokio::time::sleep(REST).await;
+        told.mark_unchanged();
+        changed();
+    }
+    Ok(())
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a path is this place, or directly in it. Systems report paths in full, however a place was written.
+fn is_at(place: &Path, path: &Path) -> bool {
+    let name = place.file_name();
+    path.file_name() == name || path.parent().and_then(Path::file_name) == name
+}

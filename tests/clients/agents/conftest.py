@@ -1,0 +1,108 @@
+"""The built binary between a scripted backend and a real agent: TOOLGLOT names the binary, AGENTS the folder with node_modules."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import pytest
+from backend import Backend
+
+HERE = pathlib.Path(__file__).parent
+BINARY = os.environ["TOOLGLOT"]
+MODULES = pathlib.Path(os.environ["AGENTS"]) / "node_modules"
+# Codex runs nothing whose home lies in the folder for temporary files.
+HOMES = pathlib.Path(os.environ.get("AGENT_HOMES", pathlib.Path.home()))
+
+
+class Setting:
+    """One running proxy with its backend, and a folder for the agent."""
+
+    def __init__(self, script, context, home, settings=""):
+        self.backend, self.home = Backend(script, context), home
+        self.work = home / "work"
+        self.work.mkdir()
+        (self.work / "a.txt").write_text("content A\n")
+        (self.work / "b.txt").write_text("content B\n")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.root = f"http://127.0.0.1:{port}"
+        config = home / "proxy.toml"
+        config.write_text(f'[[backend]]\nname = "scripted"\nkind = "openai"\nurl = "{self.backend.url}"\n{settings}')
+        self.log = open(home / "toolglot.log", "w")
+        serve = [BINARY, "serve", "--config", str(config), "--listen", f"127.0.0.1:{port}"]
+        self.process = subprocess.Popen(serve, stderr=self.log, env={"HOME": str(home), "PATH": os.environ["PATH"]})
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(self.root + "/healthz").read()
+                break
+            except OSError:
+                time.sleep(0.1)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.backend.close()
+        self.log.close()
+
+    def path(self, name):
+        return str(self.work / name)
+
+    def run(self, command, environment):
+        plain = {"PATH": "/usr/bin:/bin", "HOME": str(self.home), "TERM": "dumb", "NO_PROXY": "127.0.0.1", "HTTPS_PROXY": "http://127.0.0.1:9"}
+        ended = subprocess.run(
+            command, cwd=self.work, env=plain | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180
+        )
+        events = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+        print(ended.stdout[-6000:], ended.stderr[-3000:], file=sys.stderr)
+        return events
+
+    def claude(self, question, model, *arguments, **environment):
+        """What Claude Code says, event by event."""
+        program = MODULES / "@anthropic-ai/claude-code-linux-x64/claude"
+        flags = ["--model", model, "--allowedTools", "Read", "--output-format", "stream-json", "--verbose", *arguments]
+        told = {
+            "ANTHROPIC_BASE_URL": self.root,
+            "ANTHROPIC_AUTH_TOKEN": "local",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+        }
+        return self.run([str(program), "-p", question, *flags], told | environment)
+
+    def codex(self, question, model, *arguments, configuration="", provider="", **environment):
+        """What Codex says, event by event."""
+        program = next((MODULES / "@openai/codex-linux-x64").glob("**/bin/codex"))
+        home = self.home / ".codex"
+        home.mkdir(exist_ok=True)
+        (home / "config.toml").write_text(
+            f'model = "{model}"\nmodel_provider = "toolglot"\napproval_policy = "never"\nsandbox_mode = "danger-full-access"\n'
+            f"check_for_update_on_startup = false\n{configuration}\n"
+            f'[model_providers.toolglot]\nname = "toolglot"\nbase_url = "{self.root}/v1"\nwire_api = "responses"\n'
+            f"request_max_retries = 1\nstream_max_retries = 1\n{provider}\n[analytics]\nenabled = false\n"
+        )
+        command = [str(program), "exec", "--json", "--skip-git-repo-check", *arguments, question]
+        return self.run(command, {"CODEX_HOME": str(home)} | environment)
+
+
+@pytest.fixture
+def start():
+    """Starts a setting: `start(script)`."""
+    running = []
+
+    def make(script, context=131072, settings=""):
+        home = pathlib.Path(tempfile.mkdtemp(prefix=".toolglot-agent-", dir=HOMES))
+        running.append(Setting(script, context, home, settings))
+        return running[-1]
+
+    yield make
+    for setting in running:
+        setting.close()
+        shutil.rmtree(setting.home, ignore_errors=True)
