@@ -244,12 +244,13 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     assert!(all.len() > 15, "{all:?}");
     let text = all.join("\n");
     std::fs::write(directory.path().join("far.key"), "secret\n").unwrap();
+    std::fs::write(directory.path().join("keys.txt"), "ann: k-1\n").unwrap();
     let parse = |text: &str| {
         toolglot::config::Config::parse(
             text,
             Some(&directory.path().join("proxy.toml")),
             &toolglot::config::Overrides::default(),
-            &toolglot::config::Environment::from([("SOME_KEY", "x"), ("SOME_TOKEN", "x")]),
+            &toolglot::config::Environment::from([("SOME_KEY", "x"), ("SOME_KEYS", "bob:k-2"), ("SOME_TOKEN", "x")]),
         )
     };
     let config = parse(&text);
