@@ -329,7 +329,7 @@ def test_our_server_as_a_gateway(tmp_path, folder):
         wait_for(outer, process)
         own = tmp_path / "own.json"
         for path in ("mcp", "sse"):
-            toolglot(own, "mcp", "add", "gateway", f"http://127.0.0.1:{outer}/{path}")
+            toolglot(own, "mcp", "add", "--replace", "gateway", f"http://127.0.0.1:{outer}/{path}")
             answer = json.loads(toolglot(own, "call", "gateway__peer__add", '{"a": "2", "b": 40}', "--json").stdout)
             assert answer["result"]["content"][0]["text"] == "42"
         # A bare name is known from the last result of the session.
