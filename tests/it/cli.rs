@@ -314,7 +314,7 @@ async fn a_recording_holds_the_bytes_and_no_secret() {
     let fake = Fake::start(move |seen| match seen.line.as_str() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"org/m:1b"}]}"#),
         "POST /api/chat" => {
-            Script::lines(vec![Step::Send(lines[0].into()), Step::Wait(Duration::from_millis(50)), Step::Send(lines[1].into())])
+            Script::lines(vec![Step::Send(lines[0].into()), Step::Wait(Duration::from_millis(300)), Step::Send(lines[1].into())])
         }
         _ => Script::json(404, "{}"),
     })
@@ -333,15 +333,21 @@ async fn a_recording_holds_the_bytes_and_no_secret() {
         .send()
         .await
         .unwrap();
-    let files: Vec<_> = std::fs::read_dir(directory.path().join("here")).unwrap().collect();
-    assert_eq!(files.len(), 1);
-    let written = std::fs::read_to_string(files[0].as_ref().unwrap().path()).unwrap();
+    // The recording is written when the turn is over, which the client may see a moment earlier.
+    crate::mcp::eventually("a recording", || recordings(&directory.path().join("here")).len() == 1).await;
+    let written = std::fs::read_to_string(&recordings(&directory.path().join("here"))[0]).unwrap();
     assert!(!written.contains("secret"), "{written}");
     let fixture = toolglot::fixture::Fixture::parse(&written).unwrap();
     let round = &fixture.rounds[0];
     assert_eq!(text(&round.bytes()), lines.concat());
-    assert!(round.reads.len() == 2 && round.reads[1].after >= Duration::from_millis(40), "{:?}", round.reads);
+    assert!(round.reads.len() == 2 && round.reads[1].after >= Duration::from_millis(100), "{:?}", round.reads);
     assert_eq!((round.request.tools.as_slice(), round.request.rest["temperature"].as_f64()), ([tool].as_slice(), Some(0.5)));
+}
+
+/// The recordings in a folder, without those that are still being written.
+fn recordings(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    files.filter(|file| !file.file_name().unwrap().to_string_lossy().starts_with('.')).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -359,18 +365,16 @@ async fn a_recording_is_kept_however_the_turn_ends() {
     std::fs::write(directory.path().join("proxy.toml"), config).unwrap();
     let mut command = toolglot(directory.path(), &["record", "--into", "here", "--listen", "127.0.0.1:0"]);
     let running = Running::of(command.env("THE_KEY", "k3y-of-the-backend"), ": m");
-    let recordings = || -> Vec<std::path::PathBuf> {
-        std::fs::read_dir(directory.path().join("here")).unwrap().map(|entry| entry.unwrap().path()).collect()
-    };
+    let folder = directory.path().join("here");
     for (at, what) in ["breaks", "hangs"].into_iter().enumerate() {
         let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": what}]});
         let request = client().post(format!("{}/v1/chat/completions", running.url()));
         let mut response = request.header("content-type", "application/json").body(body.to_string()).send().await.unwrap();
         response.chunk().await.unwrap();
         drop(response);
-        crate::mcp::eventually(what, || recordings().len() == at + 1).await;
+        crate::mcp::eventually(what, || recordings(&folder).len() == at + 1).await;
     }
-    for file in recordings() {
+    for file in recordings(&folder) {
         let written = std::fs::read_to_string(&file).unwrap();
         let fixture = toolglot::fixture::Fixture::parse(&written).unwrap();
         assert!(fixture.title.ends_with(", broken off"), "{}", fixture.title);

@@ -110,7 +110,7 @@ fn texts() -> impl Strategy<Value = (usize, Vec<usize>, Vec<u16>, bool, bool)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_result_does_not_depend_on_the_cuts((adapter, picks, cuts, framing, length) in texts()) {

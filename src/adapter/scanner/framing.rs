@@ -15,7 +15,7 @@ use crate::{
 const INFO_BYTES: usize = 200;
 /// More blanks than this do not stand between a marker and what it is judged by.
 const GAP_BYTES: usize = 256;
-/// A longer line does not close a fence.
+/// What closes a fence is decided within so many bytes of its line.
 const CLOSING_BYTES: usize = 256;
 /// A longer run of backticks is taken as several.
 const RUN_BYTES: usize = 200;
@@ -221,12 +221,16 @@ impl Scanner {
         loop {
             let newline = self.buf[offset..].find('\n').map(|at| offset + at);
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
-            let closes = match self.line_begins(offset) {
-                true if line.len() <= CLOSING_BYTES => {
-                    closes_fence(line, tick, length, &self.adapter.drop, end || newline.is_some())
-                }
-                _ => Start::No,
+            // Of a long line only its beginning decides, so that it does not matter how much of the line is there already.
+            let looked_at = &line[..line.floor_char_boundary(CLOSING_BYTES)];
+            let is_long = looked_at.len() < line.len();
+            let closes = if self.line_begins(offset) {
+                let is_whole = !is_long && (end || newline.is_some());
+                closes_fence(looked_at, tick, length, &self.adapter.drop, is_whole)
+            } else {
+                Start::No
             };
+            let closes = if is_long && matches!(closes, Start::Maybe) { Start::No } else { closes };
             match (closes, newline) {
                 (Start::Yes(behind), _) => {
                     self.advance(offset + behind, out);
