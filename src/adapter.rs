@@ -11,7 +11,6 @@ mod file;
 mod library;
 pub mod quote;
 pub mod render;
-pub mod response_template;
 pub mod scanner;
 mod syntax;
 mod triggers;
@@ -200,6 +199,10 @@ pub struct Call {
     pub element: bool,
     /// Whether an unmarked call of this form is looked for only at the start of the answer, not at its end.
     pub start_only: bool,
+    /// Whether it counts only as the whole of an answer, because what is written so is code as well.
+    pub whole_answer: bool,
+    /// Beginnings of an answer that is a transcript: an unmarked call of this form counts anywhere in it.
+    pub transcript: Vec<String>,
     /// How the body is written.
     pub syntax: Syntax,
 }
@@ -259,8 +262,8 @@ pub struct Named {
     pub id_first: bool,
     /// Markers between name (or id) and arguments that carry nothing.
     pub skip: Vec<String>,
-    /// A call may consist of its name alone.
-    pub bare_name: bool,
+    /// Behind one of the markers in `skip`, the arguments may be a line of text.
+    pub line: bool,
     /// Where only a number stands in the place of the name, the arguments tell it: the one offered tool that they fit.
     pub name_from_arguments: bool,
 }
@@ -284,6 +287,8 @@ pub struct Tagged {
     pub entities: bool,
     /// Markers around an argument's type, between its key and its value.
     pub type_tag: Option<[String; 2]>,
+    /// Markers between name and arguments that carry nothing.
+    pub skip: Vec<String>,
 }
 
 /// What is cut from the ends of a tagged value.

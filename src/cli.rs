@@ -21,6 +21,7 @@ pub mod fix;
 mod log;
 pub mod mcp;
 pub mod normalize;
+mod response_template;
 mod run;
 mod serve;
 pub mod setup;

@@ -1,6 +1,6 @@
 //! An adapter file: TOML -> [`Adapter`], with errors that name the file, the key and the remedy.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Deserializer};
 
@@ -27,6 +27,8 @@ struct File {
     drop: Vec<String>,
     #[serde(default)]
     names: Names,
+    #[serde(default)]
+    spellings: BTreeMap<String, Vec<String>>,
     reasoning: Option<Reasoning>,
     answer: Option<Wrapper>,
     recipient: Option<Recipient>,
@@ -54,6 +56,10 @@ struct FileCall {
     close: Vec<String>,
     #[serde(default)]
     start_only: bool,
+    #[serde(default)]
+    whole_answer: bool,
+    #[serde(default)]
+    transcript: Vec<String>,
     syntax: String,
     name: Option<[Strings; 2]>,
     argument: Option<[Strings; 2]>,
@@ -64,7 +70,7 @@ struct FileCall {
     array: Option<bool>,
     keep_id: Option<bool>,
     name_is_id: Option<bool>,
-    bare_name: Option<bool>,
+    line: Option<bool>,
     name_from_arguments: Option<bool>,
     prefix: Option<Strings>,
     skip: Option<Strings>,
@@ -103,8 +109,9 @@ impl Adapter {
     /// Reads an adapter file. `generic` are the forms that stand behind every family's own.
     pub fn parse(name: &str, text: &str, generic: &[Call]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
-        let file: File = toml::from_str(text)
+        let mut file: File = toml::from_str(text)
             .map_err(|error| Error::proxy(format!("adapter {name}.toml{}", config::explained(&error, text))))?;
+        file.respell();
         let mut calls = Vec::with_capacity(file.call.len() + generic.len());
         for (at, call) in file.call.into_iter().enumerate() {
             calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
@@ -147,6 +154,23 @@ impl Adapter {
     }
 }
 
+// === impl JsonKeys ===
+
+impl JsonKeys {
+    /// The keys of calls whose family names none.
+    pub(super) fn usual() -> JsonKeys {
+        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+        JsonKeys {
+            name: owned(&NAME_KEYS),
+            arguments: owned(&ARGUMENT_KEYS),
+            name_is_key: false,
+            array: false,
+            keep_id: false,
+            header: Vec::new(),
+        }
+    }
+}
+
 // === impl Call ===
 
 impl Call {
@@ -161,8 +185,39 @@ impl Call {
             close: recipient.end.clone(),
             element: false,
             start_only: false,
+            whole_answer: false,
+            transcript: Vec::new(),
             syntax: Syntax::Recipient(Arc::clone(recipient)),
         }
+    }
+}
+
+// === impl File ===
+
+impl File {
+    /// Adds the other spellings of its markers to them.
+    fn respell(&mut self) {
+        let spellings = &self.spellings;
+        let reasoning = self.reasoning.iter_mut().flat_map(|region| [&mut region.open, &mut region.close]);
+        for list in reasoning.chain([&mut self.drop]) {
+            respell(list, spellings);
+        }
+        for call in &mut self.call {
+            let pairs = [&mut call.name, &mut call.argument, &mut call.value].into_iter().flatten().flatten();
+            let lists = pairs.chain([&mut call.prefix, &mut call.skip, &mut call.header].into_iter().flatten());
+            let markers = [&mut call.section, &mut call.section_close, &mut call.open, &mut call.stripped, &mut call.close];
+            for list in lists.map(|list| &mut list.0).chain(markers) {
+                respell(list, spellings);
+            }
+        }
+    }
+}
+
+/// Each marker in all spellings; the first ones stay as they are, because calls are written with them.
+fn respell(markers: &mut Vec<String>, spellings: &BTreeMap<String, Vec<String>>) {
+    for (piece, others) in spellings {
+        let written: Vec<String> = markers.iter().filter(|marker| marker.contains(piece.as_str())).cloned().collect();
+        markers.extend(others.iter().flat_map(|other| written.iter().map(move |marker| marker.replace(piece.as_str(), other))));
     }
 }
 
@@ -191,6 +246,8 @@ impl FileCall {
             close: self.close,
             element,
             start_only: self.start_only,
+            whole_answer: self.whole_answer,
+            transcript: self.transcript,
             syntax,
         })
     }
@@ -198,11 +255,10 @@ impl FileCall {
     fn syntax(&mut self) -> Result<Syntax, String> {
         let pair = |pair: Option<[Strings; 2]>| pair.map(|[open, close]| [open.0, close.0]);
         let list = |list: Option<Strings>| list.map(|list| list.0).unwrap_or_default();
-        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         let syntax = match self.syntax.as_str() {
             "json" => Syntax::Json(JsonKeys {
-                name: self.name_keys.take().unwrap_or_else(|| owned(&NAME_KEYS)),
-                arguments: self.argument_keys.take().unwrap_or_else(|| owned(&ARGUMENT_KEYS)),
+                name: self.name_keys.take().unwrap_or_else(|| JsonKeys::usual().name),
+                arguments: self.argument_keys.take().unwrap_or_else(|| JsonKeys::usual().arguments),
                 name_is_key: self.name_is_key.take().unwrap_or_default(),
                 array: self.array.take().unwrap_or_default(),
                 keep_id: self.keep_id.take().unwrap_or_default(),
@@ -218,7 +274,7 @@ impl FileCall {
                     id: self.id.take(),
                     id_first: self.id_first.take().unwrap_or_default(),
                     skip: list(self.skip.take()),
-                    bare_name: self.bare_name.take().unwrap_or_default(),
+                    line: self.line.take().unwrap_or_default(),
                     name_from_arguments: self.name_from_arguments.take().unwrap_or_default(),
                 })
             }
@@ -231,6 +287,7 @@ impl FileCall {
                 cdata: self.cdata.take().unwrap_or_default(),
                 entities: self.entities.take().unwrap_or_default(),
                 type_tag: self.type_tag.take(),
+                skip: list(self.skip.take()),
             }),
             "python" => Syntax::Python,
             "lax" => Syntax::Lax(Lax {
@@ -262,7 +319,7 @@ impl FileCall {
             ("array", self.array.is_some()),
             ("keep_id", self.keep_id.is_some()),
             ("name_is_id", self.name_is_id.is_some()),
-            ("bare_name", self.bare_name.is_some()),
+            ("line", self.line.is_some()),
             ("name_from_arguments", self.name_from_arguments.is_some()),
             ("prefix", self.prefix.is_some()),
             ("skip", self.skip.is_some()),

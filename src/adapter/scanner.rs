@@ -84,6 +84,10 @@ pub struct Scanner {
     candidate: Option<Candidate>,
     /// Unmarked calls behind prose: they count if nothing but calls follows.
     tentative: Vec<super::syntax::Parsed>,
+    /// The marked calls that were accepted last, until others were.
+    last_marked: Vec<super::syntax::Parsed>,
+    /// The answer began as a transcript (`Thought: ...`): its calls stand between other lines.
+    transcript: bool,
     /// Why the one tentative call is refused when it counts.
     stray: Option<Why>,
     /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
@@ -134,7 +138,7 @@ enum Region {
     Reasoning,
     /// A code fence: its character and length.
     Fence(u8, usize),
-    /// The rest of a call that was too long.
+    /// The rest of a call that was too long, or what the model made up as its result.
     Lost,
 }
 
@@ -156,6 +160,8 @@ impl Scanner {
             region: if open { Region::Reasoning } else { Region::Text },
             candidate: None,
             tentative: Vec::new(),
+            last_marked: Vec::new(),
+            transcript: false,
             stray: None,
             behind: None,
             fresh: true,
@@ -281,6 +287,11 @@ impl Scanner {
             }
             if adapter.triggers.may_become(&self.buf[first..]) && !end {
                 return false;
+            }
+            let labels = adapter.calls.iter().flat_map(|call| &call.transcript);
+            match super::syntax::starts_with_any(&self.buf[first..], labels, end) {
+                super::syntax::Start::Maybe => return false,
+                start => self.transcript |= matches!(start, super::syntax::Start::Yes(_)),
             }
             self.tried = true;
             if self.begin_bare(first, 0) {

@@ -8,10 +8,13 @@ use crate::event::Tools;
 use super::{Call, Syntax};
 
 mod arguments;
+mod assignments;
 pub(super) mod element;
+mod entities;
 pub(super) mod json;
 pub(super) mod lax;
 pub(super) mod literal;
+mod markdown;
 pub(super) mod members;
 pub(super) mod named;
 pub(super) mod nested;
@@ -107,7 +110,7 @@ impl Reader {
 
     /// Reads on; `text` is everything from where the body begins, longer with every call.
     pub(super) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
-        match (self, &context.call.syntax) {
+        let step = match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
             (Reader::Named(reader), Syntax::Named(named)) => reader.read(text, named, context),
             (Reader::Element(reader), Syntax::Element) => reader.read(text, context),
@@ -117,6 +120,17 @@ impl Reader {
             (Reader::Tagged(reader), Syntax::Tagged(tagged)) => reader.read(text, tagged, context),
             (Reader::Nested(reader), Syntax::Nested(nested)) => reader.read(text, nested, context),
             _ => Step::Reject,
+        };
+        match step {
+            Step::Done { calls, end } => {
+                let calls = calls.into_iter().map(markdown::unescaped);
+                Step::Done { calls: calls.flat_map(|call| json::bundled(call, context)).collect(), end }
+            }
+            Step::Cut { whole, cut, closed } => {
+                let whole = whole.into_iter().map(markdown::unescaped).collect();
+                Step::Cut { whole, cut: markdown::unescaped(cut), closed }
+            }
+            step => step,
         }
     }
 }
@@ -170,7 +184,7 @@ pub(super) const WORD_BYTES: usize = 256;
 /// character that cannot stand in a name: text that is no call is not held longer than that.
 pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Word {
     let lead = blank(text);
-    let length = text[lead..].find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len() - lead);
+    let length = markdown::name_length(&text[lead..], "_-.:/").unwrap_or(text.len() - lead);
     let after = lead + length;
     if length > WORD_BYTES {
         return Word::No;

@@ -1,5 +1,5 @@
 //! `toolglot adapters`: which adapter a model gets, why, and how well that one is proven; without a model, all of them. And
-//! the way in and out for Hugging Face's `response_template`, which vendors ship beside their models.
+//! the way in for Hugging Face's `response_template`, which vendors ship beside their models.
 
 use std::{
     fmt::Write as _,
@@ -9,8 +9,9 @@ use std::{
 
 use clap::{Args, Subcommand};
 
+use super::response_template;
 use crate::{
-    adapter::{Call, Found, Inside, Library, Proof, response_template},
+    adapter::{Call, Found, Inside, Library, Proof},
     config::{Config, Environment, Overrides},
     error::Error,
     server,
@@ -50,16 +51,6 @@ enum Action {
         #[arg(long, value_name = "GLOB")]
         model: Vec<String>,
     },
-    /// Write an adapter as a `response_template`
-    Export {
-        /// The adapter's name
-        name: String,
-        /// The text that begins an assistant's turn in the prompt
-        #[arg(long, value_name = "TEXT")]
-        start_anchor: Option<String>,
-        #[command(flatten)]
-        overlay: Overlay,
-    },
 }
 
 // === impl Overlay ===
@@ -94,12 +85,6 @@ impl Adapters {
                 }
                 imported.file
             }
-            Some(Action::Export { name, start_anchor, overlay }) => {
-                let library = overlay.library(environment)?;
-                let adapter = library.get(&name).ok_or_else(|| unknown(&name, &library))?;
-                let template = response_template::export(adapter, start_anchor.as_deref())?;
-                format!("{:#}\n", serde_json::json!({"response_template": template}))
-            }
             None => {
                 let library = self.overlay.library(environment)?;
                 match &self.model {
@@ -124,11 +109,6 @@ fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
     let mut text = String::new();
     input.read_to_string(&mut text).map_err(fail)?;
     Ok(text)
-}
-
-fn unknown(name: &str, library: &Library) -> Error {
-    let known: Vec<&str> = library.iter().map(|adapter| adapter.name.as_str()).collect();
-    Error::client(format!("there is no adapter `{name}`; there are: {}", known.join(", ")))
 }
 
 /// One line for each adapter.

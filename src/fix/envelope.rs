@@ -18,6 +18,8 @@ const ATTEMPTS: usize = 8;
 
 /// Companions of the arguments in a whole call.
 const COMPANIONS: [&str; 8] = ["name", "tool", "tool_name", "function_name", "type", "id", "recipient_name", "action"];
+/// What stands beside `properties` in a copy of the schema.
+const SCHEMA_KEYS: [&str; 6] = ["required", "description", "title", "$schema", "additionalProperties", "strict"];
 /// More wrappers, which may hold the call and not only its arguments.
 const HOLDERS: [&str; 5] = ["function", "tool_call", "tool_input", "action_input", "function_call"];
 
@@ -199,7 +201,7 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
     match &root.value {
         Value::Object(members) => {
             if members.iter().any(|member| rule.find(&member.key).is_some()) {
-                if let Some(values) = echoed(root, schema) {
+                if let Some(values) = filled(root, schema) {
                     way(values.into(), Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 }
                 return ways;
@@ -215,12 +217,13 @@ pub(super) fn unwrapped<'s>(root: &Node<'s>, schema: &Schema) -> Vec<(Node<'s>, 
             };
             let holder = members.iter().find(held);
             let echo = members.iter().any(|member| member.key == "properties");
-            let companions =
-                members.iter().all(|member| held(&member) || named(member) || COMPANIONS.contains(&member.key.as_ref()));
+            let beside = |key: &str| COMPANIONS.contains(&key) || (echo && SCHEMA_KEYS.contains(&key));
+            let companions = members.iter().all(|member| held(&member) || named(member) || beside(&member.key));
             if let Some(holder) = holder.filter(|_| companions && members.iter().filter(held).count() == 1)
                 && let Some(inner) = inside(&holder.node, schema)
             {
                 if echo {
+                    let inner = Inner { node: filled(&inner.node, schema).unwrap_or(inner.node), ..inner };
                     way(inner, Code::E7, Verdict::Guess, Cow::Borrowed("values taken out of a copy of the schema"));
                 } else {
                     way(inner, Code::E4, Verdict::Coerced, Cow::Owned(format!("arguments taken out of `{}`", holder.key)));
@@ -275,21 +278,27 @@ fn inside<'s>(node: &Node<'s>, schema: &Schema) -> Option<Inner<'s>> {
     }
 }
 
-/// E7: `{"city": {"type": "string", "value": "Oslo"}}`.
-fn echoed<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
+/// E7: a copy of the schema with values in it: `{"city": {"type": "string", "value": "Oslo"}, "days": 3}`. What is still
+/// a description there has no value.
+fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     let Value::Object(members) = &root.value else { return None };
     let rule = schema.rule(schema.top());
-    let values: Option<Vec<Member<'s>>> = members
-        .iter()
-        .map(|member| {
-            let shape = rule.properties[rule.find(&member.key)?].shape;
-            let Value::Object(inner) = &member.node.value else { return None };
-            let echo = !schema.rule(shape).types.allow(Types::OBJECT) && inner.iter().any(|part| part.key == "type");
-            let value = inner.iter().find(|part| part.key == "value").filter(|_| echo)?;
-            Some(Member { node: value.node.clone(), ..member.clone() })
-        })
-        .collect();
-    values.filter(|values| !values.is_empty()).map(|values| object(values, root.start, root.end))
+    let mut described = false;
+    let mut values = Vec::new();
+    for member in members {
+        let shape = rule.properties[rule.find(&member.key)?].shape;
+        match &member.node.value {
+            Value::Object(inner)
+                if !schema.rule(shape).types.allow(Types::OBJECT) && inner.iter().any(|part| part.key == "type") =>
+            {
+                described = true;
+                let value = inner.iter().find(|part| part.key == "value");
+                values.extend(value.map(|value| Member { node: value.node.clone(), ..member.clone() }));
+            }
+            _ => values.push(member.clone()),
+        }
+    }
+    (described && !values.is_empty()).then(|| object(values, root.start, root.end))
 }
 
 /// N7: a list whose items fit the parameters in their order.

@@ -42,6 +42,28 @@ pub fn is_known(tools: &Tools, written: &str) -> bool {
     spellings(written).iter().any(|spelling| meant(tools, spelling).is_some())
 }
 
+/// What models write in the place of a name to say that they call nothing, folded.
+const NOTHING: [&str; 13] = [
+    "none",
+    "null",
+    "nothing",
+    "notool",
+    "notools",
+    "nofunction",
+    "nocall",
+    "notoolcall",
+    "nofunctioncall",
+    "notoolneeded",
+    "nofunctionneeded",
+    "noaction",
+    "notapplicable",
+];
+
+/// Whether `written` says that no tool is called. Not where a tool has this name.
+pub fn means_none(tools: &Tools, written: &str) -> bool {
+    NOTHING.contains(&fold(written).as_str()) && !is_known(tools, written)
+}
+
 /// The name without what models put around it, from the longest form to the shortest.
 fn spellings(written: &str) -> Vec<&str> {
     let mut name = written.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));
@@ -135,9 +157,9 @@ fn unique(tools: &Tools, fits: impl Fn(&str) -> bool) -> Option<&Tool> {
     found.next().is_none().then_some(first)
 }
 
-/// The name without case and without `_`, `-`, `.` and spaces.
-fn fold(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
+/// The name without case, without `_`, `-`, `.` and spaces, and without the backslashes that Markdown puts before `_`.
+pub(crate) fn fold(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '\\')).flat_map(char::to_lowercase).collect()
 }
 
 /// A name after a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them

@@ -77,7 +77,7 @@ fn answers(number: usize) -> Vec<(String, &'static [FinishReason], &'static str)
         (format!("Now <{other}>:\n<tool_call>\n{}", half(&whole)), LENGTH, "was not run: its arguments were cut off"),
         (format!("<{tool}>\n<{first}>\n/w/{number}"), LENGTH, ""),
         // Calls that are refused.
-        (marked(&format!("no_tool_{number}"), &json!({first: format!("<{tool}>")})), STOP, "no such tool is offered"),
+        (marked(&format!("unknown_{number}"), &json!({first: format!("<{tool}>")})), STOP, "no such tool is offered"),
         (marked(tool, &json!([format!("<{other}>"), number, 1, 2, 3, 4])), STOP, "not a JSON object"),
         (
             marked("rewrite_file", &json!({"uri": format!("/w/{number}"), "new_content": format!("<{tool}> </uri> <{other}>")})),
@@ -127,7 +127,7 @@ fn read(path: &Path<'_>, pieces: &[&str], reason: FinishReason) -> reader::Read 
         answer.finish(&mut sink).reask.is_some()
     };
     if path.asked_before {
-        let refused = marked("no_tool", &json!({"uri": "<ls_dir>"}));
+        let refused = marked("unknown", &json!({"uri": "<ls_dir>"}));
         assert!(run(&["I use <read_file> now.\n\n", &refused], FinishReason::Stop, true), "{}: {refused}", path.adapter.name);
     }
     run(pieces, reason, false);
@@ -216,7 +216,7 @@ fn calls_that_cannot_be_delivered_do_not_run_at_void_in_the_form_of_any_family()
                 wrong.push(format!("{} at {cut}: {read:?}", adapter.name));
             }
         }
-        for (name, arguments) in [("rewrite_file", torn), ("no_tool", fine)] {
+        for (name, arguments) in [("rewrite_file", torn), ("unknown", fine)] {
             let text = own_form(adapter, name, arguments);
             for pieces in [vec![text.as_str()], text.split_inclusive(|_| true).collect()] {
                 let read = read(&path, &pieces, FinishReason::Stop);

@@ -11,7 +11,7 @@ use crate::{
     event::{Event, FinishReason, Sink, Tool, Why},
     fix::{
         End, fix,
-        name::{Resolved, resolve},
+        name::{Resolved, means_none, resolve},
     },
 };
 
@@ -44,6 +44,8 @@ pub(super) struct Fence {
     /// Its character.
     pub(super) tick: u8,
     pub(super) length: usize,
+    /// It opens and closes in one line, so that without a call it is inline code.
+    pub(super) one_line: bool,
     /// Where its content begins.
     pub(super) content: usize,
     /// The same ticks again, which end a body in it.
@@ -108,10 +110,7 @@ impl Scanner {
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
                 // Markers around nothing are framing.
-                let count = match marked {
-                    true => !calls.is_empty() || self.options.framing,
-                    false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
-                };
+                let count = self.are_proven(&calls, marked) || (marked && calls.is_empty() && self.options.framing);
                 let stray = if count || marked { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if stray.is_some() && self.tentative.is_empty() && self.closes_fence(&candidate, to, end) {
                     (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, None);
@@ -142,15 +141,20 @@ impl Scanner {
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.wasted += window - body,
             Step::Cut { mut whole, cut, closed } => {
                 let limited = matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter));
-                let counts = |call: &Parsed| marked || self.counts(call);
-                if closed && !limited && counts(&cut) {
-                    whole.push(cut);
-                    whole.retain(counts);
-                    self.accept_at_end(whole, &candidate, out);
-                    return true;
+                if closed && !limited {
+                    whole.push(cut.clone());
+                    if self.are_proven(&whole, marked) {
+                        self.accept_at_end(whole, &candidate, out);
+                        return true;
+                    }
+                    whole.pop();
+                }
+                if !self.are_proven(&whole, marked) {
+                    whole.clear();
                 }
                 let counts = match marked {
                     true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut)),
+                    false if call.whole_answer => false,
                     false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
                 };
                 if counts {
@@ -176,6 +180,13 @@ impl Scanner {
     fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
         let spoken_of = |call: &Parsed| !self.is_known(&call.name) && !sound(&call.arguments);
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
+    }
+
+    /// Whether calls in a row count by themselves. One unmarked call that is complete shows that the others beside it are meant
+    /// as calls too.
+    fn are_proven(&self, calls: &[Parsed], marked: bool) -> bool {
+        let unmarked = || calls.iter().all(|call| self.is_known(&call.name)) && calls.iter().any(|call| self.counts(call));
+        if marked { !calls.is_empty() } else { unmarked() }
     }
 
     pub(super) fn is_known(&self, name: &str) -> bool {
@@ -209,7 +220,7 @@ impl Scanner {
 
     /// A candidate beyond the limit is held on only when the name of an offered tool was seen in it.
     fn worth_holding(&self, reader: &Reader, text: &str, context: Context<'_>) -> bool {
-        reader.name(text, context).is_some_and(|name| matches!(resolve(&self.tools, &name), Resolved::Known { .. }))
+        reader.name(text, context).is_some_and(|name| self.is_known(&name))
     }
 
     /// Whether an unmarked call counts: its name is offered and the required keys are there after fixing.
@@ -224,7 +235,12 @@ impl Scanner {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
-        fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
+        let types = Types::new(Some(tool));
+        // A model that fills a form with `null` has nothing to call it with.
+        let given = |value: &serde_json::Value, key: &str| {
+            value.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value))
+        };
+        fixed.is_some_and(|value| value.is_object() && types.required().all(|key| given(&value, key)))
     }
 
     /// Why this JSON, which has the form of one call, is none of an offered tool.
@@ -274,7 +290,14 @@ impl Scanner {
         if self.stray.take().is_some() {
             self.tentative.clear();
         }
-        let at_once = marked || candidate.fresh || relaxed(&self.tools.choice);
+        let adapter = std::sync::Arc::clone(&self.adapter);
+        let call = adapter.calls.get(form);
+        let in_place = match call {
+            Some(call) if call.whole_answer => false,
+            Some(call) if self.transcript && !call.transcript.is_empty() => true,
+            _ => candidate.fresh,
+        };
+        let at_once = marked || in_place || relaxed(&self.tools.choice);
         if !at_once {
             self.tentative.extend(calls);
             (self.pos, self.behind) = (to, None);
@@ -282,11 +305,27 @@ impl Scanner {
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        for call in calls {
-            self.send(&call, true, out);
-        }
+        let echoed = !marked && candidate.fresh && self.repeats(&calls);
+        let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
+        self.swallow_blank |= meant.is_empty() && !self.said;
+        self.last_marked = if marked { meant } else { Vec::new() };
         (self.from, self.pos) = (to, to);
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
+        // Behind the marker of a result there is what the model made up, and calls that follow from it.
+        let read = &self.buf[candidate.at..to];
+        if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
+            self.region = Region::Lost;
+        }
+    }
+
+    /// Whether the marked calls right before this place are the same: a model may write them once more without markers.
+    fn repeats(&self, calls: &[Parsed]) -> bool {
+        let value = |call: &Parsed| serde_json::from_str::<serde_json::Value>(&call.arguments).ok();
+        let same = |(one, other): (&Parsed, &Parsed)| {
+            one.name == other.name
+                && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
+        };
+        !calls.is_empty() && calls.len() == self.last_marked.len() && calls.iter().zip(&self.last_marked).all(same)
     }
 
     /// The text before a call has left; whitespace beside the call goes.
@@ -306,18 +345,22 @@ impl Scanner {
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        for call in calls {
-            self.send(&call, true, out);
-        }
+        self.send_meant(calls, out);
         (self.from, self.pos) = (self.buf.len(), self.buf.len());
     }
 
+    /// Sends the calls whose names do not say that nothing is called, and answers with them.
+    fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
+        calls.retain(|call| !means_none(&self.tools, &call.name));
+        calls.iter().for_each(|call| self.send(call, true, out));
+        calls
+    }
+
     /// The answer ended inside of a call.
-    fn cut(&mut self, mut whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+    fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
         if self.stray.take().is_some() {
             self.tentative.clear();
         }
-        whole.retain(|call| self.counts(call));
         self.accept_at_end(whole, candidate, out);
         match self.ended {
             // Its arguments are whole, and still it is not known that the call is.
@@ -376,6 +419,10 @@ impl Scanner {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
         match &candidate.fence {
+            Some(fence) if fence.one_line => {
+                self.inline = fence.length;
+                self.advance(candidate.at + fence.length, out);
+            }
             Some(fence) => {
                 self.advance(fence.content, out);
                 self.region = Region::Fence(fence.tick, fence.length);

@@ -55,7 +55,8 @@ impl Scanner {
         for &form in self.adapter.triggers.bare() {
             let Some(call) = self.adapter.calls.get(form).filter(|call| fresh || !call.start_only) else { continue };
             let fits = match call.syntax {
-                Syntax::Json(_) => bracket,
+                // The whole may be a string.
+                Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
                 Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
                 _ => fresh,
             };
@@ -93,17 +94,17 @@ impl Scanner {
     }
 
     /// Tries a code fence whose whole content may be a call.
-    pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
+    pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
         let element = self.options.elements && {
-            let rest = self.buf[content..].trim_start();
+            let rest = self.buf[fence.content..].trim_start();
             rest.is_empty() || rest.strip_prefix('<').is_some_and(|rest| self.names_a_tool(rest, false))
         };
-        let forms = self.adapter.calls.iter().enumerate();
-        let forms = forms.filter(|(_, call)| (element && call.element) || call.fence.iter().any(|known| known == language));
-        let entries: Vec<Entry> =
-            forms.map(|(form, call)| Entry { form, body: content, marked: element && call.element }).collect();
-        let close = [char::from(tick).to_string().repeat(length)];
-        self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close }))
+        let here = |call: &Call| self.fresh || !(call.start_only || call.whole_answer);
+        let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
+        let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
+        let body = fence.content;
+        let entries: Vec<Entry> = forms.map(|(form, call)| Entry { form, body, marked: element && call.element }).collect();
+        self.begin(at, (fence.length, false), entries, Some(fence))
     }
 
     fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {

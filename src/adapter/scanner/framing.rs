@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Region, Scanner};
+use super::{Region, Scanner, candidate::Fence};
 use crate::{
     adapter::{
         Inside, Reasoning,
@@ -17,6 +17,8 @@ const INFO_BYTES: usize = 200;
 const GAP_BYTES: usize = 256;
 /// What closes a fence is decided within so many bytes of its line.
 const CLOSING_BYTES: usize = 256;
+/// A call in the line of its fence is no longer.
+const ONE_LINE_BYTES: usize = 4096;
 /// A longer run of backticks is taken as several.
 const RUN_BYTES: usize = 200;
 
@@ -188,20 +190,23 @@ impl Scanner {
             return false;
         }
         if length >= 3 && self.at_line_start(at) {
-            let info = &self.buf[at + length..];
-            match info.bytes().take(INFO_BYTES).position(|byte| byte == b'\n') {
-                None if !end && info.len() < INFO_BYTES => return false,
-                Some(newline) if !info[..newline].contains('`') => {
-                    let content = at + length + newline + 1;
-                    let language = info[..newline].trim().to_ascii_lowercase();
-                    if self.wanted() && self.begin_fence(at, tick, length, content, &language) {
-                        return true;
-                    }
+            let (content, head) = match fence_head(&self.buf[at + length..], tick, end) {
+                Some((_, Head::Maybe)) => return false,
+                Some((content, head)) => (at + length + content, Some(head)),
+                None => (at, None),
+            };
+            if let Some(Head::Block(language) | Head::Line(language)) = &head {
+                let one_line = matches!(head, Some(Head::Line(_)));
+                let close = [char::from(tick).to_string().repeat(length)];
+                let fence = Fence { tick, length, one_line, content, close };
+                if self.wanted() && self.begin_fence(at, fence, language) {
+                    return true;
+                }
+                if !one_line {
                     self.advance(content, out);
                     self.region = Region::Fence(tick, length);
                     return true;
                 }
-                _ => {}
             }
         }
         if tick == b'`' {
@@ -255,6 +260,33 @@ impl Scanner {
             true => self.buf[self.from..at].ends_with('\n'),
             false => self.line_blank,
         }
+    }
+}
+
+/// What the ticks of a code fence are followed by.
+enum Head {
+    /// Its language; the content begins in the next line, or in this one.
+    Block(String),
+    /// The same, and the fence closes in this line.
+    Line(String),
+    Maybe,
+}
+
+/// The head of a fence behind its ticks, and where its content begins. `None`: it is none.
+fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
+    // A value may begin in the first line.
+    let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
+    let begins = text[body..].starts_with(['{', '[']);
+    let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
+    let language = |text: &str| text.trim().to_ascii_lowercase();
+    match window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) {
+        Some(stop) if text.as_bytes()[stop] == b'\n' && begins => Some((body, Head::Block(language(&text[..word])))),
+        Some(stop) if text.as_bytes()[stop] == b'\n' => Some((stop + 1, Head::Block(language(&text[..stop])))),
+        Some(_) if begins => Some((body, Head::Line(language(&text[..word])))),
+        Some(_) => None,
+        None if !end && window.len() == text.len() => Some((0, Head::Maybe)),
+        None => None,
     }
 }
 

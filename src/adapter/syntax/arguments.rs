@@ -86,6 +86,18 @@ impl Arguments {
         arguments
     }
 
+    /// Arguments that stand in the call's head, as JSON text.
+    pub(super) fn given(&mut self, pairs: Vec<(String, String)>) {
+        for (key, value) in pairs {
+            self.put(&key, &value);
+        }
+    }
+
+    /// They begin there.
+    pub(super) fn enter(&mut self, at: usize, form: &dyn Form) {
+        (self.phase, self.leads) = (Phase::Between { at }, form.leads());
+    }
+
     /// Reads on. `marked`: a marker of its own stands before the call.
     pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
         loop {
@@ -257,14 +269,19 @@ impl Arguments {
     /// The value of the argument that waits longest.
     fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.waiting.pop_front() else { return };
+        let value = types.value(&key, &form.value(text, self.between), hint);
+        self.put(&key, &value);
+    }
+
+    fn put(&mut self, key: &str, value: &str) {
         if !self.members.is_empty() {
             self.members.push(',');
         }
-        let value = types.value(&key, &form.value(text, self.between), hint);
         self.members.push_str(&format!("{}:{value}", serde_json::Value::from(key)));
     }
 
-    fn object(&self) -> String {
+    /// The arguments so far, as JSON text.
+    pub(super) fn object(&self) -> String {
         format!("{{{}}}", self.members)
     }
 

@@ -34,11 +34,11 @@ pub(crate) struct ElementReader {
     closed: Option<(usize, usize)>,
 }
 
-/// The markers of one tool's element.
-struct Element<'a> {
-    name: &'a str,
-    types: &'a Types,
-    context: Context<'a>,
+/// The markers of one tool's element, or of the elements in another call that is named already.
+pub(super) struct Element<'a> {
+    pub(super) name: &'a str,
+    pub(super) types: &'a Types,
+    pub(super) context: Context<'a>,
 }
 
 /// What an opening tag says.
@@ -222,11 +222,12 @@ impl Form for Element<'_> {
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {
-        starts_with_any(text, self.context.close, end)
+        starts_with_any(text, self.context.close.iter().chain(&self.context.call.section_close), end)
     }
 
     fn call(&self, text: &str, end: bool) -> Start {
-        match opens(text, self.context.tools) {
+        let open = self.context.call.open.iter().chain(&self.context.call.stripped);
+        match best([opens(text, self.context.tools), starts_with_any(text, open, end)].into_iter()) {
             Start::Maybe if end => Start::No,
             start => start,
         }

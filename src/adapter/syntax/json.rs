@@ -3,20 +3,31 @@
 
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, Word, blank,
-    members::{elements, is_closed, members, unquote},
+    entities::unescaped,
+    members::{beyond_comments, comment, elements, is_closed, members, unquote},
+    python::PythonReader,
+    typing::Types,
     unclosed,
     value::{Behind, Got, TornReader, Trail, ValueReader, sound},
     word,
 };
-use crate::{adapter::JsonKeys, event::ToolChoice};
+use crate::{
+    adapter::JsonKeys,
+    event::{ToolChoice, Tools},
+    fix::name::{Resolved, resolve},
+};
 
 const NESTED_WRAPPERS: usize = 3;
 /// A longer word behind the ticks of a fence is no language.
 const FENCE_WORD_BYTES: usize = 32;
 /// Keys of what calls may be wrapped in.
-const WRAPPERS: [&str; 3] = ["tool_calls", "tool_call", "function_call"];
+const WRAPPERS: [&str; 6] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls"];
+/// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
+const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
-const OTHER_KEYS: [&str; 8] = ["type", "id", "tool_calls", "tool_call", "function_call", "call_id", "tool_call_id", "index"];
+const OTHER_KEYS: [&str; 5] = ["type", "id", "call_id", "tool_call_id", "index"];
+/// Keys that hold the tool's name only where their value is one: they are common parameters too.
+const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
 
 /// Reads one or more JSON values in a row.
 #[derive(Debug, Default)]
@@ -26,8 +37,8 @@ pub(crate) struct JsonReader {
     start: usize,
     /// How many calls stood before it.
     before: usize,
-    /// A code fence stands between the marker and the values.
-    fenced: bool,
+    /// The code fence between the marker and the values.
+    fence: Option<String>,
     phase: Phase,
 }
 
@@ -40,6 +51,8 @@ enum Phase {
     Before,
     /// Inside a value.
     Inside(ValueReader),
+    /// Inside a string that holds the value, looked at up to there.
+    Quoted(usize),
     /// Behind a value that ended there.
     Behind(usize, Trail),
     Torn(TornReader),
@@ -60,13 +73,27 @@ impl JsonReader {
                 Phase::Before => {
                     self.start += blank(&text[self.start..]);
                     let rest = &text[self.start..];
-                    if context.marked && !self.fenced && self.calls.is_empty() && rest.starts_with('`') {
+                    // Behind a marker there may be more around it.
+                    let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
+                    if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
                         match opening_fence(rest, context.end) {
-                            Start::Yes(length) => (self.fenced, self.start) = (true, self.start + length),
+                            Start::Yes(length) => {
+                                let ticks = rest[..length].trim_end_matches(|c| c != '`' && c != '~');
+                                (self.fence, self.start) = (Some(ticks.to_owned()), self.start + length);
+                            }
                             Start::Maybe => return Step::More,
                             Start::No => return Step::Reject,
                         }
                         continue;
+                    }
+                    match comment(rest).filter(|_| entered) {
+                        Some(Some(end)) => {
+                            self.start += end;
+                            continue;
+                        }
+                        Some(None) if !context.end => return Step::More,
+                        _ if entered && matches!(rest, "/" | "#") && !context.end => return Step::More,
+                        _ => {}
                     }
                     let first = rest.as_bytes().first();
                     match plausible(rest, keys, context) {
@@ -75,8 +102,23 @@ impl JsonReader {
                         Some(false) => return self.leave(self.start),
                         _ => {}
                     }
-                    (self.before, self.phase) = (self.calls.len(), Phase::Inside(ValueReader::at(self.start)));
+                    self.before = self.calls.len();
+                    self.phase = match first {
+                        Some(b'"' | b'\'') => Phase::Quoted(self.start + 1),
+                        _ => Phase::Inside(ValueReader::at(self.start)),
+                    };
                 }
+                Phase::Quoted(seen) => match closing_quote(text, *seen, text.as_bytes()[self.start]) {
+                    Ok(end) => match self.take(text, end, keys, context) {
+                        true => self.phase = Phase::Behind(end, Trail::behind(end)),
+                        false => return self.leave(self.start),
+                    },
+                    Err(_) if context.end => return self.cut(text, keys, context),
+                    Err(looked) => {
+                        *seen = looked;
+                        return Step::More;
+                    }
+                },
                 Phase::Inside(value) => match value.read(text, context.close, context.end) {
                     Got::More if context.end => return self.cut(text, keys, context),
                     Got::More => return Step::More,
@@ -94,7 +136,10 @@ impl JsonReader {
                     },
                 },
                 Phase::Behind(end, trail) => {
-                    if self.fenced && trail.end == *end && trail.fence(text, context.end) == Start::Maybe {
+                    if let Some(fence) = &self.fence
+                        && trail.end == *end
+                        && trail.fence(text, fence, context.end) == Start::Maybe
+                    {
                         return Step::More;
                     }
                     let (value_end, end) = (*end, trail.end);
@@ -102,17 +147,24 @@ impl JsonReader {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return self.leave(at),
                         // A tag in prose before somebody's code block.
-                        Behind::Nothing if self.fenced && !text[end..].trim().is_empty() => return Step::Reject,
-                        Behind::Nothing if context.close.is_empty() => return self.leave(end),
+                        Behind::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
+                        Behind::Nothing
+                            if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) =>
+                        {
+                            return self.leave(end);
+                        }
                         Behind::Nothing => {}
                     }
                     // Several values may stand in a row.
                     let next =
                         text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                     match text.as_bytes().get(next) {
-                        Some(b'{' | b'[') => (self.start, self.phase) = (next, Phase::Before),
+                        None if context.close.is_empty() && !context.end => return Step::More,
+                        Some(b'{' | b'[' | b'"') => (self.start, self.phase) = (next, Phase::Before),
                         // What follows cannot stand behind a value: it lost step.
-                        Some(_) if !sound(&text[self.start..value_end]) => self.phase = Phase::Torn(TornReader::behind(end)),
+                        Some(_) if !context.close.is_empty() && !sound(&text[self.start..value_end]) => {
+                            self.phase = Phase::Torn(TornReader::behind(end))
+                        }
                         _ => return self.leave(end),
                     }
                 }
@@ -169,44 +221,87 @@ impl JsonReader {
     }
 }
 
-/// The head of a code fence: ticks and a language.
+/// The head of a code fence: ticks or tildes, and a language.
 fn opening_fence(text: &str, over: bool) -> Start {
-    let bare = text.trim_start_matches('`');
+    let bare = text.trim_start_matches(if text.starts_with('~') { '~' } else { '`' });
+    let ticks = text.len() - bare.len();
     let word = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
-    match text.len() - bare.len() {
-        3 if word < bare.len() && word <= FENCE_WORD_BYTES => Start::Yes(3 + word),
-        ..=3 if !over && word == bare.len() && word <= FENCE_WORD_BYTES => Start::Maybe,
+    match word == bare.len() {
+        _ if ticks.max(word) > FENCE_WORD_BYTES => Start::No,
+        true if !over => Start::Maybe,
+        false if ticks >= 3 => Start::Yes(ticks + word),
         _ => Start::No,
     }
 }
 
+/// Behind the quote that closes a string. `Err`: it does not close up to there.
+fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
+        at += found;
+        match bytes.get(at..) {
+            Some([b'\\']) => return Err(at),
+            Some([b'\\', ..]) => at += 2,
+            _ => return Ok(at + 1),
+        }
+    }
+    Err(bytes.len().max(at))
+}
+
 /// Whether a value begins here that may be a call: `None` while that cannot be seen.
 fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> {
-    let rest = text.trim_start();
-    let object = match rest.as_bytes().first()? {
-        b'{' => &rest[1..],
-        b'[' => {
-            let inner = rest[1..].trim_start();
-            match inner.as_bytes().first()? {
-                b'{' => &inner[1..],
-                _ => return Some(false),
-            }
+    let mut rest = text.trim_start();
+    let mut quoted = false;
+    for bracket in ['[', '"'] {
+        if let Some(inner) = rest.strip_prefix(bracket) {
+            quoted |= bracket == '"';
+            rest = inner.trim_start();
         }
+    }
+    match rest.as_bytes().first()? {
+        b'{' => {}
+        // A call in another language, as a string.
+        b'_' | b'a'..=b'z' | b'A'..=b'Z' if quoted => return called(rest, context),
         _ => return Some(false),
-    };
+    }
     if context.marked || context.tools.choice != ToolChoice::Auto {
         return Some(true);
     }
-    let key = object.trim_start();
+    let key = beyond_comments(&rest[1..]);
     let quote = key.chars().next()?;
-    let bare = key.trim_start_matches(['"', '\'']);
+    if matches!(key, "/" | "#") || QUOTES.iter().any(|quote| quote.len() > key.len() && quote.starts_with(key)) {
+        return None;
+    }
+    let bare = QUOTES.iter().find_map(|quote| key.strip_prefix(quote)).unwrap_or(key);
     let end = bare.find(|c: char| !(c.is_alphanumeric() || "_-./:".contains(c)));
     let Some(end) = end else { return (bare.len() > 128).then_some(false) };
     let key = &bare[..end];
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
-        || OTHER_KEYS.contains(&key)
+        || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES].concat().contains(&key)
         || context.tools.iter().any(|tool| tool.name == key);
-    Some(known && (matches!(quote, '"' | '\'') || quote.is_alphabetic()))
+    Some(known && (quote.is_alphabetic() || "\"'\\&".contains(quote)))
+}
+
+/// What a key may be quoted with, also where the whole was escaped.
+const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;"];
+
+/// Whether the name of an offered tool and a parenthesis stand here.
+fn called(text: &str, context: Context<'_>) -> Option<bool> {
+    let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)));
+    let Some(length) = length else { return (text.len() > WORD_BYTES).then_some(false) };
+    Some(text[length..].starts_with('(') && is_offered(context.tools, &text[..length]))
+}
+
+/// Whether a call has a member for everything that its tool requires.
+fn complete(call: &Parsed, tools: &Tools) -> bool {
+    let Resolved::Known { tool, .. } = resolve(tools, &call.name) else { return true };
+    let given = members(&call.arguments).unwrap_or_default();
+    Types::new(Some(tool)).required().all(|key| given.iter().any(|(known, _)| known == key))
+}
+
+fn is_offered(tools: &Tools, name: &str) -> bool {
+    matches!(resolve(tools, name), Resolved::Known { .. })
 }
 
 /// A call in a value, and whether the model closed its name and its arguments.
@@ -222,6 +317,9 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     if depth > NESTED_WRAPPERS {
         return None;
     }
+    if let Some(plain) = decoded(value) {
+        return calls(plain.trim(), keys, context, depth + 1, open);
+    }
     if let Some(list) = elements(value) {
         let last = list.len().wrapping_sub(1);
         let found: Option<Vec<Vec<Found>>> = list
@@ -234,6 +332,9 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
             .collect();
         return found.map(|found| found.into_iter().flatten().collect::<Vec<_>>()).filter(|found| !found.is_empty());
     }
+    if !value.starts_with('{') {
+        return in_python(value, context);
+    }
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
     if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
@@ -241,7 +342,10 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     }
     let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
     let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
-    if let Some(name) = find(&members, &keys.name) {
+    let unsure = || {
+        UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_offered(context.tools, &unquote(name)))?)))
+    };
+    if let Some((key, name)) = find(&members, &keys.name).or_else(unsure) {
         if name.starts_with('{') {
             let mut inner = calls(name, keys, context, depth + 1, open)?;
             inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
@@ -255,9 +359,9 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
         }
         let written = unquote(name);
         let (arguments, closed) = match find(&members, &keys.arguments) {
-            Some(arguments) => (arguments.to_owned(), is_closed(arguments)),
-            None if open && !is_closed(value) => (unclosed(&flattened(&members, keys)), false),
-            None => (flattened(&members, keys), true),
+            Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
+            None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
+            None => (flattened(&members, key), true),
         };
         return (!written.is_empty()).then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
     }
@@ -277,11 +381,43 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     }
 }
 
+/// The text of a value that was escaped as a whole: a call as a JSON string, or with HTML's entities for all of its quotes.
+fn decoded(value: &str) -> Option<String> {
+    if value.starts_with(['"', '\'']) {
+        return Some(unquote(value));
+    }
+    let escaped = !value.contains('"') && (value.contains("&quot;") || value.contains("&#34;"));
+    escaped.then(|| unescaped(value))
+}
+
+/// Calls in Python that are the whole of a string.
+fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
+    match PythonReader::default().read(text, Context { marked: false, close: &[], end: true, ..context }) {
+        Step::Done { calls, end } if text[end..].trim().is_empty() => {
+            Some(calls.into_iter().map(|call| Found { call, closed: true }).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The calls that a call of `multi_tool_use.parallel`, or however the model names it, bundles; any other call as it is.
+pub(super) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
+    if !call.arguments.contains(BUNDLE) || is_offered(context.tools, &call.name) {
+        return vec![call];
+    }
+    let members = members(&call.arguments).unwrap_or_default();
+    let list = members.iter().find(|(key, _)| key == BUNDLE).map(|(_, list)| *list).filter(|list| list.starts_with('['));
+    match list.and_then(|list| calls(list, &JsonKeys::usual(), context, 0, false)) {
+        Some(found) => found.into_iter().map(|found| found.call).collect(),
+        None => vec![call],
+    }
+}
+
 /// The name in a value that may not have ended.
 fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
     let members = members(value.trim_start_matches(|c: char| c.is_whitespace() || c == '['))?;
     let wrapped = WRAPPERS.into_iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value));
-    match wrapped.or_else(|| find(&members, &keys.name)) {
+    match wrapped.or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
         Some(inner) if inner.starts_with(['{', '[']) => {
             (depth < NESTED_WRAPPERS).then(|| written_name(inner, keys, depth + 1))?
         }
@@ -293,17 +429,16 @@ fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
     }
 }
 
-/// The value of the first of these keys that is there and is an object or a string.
-fn find<'t>(members: &[(String, &'t str)], keys: &[String]) -> Option<&'t str> {
-    keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value))
+/// The first of these keys that is there, and its value.
+fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
+    keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
 }
 
 /// Arguments that stand beside the name instead of in an object of their own.
-fn flattened(members: &[(String, &str)], keys: &JsonKeys) -> String {
-    let name = keys.name.iter().find(|key| members.iter().any(|(known, _)| known == *key));
+fn flattened(members: &[(String, &str)], name: &str) -> String {
     let rest: Vec<String> = members
         .iter()
-        .filter(|(key, _)| Some(key) != name && !OTHER_KEYS.contains(&key.as_str()))
+        .filter(|(key, _)| key != name && !OTHER_KEYS.contains(&key.as_str()))
         .map(|(key, value)| format!("{}: {value}", serde_json::Value::from(key.as_str())))
         .collect();
     format!("{{{}}}", rest.join(", "))

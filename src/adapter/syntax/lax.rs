@@ -5,6 +5,7 @@
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
     literal::{Dialect, Item, Literal, Node, Read},
+    markdown::name_length,
     place::Document,
     starts_with_any, unclosed,
 };
@@ -188,8 +189,7 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {
     }
     at += blank(&text[at..]);
     let rest = &text[at..];
-    let length = rest.find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c)));
-    let Some(length) = length else { return if rest.len() > NAME_BYTES { Head::No } else { Head::Maybe } };
+    let Some(length) = name_length(rest, "_-.:/") else { return if rest.len() > NAME_BYTES { Head::No } else { Head::Maybe } };
     let name = rest[..length].to_owned();
     if name.is_empty() || length > NAME_BYTES {
         return Head::No;

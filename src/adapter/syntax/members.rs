@@ -10,14 +10,14 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('{')?;
     loop {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with('}') {
             return Some(out);
         }
         let (key, after) = key(rest)?;
-        let value = after.trim_start().strip_prefix([':', '='])?.trim_start();
+        let value = beyond_comments(beyond_comments(after).strip_prefix([':', '='])?);
         let end = value_end(value);
-        let follows = value[end..].trim_start();
+        let follows = beyond_comments(&value[end..]);
         if follows.is_empty() || follows.starts_with([',', '}']) {
             out.push((key, value[..end].trim_end()));
             rest = follows;
@@ -35,7 +35,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('[')?;
     loop {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with(']') {
             return Some(out);
         }
@@ -43,6 +43,33 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         out.push(rest[..end].trim_end());
         rest = &rest[end..];
     }
+}
+
+/// Behind whitespace, commas and comments.
+fn beyond_gap(text: &str) -> &str {
+    let mut rest = beyond_comments(text);
+    while let Some(after) = rest.strip_prefix(',') {
+        rest = beyond_comments(after);
+    }
+    rest
+}
+
+/// Behind whitespace and comments. A comment that does not end takes the rest of the text.
+pub(super) fn beyond_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(end) = comment(rest) {
+        rest = rest[end.unwrap_or(rest.len())..].trim_start();
+    }
+    rest
+}
+
+/// Where the comment ends that `text` begins with; `Some(None)` if its end has not come.
+pub(super) fn comment(text: &str) -> Option<Option<usize>> {
+    if text.starts_with("/*") {
+        return Some(text.find("*/").map(|at| at + 2));
+    }
+    text.starts_with(['/', '#']).then_some(())?;
+    (text.starts_with("//") || text.starts_with("# ")).then(|| text.find('\n'))
 }
 
 /// The text of a string value without its quotes and with JSON's escapes resolved; a bare word as it is.

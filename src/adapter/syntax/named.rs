@@ -12,6 +12,7 @@ use super::{
 use crate::{
     adapter::Named,
     event::{Tool, Tools},
+    fix::name::{Resolved, resolve},
 };
 
 /// A longer id is none.
@@ -34,6 +35,8 @@ struct Head {
     body: usize,
     /// They stand in a code fence.
     fenced: bool,
+    /// One of the markers that carry nothing stands before them.
+    announced: bool,
 }
 
 #[derive(Debug, Default)]
@@ -103,12 +106,16 @@ impl NamedReader {
                         Some(b'{' | b'[') => Body::Value(ValueReader::at(from)),
                         Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
-                        _ if named.bare_name => Body::ended(from),
+                        None if takes_nothing(&head.name, context) => Body::ended(from),
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
                             Start::Yes(_) => Body::ended(from),
                             Start::Maybe => return Step::More,
-                            Start::No => return Step::Reject,
+                            Start::No if !(named.line && head.announced) => return Step::Reject,
+                            Start::No => match text[from..].find('\n') {
+                                Some(length) => Body::ended(from + length),
+                                None => return unfinished(),
+                            },
                         },
                     };
                 }
@@ -139,13 +146,17 @@ impl NamedReader {
                 }
                 Body::Ended { end, trail } => {
                     // A fence around the arguments is framing.
-                    if head.fenced && trail.end == *end && trail.fence(text, context.end) == Start::Maybe {
+                    if head.fenced && trail.end == *end && trail.fence(text, FENCE, context.end) == Start::Maybe {
                         return Step::More;
                     }
                     match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return done(parsed(*end), at, named, context),
-                        Behind::Nothing if !context.close.is_empty() && *end > from && !sound(text[from..*end].trim()) => {
+                        Behind::Nothing
+                            if !context.close.is_empty()
+                                && text[from..].starts_with(['{', '[', '"', '\''])
+                                && !sound(text[from..*end].trim()) =>
+                        {
                             self.body = Body::Torn(TornReader::behind(*end));
                         }
                         Behind::Nothing => return done(parsed(*end), trail.end, named, context),
@@ -170,6 +181,16 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
         Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), id: None, ..call }], end },
         None => Step::Reject,
     }
+}
+
+/// Whether a marked call at the end of the text needs no more than its name: an offered tool has this name and no
+/// parameters, and no other tool's name goes on from it.
+fn takes_nothing(name: &str, context: Context<'_>) -> bool {
+    let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);
+    context.end
+        && context.marked
+        && !context.tools.iter().any(longer)
+        && matches!(resolve(context.tools, name), Resolved::Known { tool, .. } if Types::new(Some(tool)).keys().next().is_none())
 }
 
 /// The one offered tool that has all of these parameters and needs no other.
@@ -208,7 +229,8 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     let ends = ends.chain(id_marker.map(String::as_str)).chain(brace);
     let (written, end, length) = match word(&text[at..], ends, context.end) {
         Word::Ends { name, at: end, length } => (&text[at + name.start..at + name.end], at + end, length),
-        Word::Maybe if context.end && named.bare_name => (text[at..].trim(), text.len(), 0),
+        // The arguments of a tool that has none may be missing with all that would stand before them.
+        Word::Maybe | Word::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
         Word::Maybe => return Seen::Maybe,
         Word::No => return Seen::No,
     };
@@ -230,7 +252,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     loop {
         let gap = blank(&text[at..]);
         match starts_with_any(&text[at + gap..], &named.skip, context.end) {
-            Start::Yes(length) => at += gap + length,
+            Start::Yes(length) => (head.announced, at) = (true, at + gap + length),
             Start::Maybe => return Seen::Maybe,
             Start::No => {
                 (head.body, head.fenced) = (at, text[..at].contains(FENCE));

@@ -5,8 +5,10 @@
 use super::{
     Context, Parsed, Start, Step,
     arguments::Seen,
-    blank, starts_with_any,
-    tagged::{decoded, field},
+    blank,
+    entities::decoded,
+    starts_with_any,
+    tagged::field,
     typing::{Hint, Type, Types},
 };
 use crate::{

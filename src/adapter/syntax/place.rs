@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::literal::{Node, atom};
+use super::{
+    literal::{Node, atom},
+    markdown::plain,
+};
 use crate::{
     event::Tool,
     fix::{self, Types, View},
@@ -38,7 +41,7 @@ impl<'s> Place<'s> {
 
     /// The place of a member.
     pub(crate) fn member(&self, key: &str) -> Place<'s> {
-        Place(self.0.member(key))
+        Place(self.0.member(&plain(key)))
     }
 
     /// The place of a list's elements.

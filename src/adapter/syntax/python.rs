@@ -4,7 +4,8 @@
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
     literal::{Dialect, Item, Literal, Node, Read},
-    place::Document,
+    markdown::{name_length, plain},
+    place::{Document, number},
     starts_with_any, unclosed,
 };
 use crate::fix::{
@@ -37,7 +38,7 @@ enum Phase {
     /// Before a call.
     Head,
     /// Inside of its parentheses; so many others are open around it.
-    Arguments { name: String, around: usize, document: Box<Document>, literal: Box<Literal> },
+    Arguments { name: String, around: usize, document: Box<Document>, keys: Vec<String>, literal: Box<Literal> },
     /// Behind a call that still has parentheses around it.
     Around(usize),
     /// Behind a call; whether a newline stands between it and this place.
@@ -86,13 +87,15 @@ impl PythonReader {
         match &mut self.phase {
             Phase::Begin => self.begin(text, context),
             Phase::Head => self.head(text, context),
-            Phase::Arguments { name, around, document, literal } => {
+            Phase::Arguments { name, around, document, keys, literal } => {
                 let bracket = self.bracket;
                 let ends = |rest: &str| ends(rest, bracket, context);
-                let dialect =
-                    Dialect { delimiters: &[], loose: false, words: context.marked, keys: &[], ends: &ends, end: context.end };
+                let dialect = Dialect { delimiters: &[], loose: false, words: true, keys, ends: &ends, end: context.end };
                 let read = match literal.read(text, dialect) {
-                    Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
+                    Read::Done { items, end } if words_fit(&items, document, context.marked) => {
+                        arguments(items, document).map(|arguments| (arguments, end))
+                    }
+                    Read::Done { .. } => None,
                     Read::More if context.end => {
                         let items = literal.unclosed().filter(|_| context.marked && *around == 0);
                         let so_far = items.and_then(|items| arguments(items, document));
@@ -172,6 +175,9 @@ impl PythonReader {
             }
         }
         self.bracket = rest.starts_with('[');
+        if context.call.whole_answer && !self.bracket {
+            return Some(Step::Reject);
+        }
         (self.at, self.phase) = (at + usize::from(self.bracket), Phase::Head);
         None
     }
@@ -209,7 +215,8 @@ impl PythonReader {
                     Resolved::Unknown { .. } => Document::default(),
                 };
                 let literal = Box::new(Literal::new(self.at + open));
-                self.phase = Phase::Arguments { name, around, document: Box::new(document), literal };
+                let keys = document.root().keys();
+                self.phase = Phase::Arguments { name, around, document: Box::new(document), keys, literal };
                 None
             }
             Head::Maybe if !context.end => Some(Step::More),
@@ -302,8 +309,10 @@ fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
     let (mut at, mut around, mut variable) = (0, 0, None);
     loop {
         let rest = &text[at..];
-        let length = rest.bytes().position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)));
-        let Some(length) = length else { return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe } };
+        let foreign = rest.bytes().position(|byte| !byte.is_ascii());
+        let Some(length) = name_length(rest, "_-.").into_iter().chain(foreign).min() else {
+            return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe };
+        };
         let word = &rest[..length];
         if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at + length > HEAD_BYTES {
             return Head::No;
@@ -380,6 +389,24 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     }
 }
 
+/// Whether text without quotes stands only where the tool wants a string: elsewhere it is a variable or an expression. Behind
+/// a marker a name is taken for a string anywhere.
+fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
+    let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+    let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
+    items.iter().all(|(key, node)| match (key, node) {
+        (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
+        (Some(key), Node::Bare(text)) => fits(key) && !computes(text),
+        (None, Node::Bare(_)) => false,
+        _ => true,
+    })
+}
+
+/// Whether a text is an expression of Python rather than words.
+fn computes(text: &str) -> bool {
+    text.contains(['"', '(', '[', '{']) || [" + ", " * ", " % "].iter().any(|sign| text.contains(sign))
+}
+
 /// The arguments as JSON text; `None` if some have neither name nor parameter.
 fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let place = document.root();
@@ -394,7 +421,7 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let given: Vec<String> = items.iter().filter_map(|(key, _)| key.clone()).collect();
     let mut free = keys.into_iter();
     for (key, _) in items.iter_mut().filter(|(key, _)| key.is_none()) {
-        *key = free.next().filter(|name| !given.contains(name));
+        *key = free.next().filter(|name| !given.iter().any(|given| plain(given) == *name));
     }
     let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
     Some(place.object(members?).to_string())

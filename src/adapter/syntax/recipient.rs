@@ -237,6 +237,7 @@ impl Parameters {
             cdata: false,
             entities: false,
             type_tag: None,
+            skip: Vec::new(),
         }
     }
 }

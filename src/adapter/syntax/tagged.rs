@@ -2,8 +2,11 @@
 //! `<invoke name="f"><parameter name="k">v</parameter></invoke>`, `f<arg_key>k</arg_key><arg_value>v</arg_value>`.
 
 use super::{
-    Context, Parsed, Start, Step,
+    Closing, Context, Parsed, Start, Step, UNFINISHED,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag, gap, hint_of},
+    assignments::{self, assignments},
+    element::Element,
+    entities::{decoded, unescaped},
     starts_with_any,
     typing::{Hint, Types},
 };
@@ -22,7 +25,23 @@ pub(crate) struct TaggedReader {
     name: Option<String>,
     lone: bool,
     types: Types,
+    body: Body,
     arguments: Arguments,
+}
+
+/// What follows the head.
+#[derive(Debug, Default)]
+enum Body {
+    /// It begins there, and how it is written is not known yet.
+    #[default]
+    Unknown,
+    At(usize),
+    /// The form's own tags, or JSON.
+    Tags,
+    /// Elements named after the parameters.
+    Elements,
+    /// Assignments, which begin there.
+    Lines(usize, Closing),
 }
 
 /// What stands before the arguments.
@@ -34,6 +53,8 @@ struct Head {
     body: usize,
     /// `<invoke name="f"/>`: there are none.
     closed: bool,
+    /// What stands between the name and the end of its tag.
+    attributes: String,
     /// A lone word that is a name only if a tool is called so.
     lone: bool,
 }
@@ -66,7 +87,7 @@ impl TaggedReader {
             Resolved::Unknown { .. } => Types::new(None),
         };
         let arguments = Arguments::new(body, None, &Markers { tagged, context });
-        TaggedReader { name: Some(name), lone: false, types, arguments }
+        TaggedReader { name: Some(name), lone: false, types, body: Body::Tags, arguments }
     }
 
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
@@ -77,21 +98,37 @@ impl TaggedReader {
                 Seen::Maybe if context.end => return Step::nameless(),
                 Seen::Maybe => return Step::More,
                 Seen::No => return Step::Reject,
-                Seen::Yes(head) if head.closed => {
-                    return Step::Done { calls: vec![parsed(head.name, "{}".into())], end: head.body };
-                }
-                Seen::Yes(head) => {
-                    self.types = match resolve(context.tools, &head.name) {
-                        Resolved::Known { tool, .. } => Types::new(Some(tool)),
-                        Resolved::Unknown { .. } => Types::new(None),
-                    };
-                    self.arguments = Arguments::new(head.body, head.key, &form);
-                    self.lone = head.lone;
-                    self.name.insert(head.name).clone()
-                }
+                Seen::Yes(head) => match self.open(head, &form) {
+                    Ok(name) => name,
+                    Err(done) => return done,
+                },
             },
         };
-        match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
+        if let Body::At(at) = self.body {
+            match self.begin(text, at, &name, &form) {
+                Some(body) => self.body = body,
+                None => return Step::More,
+            }
+        }
+        let outcome = match &mut self.body {
+            Body::Lines(start, closing) => match closing.find(text, context.close) {
+                Some((begin, end)) => match assignments(&text[*start..begin], &self.types) {
+                    Some(pairs) => {
+                        self.arguments.given(pairs);
+                        Outcome::Done { arguments: self.arguments.object(), end }
+                    }
+                    None => Outcome::Reject,
+                },
+                None if context.end => Outcome::Cut { arguments: UNFINISHED.to_owned() },
+                None => Outcome::More,
+            },
+            Body::Elements => {
+                let form = Element { name: &name, types: &self.types, context };
+                self.arguments.read(text, &form, &self.types, context.marked, context.end)
+            }
+            _ => self.arguments.read(text, &form, &self.types, context.marked, context.end),
+        };
+        match outcome {
             Outcome::More => Step::More,
             Outcome::Reject => Step::Reject,
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
@@ -99,6 +136,67 @@ impl TaggedReader {
             Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(name, arguments)], end },
             Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
         }
+    }
+
+    /// The head was read. `Err`: the call ends with it.
+    fn open(&mut self, head: Head, form: &Markers<'_>) -> Result<String, Step> {
+        self.types = match resolve(form.context.tools, &head.name) {
+            Resolved::Known { tool, .. } => Types::new(Some(tool)),
+            Resolved::Unknown { .. } => Types::new(None),
+        };
+        self.body = if head.key.is_some() { Body::Tags } else { Body::At(head.body) };
+        self.lone = head.lone;
+        self.arguments = Arguments::new(head.body, head.key, form);
+        if let Some(object) = whole_attribute(&head.attributes) {
+            return Err(Step::Done { calls: vec![parsed(head.name, object)], end: head.body });
+        }
+        if let Some(pairs) = assignments(head.attributes.trim_end_matches('/'), &self.types) {
+            self.arguments.given(pairs);
+        }
+        if head.closed {
+            let arguments = self.arguments.object();
+            return Err(Step::Done { calls: vec![parsed(head.name, arguments)], end: head.body });
+        }
+        Ok(self.name.insert(head.name).clone())
+    }
+
+    /// How the arguments are written that begin at `at`. `None`: that cannot be seen yet.
+    fn begin(&mut self, text: &str, at: usize, name: &str, form: &Markers<'_>) -> Option<Body> {
+        let Markers { tagged, context } = form;
+        let mut from = at;
+        let at = loop {
+            let at = from + gap(&text[from..]);
+            match starts_with_any(&text[at..], &tagged.skip, context.end) {
+                Start::Yes(length) => from = at + length,
+                Start::Maybe => return None,
+                Start::No => break at,
+            }
+        };
+        let rest = &text[at..];
+        let own = tagged.argument[0].iter().chain(&context.call.close);
+        match starts_with_any(rest, own, context.end) {
+            Start::Maybe => return None,
+            Start::Yes(_) => {}
+            Start::No => {
+                let element = Element { name, types: &self.types, context: *context };
+                match element.argument_begins(rest, context.end) {
+                    Start::Maybe => return None,
+                    Start::Yes(_) => {
+                        self.arguments.enter(at, &element);
+                        return Some(Body::Elements);
+                    }
+                    Start::No => {}
+                }
+                let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
+                match (word, assignments::key(rest, &self.types)) {
+                    (None, _) if !context.end && rest.len() < FIELD_BYTES => return None,
+                    (_, Some(_)) if context.marked => return Some(Body::Lines(at, Closing::after(at))),
+                    _ => {}
+                }
+            }
+        }
+        self.arguments.enter(from, form);
+        Some(Body::Tags)
     }
 
     /// The name, if it was seen.
@@ -141,7 +239,7 @@ impl Markers<'_> {
         if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
             let body = field.next + stop.len();
             return match self.split(&field.text) {
-                Some((name, key)) => Seen::Yes(Head { name, key, body, closed: false, lone: false }),
+                Some((name, key)) => Seen::Yes(Head { name, key, body, closed: false, attributes: String::new(), lone: false }),
                 None => Seen::No,
             };
         }
@@ -150,7 +248,8 @@ impl Markers<'_> {
         }
         let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
         let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
-        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, lone: bare && !ended })
+        let attributes = field.attributes.to_owned();
+        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
     }
 
     /// A name with a key right behind it, or with a stray closing tag of one.
@@ -337,6 +436,12 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     Seen::Yes(Field { text: text.to_owned(), quoted: false, attributes, next, stopped: (!consumed).then_some(marker) })
 }
 
+/// All arguments as one JSON object in an attribute.
+fn whole_attribute(attributes: &str) -> Option<String> {
+    let value = ["arguments", "parameters", "args", "input"].into_iter().find_map(|name| attribute(attributes, name))?;
+    value.starts_with('{').then(|| unescaped(value))
+}
+
 /// The value of an attribute.
 fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
     let behind =
@@ -352,30 +457,6 @@ fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
 pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
     let text = ends.iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
     ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
-}
-
-/// XML entities decoded, if the whole text is escaped: a bare `<` or `&` in it shows that it is not.
-pub(super) fn decoded(text: &str) -> String {
-    let escaped = !text.contains('<')
-        && text.match_indices('&').all(|(at, _)| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity)));
-    if escaped { unescaped(text) } else { text.to_owned() }
-}
-
-const ENTITIES: [(&str, char); 6] =
-    [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\''), ("&#39;", '\''), ("&amp;", '&')];
-
-fn unescaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let (length, c) =
-            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity)).map_or((1, '&'), |&(entity, c)| (entity.len(), c));
-        out.push(c);
-        rest = &rest[length..];
-    }
-    out + rest
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::markdown::plain;
 use crate::{
     event::Tool,
     fix::{End, Place, Verdict, View, fix},
@@ -45,7 +46,7 @@ impl Types {
 
     /// Whether it is a parameter of the tool.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.0.root().has(key)
+        self.0.root().has(&plain(key))
     }
 
     /// The value of a parameter as JSON text.
@@ -55,7 +56,7 @@ impl Types {
 
     /// The type of one parameter.
     pub(crate) fn parameter(&self, key: &str) -> Type<'_> {
-        Type(self.0.root().property(key))
+        Type(self.0.root().property(&plain(key)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it stands
 //! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
 
-use super::{Start, starts_with_any};
+use super::{Start, members::comment, starts_with_any};
 use crate::json::extent::{Extent, Halt};
 
-const FENCE: &str = "```";
+/// Braces too many, separators and whitespace behind a value.
+const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
@@ -101,9 +102,9 @@ impl Trail {
     }
 
     /// Whether a code fence closes there: it is part of the value then.
-    pub(crate) fn fence(&mut self, text: &str, over: bool) -> Start {
+    pub(crate) fn fence(&mut self, text: &str, fence: &str, over: bool) -> Start {
         self.skip(text);
-        let found = starts_with_any(&text[self.seen..], &[FENCE.to_owned()], over);
+        let found = starts_with_any(&text[self.seen..], [&fence.to_owned()], over);
         if let Start::Yes(length) = found {
             *self = Trail::behind(self.seen + length);
         }
@@ -111,7 +112,7 @@ impl Trail {
     }
 
     fn skip(&mut self, text: &str) {
-        let rest = text[self.seen..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ','));
+        let rest = text[self.seen..].trim_start_matches(FRAMING);
         self.seen = text.len() - rest.len();
     }
 
@@ -121,7 +122,16 @@ impl Trail {
             return Behind::Nothing;
         }
         self.skip(text);
-        match starts_with_any(&text[self.seen..], close, over) {
+        let mut rest = &text[self.seen..];
+        while let Some(end) = comment(rest) {
+            match end {
+                Some(end) => rest = rest[end..].trim_start_matches(FRAMING),
+                None if !over => return Behind::More,
+                None => break,
+            }
+        }
+        self.seen = text.len() - rest.len();
+        match starts_with_any(rest, close, over) {
             Start::Yes(length) => Behind::Marker(self.seen + length),
             Start::Maybe => Behind::More,
             Start::No => Behind::Nothing,

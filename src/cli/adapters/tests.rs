@@ -53,9 +53,4 @@ fn what_is_imported_is_an_adapter_and_what_is_left_out_is_said() {
     let model = Some("parrot-7b:q4".to_owned());
     let found = run_all(Adapters { action: None, model, template: None, overlay: overlay() }, "").0;
     assert!(found.contains("parrot: its name matches `Parrot-7B*`"), "{found}");
-    // And out again.
-    let export = Action::Export { name: "parrot".into(), start_anchor: None, overlay: overlay() };
-    let adapters = Adapters { action: Some(export), model: None, template: None, overlay: Overlay::default() };
-    let out: serde_json::Value = serde_json::from_str(&run_all(adapters, "").0).unwrap();
-    assert_eq!(out.pointer("/response_template/start_anchor").unwrap(), "<|im_start|>assistant\n");
 }

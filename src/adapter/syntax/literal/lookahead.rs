@@ -1,7 +1,10 @@
 //! What stands behind a place in the text: whether a value may end there, and whether a key follows.
 
 use super::{Dialect, KEY_BYTES, Literal};
-use crate::adapter::syntax::{Start, blank, starts_with_any};
+use crate::{
+    adapter::syntax::{Start, blank, markdown::name_length, starts_with_any},
+    fix::name::fold,
+};
 
 /// A key with its separator.
 #[derive(Debug, PartialEq)]
@@ -25,17 +28,15 @@ pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Key {
                 let found = text[length..].find(delimiter).filter(|&at| at <= KEY_BYTES);
                 (length, found)
             }
-            Start::No => (
-                0,
-                text.bytes()
-                    .take(KEY_BYTES)
-                    .position(|byte| !(byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte) || byte >= 0x80)),
-            ),
+            Start::No => {
+                let window = &text[..text.floor_char_boundary(KEY_BYTES)];
+                (0, if dialect.loose { words_length(window) } else { name_length(window, "_-.$") })
+            }
         },
     };
     let Some(length) = length else { return if text.len() > from + KEY_BYTES { Key::No } else { open } };
     let name = &text[from..from + length];
-    if name.is_empty() {
+    if name.is_empty() || name.starts_with(' ') {
         return Key::No;
     }
     let mut at = from + length + from;
@@ -87,7 +88,23 @@ impl Literal {
     }
 }
 
-/// Whether a key may belong to the outermost brackets.
+/// The length of a key of one or more words: `first name`.
+fn words_length(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += name_length(&text[at..], "_-.$")?;
+        match text.as_bytes().get(at + 1) {
+            _ if !text[at..].starts_with(' ') => return Some(at),
+            None => return None,
+            Some(next) if next.is_ascii_alphanumeric() || *next >= 0x80 => at += 1,
+            Some(_) => return Some(at),
+        }
+    }
+}
+
+/// Whether a key may belong to the outermost brackets. A key of several words does only where a tool says so: it looks like
+/// text before a colon.
 pub(super) fn known(keys: &[String], key: &str) -> bool {
-    keys.is_empty() || keys.iter().any(|known| known == key)
+    let folded = fold(key);
+    (keys.is_empty() && !key.contains(' ')) || keys.iter().any(|known| fold(known) == folded)
 }

@@ -13,6 +13,8 @@ pub(super) enum Token {
     Text { delimiter: String, kind: Kind, body: usize, seen: usize },
     /// Text without quotes; so many brackets are open in it.
     Bare { body: usize, seen: usize, depth: u32 },
+    /// A word that may be a literal of Python, or the first of several.
+    Word { body: usize, seen: usize },
 }
 
 /// What a backslash in a string means.
@@ -40,7 +42,10 @@ impl Literal {
         match rest.as_bytes() {
             [quote @ (b'"' | b'\''), tail @ ..] => self.open_quote(rest, *quote, tail, Kind::Plain, dialect),
             _ => {
-                self.token = Some(Token::Bare { body: self.at, seen: self.at, depth: 0 });
+                self.token = Some(match dialect.loose {
+                    true => Token::Bare { body: self.at, seen: self.at, depth: 0 },
+                    false => Token::Word { body: self.at, seen: self.at },
+                });
                 None
             }
         }
@@ -68,8 +73,8 @@ impl Literal {
     pub(super) fn step_token(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
         match self.token.take()? {
             Token::Text { delimiter, kind, body, seen } => self.step_text(text, delimiter, kind, body, seen, dialect),
-            Token::Bare { body, seen, depth } if dialect.loose => self.step_loose(text, body, seen, depth, dialect),
-            Token::Bare { body, seen, .. } => self.step_word(text, body, seen, dialect),
+            Token::Bare { body, seen, depth } => self.step_loose(text, body, seen, depth, dialect),
+            Token::Word { body, seen } => self.step_word(text, body, seen, dialect),
         }
     }
 
@@ -115,26 +120,36 @@ impl Literal {
     fn step_word(&mut self, text: &str, body: usize, seen: usize, dialect: Dialect<'_>) -> Option<Read> {
         let stops = |c: char| c.is_whitespace() || ",)]}:=([{\"'#".contains(c);
         let Some(stop) = text[seen..].find(stops).map(|at| seen + at) else {
-            self.token = Some(Token::Bare { body, seen: text.len(), depth: 0 });
+            self.token = Some(Token::Word { body, seen: text.len() });
             return Some(Read::More);
         };
         let word = &text[body..stop];
         let tail = &text.as_bytes()[stop..];
-        if let [quote @ (b'"' | b'\''), tail @ ..] = tail {
-            let lower = word.to_ascii_lowercase();
-            let kind = match lower.as_str() {
-                "r" | "rb" | "br" => Kind::Raw,
-                "u" | "b" => Kind::Plain,
-                "f" => Kind::Format,
-                _ => return Some(Read::Fail),
-            };
+        let prefix = match word.to_ascii_lowercase().as_str() {
+            "r" | "rb" | "br" => Some(Kind::Raw),
+            "u" | "b" => Some(Kind::Plain),
+            "f" => Some(Kind::Format),
+            _ => None,
+        };
+        if let ([quote @ (b'"' | b'\''), tail @ ..], Some(kind)) = (tail, prefix) {
             self.at = stop;
             let opened = self.open_quote(&text[stop..], *quote, tail, kind, dialect);
             if opened.is_some() {
                 self.at = body;
-                self.token = Some(Token::Bare { body, seen: stop, depth: 0 });
+                self.token = Some(Token::Word { body, seen: stop });
             }
             return opened;
+        }
+        let behind = stop + blank(&text[stop..]);
+        let Some(next) = text.as_bytes().get(behind) else {
+            self.token = Some(Token::Word { body, seen: stop });
+            return Some(Read::More);
+        };
+        // Several words, or one with signs in it, where a parameter's name stands before them.
+        let keyed = self.stack.len() == 1 && self.stack.last().is_some_and(|frame| frame.key.is_some());
+        if dialect.words && keyed && !matches!(next, b',' | b')' | b'#' | b'[' | b'{' | b'(') && !word.is_empty() {
+            self.token = Some(Token::Bare { body, seen: stop, depth: 0 });
+            return None;
         }
         let literal = atom(word).map(Node::Atom);
         let name = word.starts_with(|c: char| c.is_alphanumeric() || c == '_')
@@ -142,10 +157,24 @@ impl Literal {
         let node = match literal {
             Some(node) => node,
             None if number(word).is_some() || (name && dialect.words) => Node::Bare(word.to_owned()),
+            None if dialect.words && keyed && !word.is_empty() => {
+                self.token = Some(Token::Bare { body, seen: stop, depth: 0 });
+                return None;
+            }
             None => return Some(Read::Fail),
         };
         self.at = stop;
         self.put(node)
+    }
+
+    /// Whether a key ends the text without quotes before it: a parameter of the tool, or in an inner object a key of one
+    /// word, of several words beside others of such.
+    fn key_fits(&self, key: &str, level: usize, keys: &[String]) -> bool {
+        let current = self.stack.last().and_then(|frame| frame.key.as_deref());
+        match level {
+            1 => lookahead::known(keys, key),
+            _ => !key.contains(' ') || current.is_some_and(|current| current.contains(' ')),
+        }
     }
 
     /// Text without quotes: it runs to the next key or to the closing bracket.
@@ -174,10 +203,14 @@ impl Literal {
                 b',' if depth == 0 => {
                     let next = at + 1 + blank(&text[at + 1..]);
                     match lookahead::key(&text[next..], dialect) {
-                        lookahead::Key::Yes(key, _)
-                            if level > 1 || lookahead::known(dialect.keys, &key) || scalar(so_far(at)) =>
-                        {
+                        lookahead::Key::Yes(key, _) if scalar(so_far(at)) || self.key_fits(&key, level, dialect.keys) => {
                             Start::Yes(0)
+                        }
+                        // Written without spaces as keys are, and no parameter of the tool: key or text, nobody knows.
+                        lookahead::Key::Yes(key, _)
+                            if next == at + 1 && !key.contains(' ') && glued(&text[next + key.len()..]) =>
+                        {
+                            return Some(Read::Fail);
                         }
                         lookahead::Key::Maybe => Start::Maybe,
                         _ if bytes.get(next) == Some(&close) => Start::Yes(0),
@@ -210,6 +243,11 @@ impl Literal {
         self.token = Some(Token::Bare { body, seen: at, depth });
         Some(Read::More)
     }
+}
+
+/// Whether a colon is followed by its value at once.
+fn glued(text: &str) -> bool {
+    text.strip_prefix(':').is_some_and(|value| !value.starts_with([' ', '/', '\n']))
 }
 
 /// Where the closing delimiter begins, or up to where there is none.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    adapter::{Library, Scanner, Written, scanner::Options},
+    adapter::{Scanner, scanner::Options},
     event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
     fix::{Fixer, Schemas},
 };
@@ -243,50 +243,6 @@ fn messages_with_headers_become_recipients() {
 }
 
 #[test]
-fn the_older_schema_is_imported_by_its_texts() {
-    let function = |inner: Value| json!({"type": "object", "properties": {"function": inner}});
-    for (what, schema, written) in [
-        (
-            "json",
-            json!({"x-regex-iterator": r"<act>\s*(.+?)\s*</act>", "items": {"x-parser": "json",
-                "x-parser-args": {"transform": "{type: 'function', function: @}"}}}),
-            "<act>{\"name\": \"sow\", \"arguments\": {\"plant\": \"leek\"}}</act>",
-        ),
-        (
-            "an array of its own keys",
-            json!({"x-regex": r"<\|do\|>(.*?)(?:<\|done\|>|$)", "x-parser": "json",
-                "x-parser-args": {"transform": "[*].{function: {name: chore, arguments: details}}"}}),
-            "<|do|>[{\"chore\": \"sow\", \"details\": {\"plant\": \"leek\"}}]<|done|>",
-        ),
-        (
-            "tags",
-            json!({"x-regex-iterator": r"<act>\s*(.+?)\s*</act>", "items": function(json!({"properties": {
-                "name": {"x-regex": r"<chore=([^\n>]+)>"},
-                "arguments": {"x-regex-key-value": r"<detail=(?P<key>[^>\n]+)>\n(?P<value>.*?)\n</detail>"}}}))}),
-            "<act>\n<chore=sow>\n<detail=plant>\nleek\n</detail>\n</chore>\n</act>",
-        ),
-        (
-            "bare keys",
-            json!({"x-regex-iterator": r"<\|act>(.*?)<act\|>", "items": function(json!({
-                "x-regex": r"do\:(?P<name>\w+)(?P<arguments>\{.*\})",
-                "properties": {"name": {"type": "string"}, "arguments": {"x-parser": "garden-call"}}}))}),
-            "<|act>do:sow{plant:<|'|>leek<|'|>}<act|>",
-        ),
-    ] {
-        let config = json!({"escape_token": "<|'|>", "response_schema": {
-            "x-regex": r"(?:<muse>\n?(?P<thinking>.+?)\n?</muse>)?\s*(?P<content>.+?)?\s*(?:<\|over\|>|$)",
-            "properties": {"role": {"const": "assistant"}, "content": {"type": "string"}, "thinking": {"type": "string"},
-                "tool_calls": schema}}});
-        let (adapter, imported) = imported(&config);
-        let seen = read(&adapter, &format!("<muse>\nWarm?\n</muse>\nYes.\n{written}"));
-        let expected = ("sow".to_owned(), None, json!({"plant": "leek"}));
-        assert_eq!(seen.calls, [expected], "{what}:\n{}", imported.file);
-        assert_eq!((seen.reasoning.trim(), seen.text.trim()), ("Warm?", "Yes."), "{what}:\n{}", imported.file);
-        assert!(!imported.file.contains("open = [\"do:"), "a word alone is no marker:\n{}", imported.file);
-    }
-}
-
-#[test]
 fn the_tokenizer_s_tokens_are_preserved_or_dropped() {
     let mut config = template(shapes().remove(0).1);
     let more = json!({
@@ -311,7 +267,7 @@ fn what_cannot_be_expressed_is_named_with_its_field() {
     let calls = |field: Value| template(field);
     for (config, expected) in [
         (json!([]), "no JSON object"),
-        (json!({"chat_template": ""}), "neither `response_template` nor `response_schema`"),
+        (json!({"chat_template": ""}), "response_template: there is none"),
         (json!({"response_template": {"fields": {}, "start": 1}}), "the key `start` is not known"),
         (json!({"response_template": {"fields": {}, "version": 2}}), "only version 1"),
         (calls(json!({"open": "<a>", "close": "</a>", "shape": 1})), "field `tool_calls`: the key `shape` is not known"),
@@ -406,60 +362,4 @@ fn a_pattern_never_stops_the_import() {
     }
     let many = "(?:a|b|c|d)".repeat(40);
     assert!(import(&template(json!({"open_pattern": many, "close": "x"})).to_string(), &[]).is_err());
-}
-
-#[test]
-fn an_adapter_exported_and_imported_reads_the_same() {
-    let call = |name: &str, arguments: Value| Written {
-        name: name.to_owned(),
-        id: None,
-        arguments: arguments.as_object().cloned().unwrap_or_default(),
-    };
-    let sow = json!({"plant": "leek \"green\"", "rows": 3, "deep": true, "spots": [1, 2], "soil": {"kind": "clay"}});
-    let calls = [call("sow", sow.clone()), call("weed", json!({}))];
-    let mut exported = Vec::new();
-    for adapter in Library::embedded().unwrap().iter() {
-        let Ok(template) = export(adapter, None).or_else(|_| export(adapter, Some("<|turn|>assistant\n"))) else { continue };
-        let (back, imported) = imported(&json!({"response_template": template}));
-        let Some(text) = adapter.write(&calls) else { continue };
-        exported.push(adapter.name.clone());
-        let seen = read_pieces(&back, [text.as_str()]);
-        let found: Vec<(&str, &Value)> = seen.calls.iter().map(|(name, _, arguments)| (name.as_str(), arguments)).collect();
-        assert_eq!(found, [("sow", &sow), ("weed", &json!({}))], "{}: {text}\n{}", adapter.name, imported.file);
-    }
-    for tier_one in [
-        "hermes",
-        "qwen3-coder",
-        "mistral",
-        "deepseek-v3",
-        "granite",
-        "glm",
-        "kimi-k2",
-        "gemma4",
-        "functiongemma",
-        "gpt-oss",
-        "phi4-mini",
-    ] {
-        assert!(exported.iter().any(|name| name == tier_one), "{tier_one} is not among {exported:?}");
-    }
-}
-
-#[test]
-fn an_adapter_that_cannot_be_said_says_why() {
-    let library = Library::embedded().unwrap();
-    for (name, expected) in [
-        ("llama4", "Python"),
-        ("gemma3", "Python"),
-        ("minimax-m3", "elements named after"),
-        ("chatglm", "have no marker"),
-        ("functionary-v3.2", "the tool's name alone"),
-        ("phi", "no form of its own"),
-    ] {
-        let error = export(library.get(name).unwrap(), Some("x")).expect_err(name);
-        assert!(error.message.contains(name) && error.message.contains(expected), "{error}");
-    }
-    let error = export(library.get("jamba").unwrap(), None).expect_err("no anchor");
-    assert!(error.message.contains("--start-anchor"), "{error}");
-    // Where a control token names the assistant, that is the anchor.
-    assert_eq!(export(library.get("cohere").unwrap(), None).unwrap()["start_anchor"], "<|CHATBOT_TOKEN|>");
 }

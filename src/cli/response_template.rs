@@ -1,51 +1,41 @@
-//! Hugging Face's `response_template`, the description of an answer that vendors ship in `tokenizer_config.json`, <-> an
+//! Hugging Face's `response_template`, the description of an answer that vendors ship in `tokenizer_config.json`, -> an
 //! adapter file. Imported, such a template is run by the one scanner, with everything that it does beyond it: streaming,
-//! forgotten markers, repair. What one side can say and the other cannot is named, field by field.
+//! forgotten markers, repair. What an adapter cannot say is named, field by field.
 //!
 //! The facts are those of the format's documentation and of transformers 5.23: fields with `open` and `close` (literals or
 //! `_pattern`), content parsers (`text`, `int`, `float`, `bool`, `json`, `xml-inline`, `kv-lines`), a `transform`.
 
 use serde_json::{Map, Value};
 
-use super::Adapter;
-use crate::error::Error;
+use crate::{adapter::Adapter, error::Error};
 
 mod draft;
-mod export;
 mod import;
 mod message;
 mod pattern;
-mod schema;
 mod shape;
 #[cfg(test)]
 mod tests;
 
 /// An adapter file made of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub(super) struct Imported {
     /// The TOML.
-    pub file: String,
+    pub(super) file: String,
     /// What was left out or had to be guessed, each with the field's name.
-    pub warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// The adapter file for a `tokenizer_config.json`, or for a template alone. `models` are its globs; without any, the name
 /// that the file may carry. Fails where the calls, or the file, cannot be expressed; the error names the field.
-pub fn import(text: &str, models: &[String]) -> Result<Imported, Error> {
+pub(super) fn import(text: &str, models: &[String]) -> Result<Imported, Error> {
     let config: Value = serde_json::from_str(text).map_err(|error| Error::client(format!("this is not JSON: {error}")))?;
     let Value::Object(config) = config else { return Err(Error::client("this is no JSON object")) };
     let mut draft = draft::Draft::new(&config, models);
-    match template(&config) {
-        Some(template) => import::fill(&mut draft, &template),
-        None => match schema(&config) {
-            Some(legacy) => schema::template(legacy, &config).and_then(|template| {
-                draft.warn("`response_schema` is the older format, whose regular expressions are taken for their texts alone");
-                import::fill(&mut draft, &template)
-            }),
-            None => Err("neither `response_template` nor `response_schema` is in there".into()),
-        },
-    }
-    .map_err(|what| Error::client(format!("response_template: {what}")))?;
+    template(&config)
+        .ok_or_else(|| "there is none".to_owned())
+        .and_then(|template| import::fill(&mut draft, &template))
+        .map_err(|what| Error::client(format!("response_template: {what}")))?;
     let imported = draft.finish();
     // What cannot be read back was never expressed.
     Adapter::parse("imported", &imported.file, &[]).map_err(|error| {
@@ -54,20 +44,8 @@ pub fn import(text: &str, models: &[String]) -> Result<Imported, Error> {
     Ok(imported)
 }
 
-/// The `response_template` of an adapter. `start_anchor` is the text that begins an assistant's turn in the prompt, which
-/// Hugging Face wants to know; without it, one that the adapter drops. Fails where it cannot be said there.
-pub fn export(adapter: &Adapter, start_anchor: Option<&str>) -> Result<Value, Error> {
-    export::template(adapter, start_anchor)
-        .map_err(|what| Error::client(format!("{} has no response_template: {what}", adapter.name)))
-}
-
 fn template(config: &Map<String, Value>) -> Option<Map<String, Value>> {
     let found = config.get("response_template").or_else(|| config.get("response_format"));
     let alone = config.contains_key("fields").then_some(config);
     found.and_then(Value::as_object).or(alone).cloned()
-}
-
-fn schema(config: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    let alone = (config.contains_key("properties")).then_some(config);
-    config.get("response_schema").and_then(Value::as_object).or(alone)
 }

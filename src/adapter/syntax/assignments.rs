@@ -1,0 +1,70 @@
+//! Arguments as assignments: `city="Oslo" days=3`, in the attributes of a tag, behind a name, or one in each line.
+
+use super::typing::{Hint, Types};
+
+/// The arguments as members of a JSON object, without its braces. `None` if something is no parameter of the tool.
+pub(super) fn assignments(text: &str, types: &Types) -> Option<Vec<(String, String)>> {
+    let mut pairs = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (key, length) = key(rest, types)?;
+        let behind = rest[length..].trim_start_matches([' ', '\t']);
+        let (value, next) = quoted(behind).unwrap_or_else(|| behind.split_at(bare_end(behind, types)));
+        pairs.push((key.to_owned(), types.value(key, value.trim_end(), Hint::None)));
+        rest = next.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+    }
+    (!pairs.is_empty()).then_some(pairs)
+}
+
+/// A parameter's name that an assignment begins with, and the length of it with its sign.
+pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> {
+    let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))?;
+    let gap = text[length..].len() - text[length..].trim_start_matches([' ', '\t']).len();
+    let assigns = text[length + gap..].starts_with([':', '=']);
+    (assigns && types.has(&text[..length])).then_some((&text[..length], length + gap + 1))
+}
+
+/// A value in quotes, and what follows it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|&c| matches!(c, '"' | '\''))?;
+    let ends = |&(at, _): &(usize, &str)| {
+        let behind = &text[at + 2..];
+        behind.is_empty() || behind.starts_with(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '/'))
+    };
+    let (at, _) = text[1..].match_indices(quote).find(ends)?;
+    Some((&text[1..=at], &text[at + 2..]))
+}
+
+/// Where a value without quotes ends: before the next assignment.
+fn bare_end(text: &str, types: &Types) -> usize {
+    let gaps = text.char_indices().filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | ';'));
+    let mut ends = gaps.filter(|&(at, c)| key(text[at + c.len_utf8()..].trim_start(), types).is_some());
+    ends.next().map_or(text.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Tool;
+
+    #[test]
+    fn assignments_become_members_of_their_types() {
+        let schema =
+            r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"tags":{"type":"array"}}}"#;
+        let types = Types::new(Some(&Tool::new("f", "", schema)));
+        for (text, want) in [
+            (r#"city="Oslo" days=3"#, Some(r#"city="Oslo" days=3"#)),
+            ("city=New York days=3", Some(r#"city="New York" days=3"#)),
+            ("city: Oslo\ndays: 3\ntags: [1, 2]\n", Some(r#"city="Oslo" days=3 tags=[1, 2]"#)),
+            ("city='it's here', days=3", Some(r#"city="it's here" days=3"#)),
+            ("city=Oslo place=3", Some(r#"city="Oslo place=3""#)),
+            ("place=Oslo", None),
+            ("Oslo", None),
+            ("", None),
+        ] {
+            let got = assignments(text, &types);
+            let shown = got.map(|pairs| pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "));
+            assert_eq!(shown.as_deref(), want, "{text}");
+        }
+    }
+}

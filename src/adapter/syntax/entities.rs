@@ -1,0 +1,34 @@
+//! The entities of XML and HTML that models write.
+
+/// XML entities decoded, if the whole text is escaped: a bare `<` or `&` in it shows that it is not.
+pub(super) fn decoded(text: &str) -> String {
+    let escaped = !text.contains('<')
+        && text.match_indices('&').all(|(at, _)| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity)));
+    if escaped { unescaped(text) } else { text.to_owned() }
+}
+
+const ENTITIES: [(&str, char); 8] = [
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&quot;", '"'),
+    ("&#34;", '"'),
+    ("&apos;", '\''),
+    ("&#39;", '\''),
+    ("&#x27;", '\''),
+    ("&amp;", '&'),
+];
+
+/// All entities decoded, each once.
+pub(super) fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (length, c) =
+            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity)).map_or((1, '&'), |&(entity, c)| (entity.len(), c));
+        out.push(c);
+        rest = &rest[length..];
+    }
+    out + rest
+}

@@ -1,0 +1,94 @@
+//! Calls that were escaped for Markdown: `solve\_quadratic(a=2)`. Models that were trained on rendered pages write a
+//! backslash before every underscore, in names and keys too, where no backslash can stand.
+
+use std::borrow::Cow;
+
+use super::{Parsed, members::members};
+
+const ESCAPED: &str = "\\_";
+
+/// A name or key without Markdown's backslashes.
+pub(super) fn plain(word: &str) -> Cow<'_, str> {
+    if word.contains(ESCAPED) { Cow::Owned(word.replace(ESCAPED, "_")) } else { Cow::Borrowed(word) }
+}
+
+/// The same call as it was meant. Its values are escaped where its name or one of its keys is: in a value alone, the
+/// backslash may be the model's.
+pub(super) fn unescaped(call: Parsed) -> Parsed {
+    let keyed = || {
+        call.arguments.contains(ESCAPED)
+            && members(&call.arguments).is_some_and(|members| members.iter().any(|(key, _)| key.contains(ESCAPED)))
+    };
+    if !call.name.contains(ESCAPED) && !keyed() {
+        return call;
+    }
+    // In JSON a backslash is written as two.
+    let sound = super::value::sound(&call.arguments);
+    let arguments = without_escapes(&call.arguments, if sound { "\\\\_" } else { ESCAPED });
+    Parsed { name: plain(&call.name).into_owned(), arguments, ..call }
+}
+
+/// Replaces `escape`, read from the left in pairs of backslashes, by an underscore.
+fn without_escapes(text: &str, escape: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match rest.strip_prefix(escape) {
+            Some(_) => {
+                out.push('_');
+                escape.len()
+            }
+            None => {
+                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                out.push_str(&rest[..length]);
+                length
+            }
+        };
+        rest = &rest[length..];
+    }
+    out + rest
+}
+
+/// How long the name is that `text` begins with: letters, digits and `marks`. `None`: it may go on behind the end of the
+/// text.
+pub(super) fn name_length(text: &str, marks: &str) -> Option<usize> {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let escape = c == '\\' && chars.peek().is_none_or(|&(_, next)| next == '_');
+        if !(c.is_alphanumeric() || marks.contains(c) || escape) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: &str) -> Parsed {
+        Parsed { name: name.to_owned(), id: None, arguments: arguments.to_owned() }
+    }
+
+    #[test]
+    fn values_are_escaped_only_where_a_name_or_a_key_is() {
+        for (written, meant) in [
+            (call(r"find\_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a_b"}"#)),
+            (call("find", r#"{"max\_size": 1, "path": "a\_b"}"#), call("find", r#"{"max_size": 1, "path": "a_b"}"#)),
+            (call("find", r#"{"max\\_size": 1, "path": "a\\_b"}"#), call("find", r#"{"max_size": 1, "path": "a_b"}"#)),
+            (call("find_all", r#"{"path": "a\_b"}"#), call("find_all", r#"{"path": "a\_b"}"#)),
+            (call("find_all", r#"{"max_size": 1, "path": "a\\_b"}"#), call("find_all", r#"{"max_size": 1, "path": "a\\_b"}"#)),
+        ] {
+            assert_eq!(unescaped(written), meant);
+        }
+    }
+
+    #[test]
+    fn a_backslash_belongs_to_a_name_only_before_an_underscore() {
+        assert_eq!(name_length(r"a\_b(", "_"), Some(4));
+        assert_eq!(name_length(r"a\b(", "_"), Some(1));
+        assert_eq!(name_length(r"a\", "_"), None);
+    }
+}
