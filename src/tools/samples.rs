@@ -106,7 +106,6 @@ fn calculate_vacation_days(database: &Connection, id: &str, year: i64) -> Result
     })
 }
 
-
 fn rows<P: rusqlite::Params>(
     database: &Connection,
     sql: &str,
