@@ -85,6 +85,9 @@ impl RawMcp {
         if self.registry_http == Some(RegistryHttp::Token) && self.token_env.is_none() {
             return Err(Error::proxy("`mcp.registry_http` is \"token\": say in `mcp.token_env` which variable holds it"));
         }
+        if self.builtin_tools && !cfg!(feature = "sample-tools") {
+            return Err(Error::proxy("`mcp.builtin_tools`: this build has no built-in tools (the feature `sample-tools`)"));
+        }
         Ok(Mcp {
             registry: base.join(self.registry.as_deref().unwrap_or("mcp.json")),
             builtin_tools: self.builtin_tools,
