@@ -98,7 +98,20 @@ impl Report {
         let mut put = |line: std::fmt::Arguments<'_>| _ = out.write_fmt(line);
         put(format_args!(
             "{:8}{:10}{:>5}{:>8}{:>13}{:>7}{:>8}{:>7}{:>7}{:>9}{:>9}{:>7}{:>8}{:>8}\n",
-            "form", "way", "n", "right", "95 %", "wrong", "missed", "shown", "error", "unknown", "invalid", "again", "tokens", "s/task"
+            "form",
+            "way",
+            "n",
+            "right",
+            "95 %",
+            "wrong",
+            "missed",
+            "shown",
+            "error",
+            "unknown",
+            "invalid",
+            "again",
+            "tokens",
+            "s/task"
         ));
         for row in &self.rows {
             let [percent, low, high] = row.percent;

@@ -187,7 +187,10 @@ fn an_element_of_another_name_is_refused_only_at_the_end_of_the_answer() {
         assert!(!refused(text), "{text:?} was refused");
     }
     // A name that can only mean an offered tool.
-    assert_eq!(calls("<runJob>\n<command>make all</command>\n</runJob>"), [("run_job".to_owned(), json!({"command": "make all"}))]);
+    assert_eq!(
+        calls("<runJob>\n<command>make all</command>\n</runJob>"),
+        [("run_job".to_owned(), json!({"command": "make all"}))]
+    );
 }
 
 #[test]
