@@ -225,7 +225,9 @@ impl Config {
             ("listen", raw.listen.as_deref()),
         ];
         let listen = match listen.into_iter().find_map(|(named, text)| Some((named, text?))) {
-            Some((named, text)) => text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error })?,
+            Some((named, text)) => {
+                text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error })?
+            }
             None => Listen::default(),
         };
         let mut backends = raw.backends(&base, environment, overrides.without_secrets)?;

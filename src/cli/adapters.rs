@@ -196,7 +196,9 @@ fn quoted(markers: &[String]) -> String {
 /// nothing about one that nobody knows.
 pub(super) fn proof(adapter: &Adapter) -> (&'static str, &'static str) {
     match adapter.proof {
-        _ if adapter.models.is_empty() && adapter.templates.is_empty() => ("unknown", "no adapter knows this model: it is read in the forms that many families share"),
+        _ if adapter.models.is_empty() && adapter.templates.is_empty() => {
+            ("unknown", "no adapter knows this model: it is read in the forms that many families share")
+        }
         Proof::Doc => ("doc", "written from the vendor's documentation, never seen at work"),
         Proof::Suite => ("suite", "passes the cases of servers that run the family"),
         Proof::Recorded => ("recorded", "checked against recorded answers of real models"),

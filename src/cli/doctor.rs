@@ -145,7 +145,8 @@ impl Doctor {
             Some(format!("backend {}: {}; `serve` does not start without it", shown(&backend.name), backend.missing.as_ref()?))
         });
         let missing: Vec<String> = missing.collect();
-        let passed_over = config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
+        let passed_over =
+            config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
         let (app, surveyed) = surveyed(config, environment, self.model.as_deref(), &tools).await?;
         let mut backends = Vec::new();
         for found in surveyed.iter().filter(|found| found.backend.kind != Kind::Replay) {

@@ -67,7 +67,8 @@ impl Purge {
 
 /// Everything, in the order in which it is to be done.
 fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
-    let mut tasks: Vec<Task> = Some(service::file(environment)?).filter(|file| file.exists()).map(Task::Service).into_iter().collect();
+    let mut tasks: Vec<Task> =
+        Some(service::file(environment)?).filter(|file| file.exists()).map(Task::Service).into_iter().collect();
     for entry in Journal::read(environment)?.entries {
         if let Some(undone) = entry.undoing()? {
             // Where nothing is undone, the copy is all that is left of the user's settings.
@@ -151,6 +152,15 @@ mod tests {
 
     #[test]
     fn without_a_home_no_folder_is_meant() {
-        assert!(tasks(&Environment::default().with([("XDG_CONFIG_HOME", "relative"), ("APPDATA", "relative"), ("HOME", "h"), ("USERPROFILE", "h")])).unwrap().is_empty());
+        assert!(
+            tasks(&Environment::default().with([
+                ("XDG_CONFIG_HOME", "relative"),
+                ("APPDATA", "relative"),
+                ("HOME", "h"),
+                ("USERPROFILE", "h")
+            ]))
+            .unwrap()
+            .is_empty()
+        );
     }
 }

@@ -177,7 +177,9 @@ fn take_with(verb: Verb, job: Option<&Job>, environment: &Environment) -> Result
 fn run(words: &[String], environment: &Environment) -> Result<(), Error> {
     let Some((name, arguments)) = words.split_first() else { return Ok(()) };
     let program = environment.find(name).ok_or_else(|| {
-        Error::proxy(format!("`{name}` is not on this machine: start `toolglot serve` the way your system starts programs at login"))
+        Error::proxy(format!(
+            "`{name}` is not on this machine: start `toolglot serve` the way your system starts programs at login"
+        ))
     })?;
     let status = Command::new(program).args(arguments).status();
     let status = status.map_err(|error| Error::proxy(format!("cannot run `{name}`: {error}")))?;

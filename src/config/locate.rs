@@ -116,7 +116,9 @@ mod tests {
         ] {
             assert!(is_ours(ours), "{ours}");
         }
-        for foreign in ["", "\n# toolglot\n", "[server]\nmodel = 1\n", "modem = 1\n", "# mode = \"off\"\n", "model = \"x\"\n", "# limits\n"] {
+        for foreign in
+            ["", "\n# toolglot\n", "[server]\nmodel = 1\n", "modem = 1\n", "# mode = \"off\"\n", "model = \"x\"\n", "# limits\n"]
+        {
             assert!(!is_ours(foreign), "{foreign}");
         }
         assert!(is_ours(include_str!("../../proxy.toml")));

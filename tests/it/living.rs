@@ -77,12 +77,17 @@ fn a_configuration_is_written_once_and_found_from_everywhere() {
 fn ollama(seen: &Seen) -> Script {
     match seen.line.as_str() {
         "GET /api/version" => Script::json(200, r#"{"version":"0.13.0"}"#),
-        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"gemma3:4b"},{"name":"zork:1b"},{"name":"a"},{"name":"b"},{"name":"c"}]}"#),
-        "POST /api/show" if seen.body.contains("gemma3") => {
-            Script::json(200, r#"{"capabilities":["completion"],"model_info":{"general.architecture":"g","g.context_length":8192}}"#)
+        "GET /api/tags" => {
+            Script::json(200, r#"{"models":[{"name":"gemma3:4b"},{"name":"zork:1b"},{"name":"a"},{"name":"b"},{"name":"c"}]}"#)
         }
+        "POST /api/show" if seen.body.contains("gemma3") => Script::json(
+            200,
+            r#"{"capabilities":["completion"],"model_info":{"general.architecture":"g","g.context_length":8192}}"#,
+        ),
         "POST /api/show" => Script::json(200, r#"{"capabilities":["completion","tools"]}"#),
-        "POST /api/chat" => Script::json(200, r#"{"message":{"role":"assistant","content":"Hello."},"done":true,"done_reason":"stop"}"#),
+        "POST /api/chat" => {
+            Script::json(200, r#"{"message":{"role":"assistant","content":"Hello."},"done":true,"done_reason":"stop"}"#)
+        }
         _ => Script::json(404, "{}"),
     }
 }

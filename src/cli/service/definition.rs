@@ -28,7 +28,8 @@ pub(super) fn bytes(system: System, job: &Job) -> Vec<u8> {
 /// A systemd unit (systemd.service(5)). The codes 2 (configuration) and 3 (address taken) would only come again.
 fn unit(job: &Job) -> String {
     let words: Vec<String> = std::iter::once(&job.program).chain(&job.arguments).map(|word| command_word(word)).collect();
-    let variables: String = job.variables.iter().map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}")))).collect();
+    let variables: String =
+        job.variables.iter().map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}")))).collect();
     format!(
         "[Unit]\nDescription=toolglot: tool calls of local models\nDocumentation=https://github.com/toolglot/toolglot\n\n\
          [Service]\nExecStart={}\n{variables}Restart=on-failure\nRestartSec=2\nRestartPreventExitStatus=2 3\n\n\

@@ -101,5 +101,8 @@ fn the_definition_is_where_each_system_looks() {
     let log = Some("/h/Library/Application Support/toolglot/service.log".to_owned());
     assert_eq!(on(System::MacOs, "/h"), ("/h/Library/LaunchAgents/io.github.toolglot.plist".into(), log));
     let (task, log) = on(System::Windows, "C:/h");
-    assert_eq!((task.as_str(), log.as_deref()), ("C:/h/AppData/Local/toolglot/service.xml", Some("C:/h/AppData/Local/toolglot/service.log")));
+    assert_eq!(
+        (task.as_str(), log.as_deref()),
+        ("C:/h/AppData/Local/toolglot/service.xml", Some("C:/h/AppData/Local/toolglot/service.log"))
+    );
 }

@@ -4,7 +4,8 @@ use super::{Mcp, RegistryHttp};
 use crate::config::{Config, Environment, Overrides, Secret};
 
 fn parse(text: &str) -> Result<Mcp, String> {
-    let environment = Environment::from([("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/conf"), ("XDG_DATA_HOME", "/data"), ("A_TOKEN", "t0ken")]);
+    let environment =
+        Environment::from([("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/conf"), ("XDG_DATA_HOME", "/data"), ("A_TOKEN", "t0ken")]);
     let parsed = Config::parse(text, Some(Path::new("/etc/tg/proxy.toml")), &Overrides::default(), &environment);
     parsed.map(|config| config.mcp).map_err(|error| error.message)
 }
