@@ -131,7 +131,8 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 
-async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
+/// How this model would be spoken to.
+pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
     let model = match (backend.kind, backend.profile) {
         // The list has all that these tell.
         (Kind::Google | Kind::Replay, _) | (Kind::OpenAi, Profile::Vllm | Profile::Sglang | Profile::Generic) => {

@@ -23,7 +23,7 @@ use super::{
     world::World,
 };
 use crate::{
-    cli::serve::Given,
+    cli::given::Given,
     config::{self, Environment},
     error::Error,
 };

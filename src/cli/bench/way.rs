@@ -8,7 +8,7 @@ use crate::{
     config::{Config, Environment, Route},
     error::Error,
     openai::ChatRequest,
-    server::{self, App, survey},
+    server::{self, App, Settings, survey},
 };
 
 /// A way to the model.
@@ -30,14 +30,7 @@ impl Way {
             let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };
             config.routes.insert(0, route);
         }
-        let settings = server::Settings {
-            config,
-            demo: false,
-            ollama: environment.ollama_url(),
-            record: None,
-            environment: environment.clone(),
-        };
-        Ok(Way { name: name.to_owned(), app: server::app(settings)? })
+        Ok(Way { name: name.to_owned(), app: server::app(Settings::of(config, environment))? })
     }
 
     /// The completion in OpenAI's form, and how often the model was asked again for it.
