@@ -6,7 +6,7 @@ use super::{
 };
 use crate::adapter::{
     Call, Syntax,
-    syntax::{Start, blank, starts_with_any},
+    syntax::{Start, blank, element::foreign, starts_with_any},
     triggers::Found,
 };
 
@@ -79,8 +79,10 @@ impl Scanner {
 
     /// Tries an element that is named after a tool.
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
-        let possible = self.names_a_tool(&self.buf[at + 1..], end);
-        let marked = self.options.elements && self.at_line_start(at);
+        let (inside, at_line_start) = (&self.buf[at + 1..], self.at_line_start(at));
+        let offered = self.names_a_tool(inside, end);
+        let marked = offered && self.options.elements && at_line_start;
+        let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
         if !marked && self.gone + at < self.inside_value {
             return false;
         }
@@ -98,6 +100,11 @@ impl Scanner {
         })
     }
 
+    /// Whether a tag, whose bracket is left out here, may begin a call of a name that is not offered.
+    fn may_be_foreign(&self, text: &str, end: bool) -> bool {
+        self.options.elements && self.options.strays && foreign::may_begin(text, end)
+    }
+
     /// Tries a call whose header begins at `at`, with a marker of this length.
     pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
         self.begin(at, (marker, true), vec![Entry::new(form, at, true)], None);
@@ -105,15 +112,15 @@ impl Scanner {
 
     /// Tries a code fence whose whole content may be a call. `None`: more text is needed to know.
     pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str, end: bool) -> Option<bool> {
-        let element = self.options.elements && {
-            let rest = self.buf[fence.content..].trim_start();
-            rest.is_empty() || rest.strip_prefix('<').is_some_and(|rest| self.names_a_tool(rest, false))
-        };
+        let rest = self.buf[fence.content..].trim_start();
+        let inside = rest.strip_prefix('<');
+        let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
+        let marked = self.options.elements && offered;
+        let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
         let here = |call: &Call| self.fresh || !(call.start_only || call.whole_answer);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
-        let mut entries: Vec<Entry> =
-            forms.map(|(form, call)| Entry::new(form, fence.content, element && call.element)).collect();
+        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, fence.content, marked && call.element)).collect();
         // An answer that begins with a fence around the form's own markers: the fence counts for as little as one around JSON.
         if self.fresh {
             let body = fence.content + gap(&self.buf[fence.content..]);
