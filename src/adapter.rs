@@ -67,6 +67,18 @@ pub enum Proof {
     Live,
 }
 
+impl Proof {
+    /// The word for it, and what it means.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Proof::Doc => ("doc", "written from the vendor's documentation, never seen at work"),
+            Proof::Suite => ("suite", "passes the cases of servers that run the family"),
+            Proof::Recorded => ("recorded", "checked against recorded answers of real models"),
+            Proof::Live => ("live", "checked against a running model"),
+        }
+    }
+}
+
 /// The letters of the names that a family can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]

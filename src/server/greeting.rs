@@ -1,15 +1,12 @@
-//! What a user needs to know: at the start, on standard error, the address, the models, what to enter in Void; at `/` what
-//! this is.
+//! What a user needs to know at the start, on standard error: the address, the models, what to enter in Void, where the page
+//! is.
 
 use std::{
     fmt::Write as _,
     io::{self, Write as _},
 };
 
-use axum::{body::Body, response::Response};
-use http::{HeaderMap, header};
-
-use super::{catalog::Found, listen::Bound, reply, state::App};
+use super::{catalog::Found, listen::Bound, state::App};
 use crate::{
     backend::{Kind, Model},
     redact,
@@ -18,30 +15,6 @@ use crate::{
 /// Names at most this many models of a backend.
 const SHOWN: usize = 8;
 const SHOWN_CHARS: usize = 200;
-
-/// What a person sees who opens the address in a browser.
-const PAGE: &str = "<!doctype html>
-<html lang=\"en\"><meta charset=\"utf-8\"><title>toolglot</title>
-<h1>toolglot is running</h1>
-<p>It stands between your editor and your local models, and turns the tool calls that models write into the form that the
-editor executes. There is nothing to do on this page.</p>
-<ul>
-<li>OpenAI's API: base URL <code>/v1</code> of this address, any API key (<a href=\"/v1/models\">models</a>)</li>
-<li>Ollama's API: this address (<a href=\"/api/tags\">models</a>)</li>
-<li><a href=\"/healthz\">state of the backends</a></li>
-</ul>
-</html>
-";
-
-/// `GET /`: clients of Ollama look for its words here, people for an explanation.
-pub(super) async fn root(headers: HeaderMap) -> Response {
-    let accepts =
-        |kind: &str| headers.get(header::ACCEPT).and_then(|list| list.to_str().ok()).is_some_and(|list| list.contains(kind));
-    match accepts("text/html") {
-        true => reply::bytes("text/html; charset=utf-8", Body::from(PAGE)),
-        false => reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running")),
-    }
-}
 
 /// Where it listens and how to use it; gives the address to be used.
 pub(super) fn listening(app: &App, bound: &Bound) -> String {
@@ -68,6 +41,7 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
     }
     let address = addresses.first().cloned().unwrap_or_default();
     let _ = writeln!(text, "  OpenAI base URL: {address}/v1");
+    let _ = writeln!(text, "  what happens in each turn, and why: open {address}/ in a browser");
     match address.rsplit(':').next().unwrap_or_default() {
         "8000" => text.push_str("  Void: nothing to set; its vLLM provider finds the models by itself within seconds\n"),
         port => _ = writeln!(text, "  Void: Settings > Models > Providers > vLLM > Endpoint: http://localhost:{port}"),
