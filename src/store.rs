@@ -33,6 +33,8 @@ pub enum Kind {
     Response,
     /// Which process holds a legacy-SSE session.
     Session,
+    /// What came of the last trial of a model.
+    Trial,
 }
 
 /// Whose, what, which.

@@ -141,7 +141,7 @@ fn list(library: &Library) -> String {
         } else {
             adapter.models.join(" ")
         };
-        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, adapter.proof.words().0);
+        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, adapter.proven().0);
     }
     out
 }
@@ -149,7 +149,7 @@ fn list(library: &Library) -> String {
 /// Everything that decides how the answers of this model are read.
 fn one(model: &str, found: &Found) -> String {
     let adapter = &found.adapter;
-    let (word, meaning) = adapter.proof.words();
+    let (word, meaning) = adapter.proven();
     let mut out = String::new();
     let _ = writeln!(out, "model      {model}");
     let _ = writeln!(out, "adapter    {}: {}", adapter.name, found.why);

@@ -48,7 +48,7 @@ pub struct Call {
 /// Where the registry is.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Source {
-    /// The configuration file [default: proxy.toml in the working directory, if it is there]
+    /// The configuration file [default: see `toolglot paths`]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// The registry [default: the one of the configuration]
@@ -95,7 +95,7 @@ impl Source {
 
     /// A pool with the built-in tools, and the store that other processes see.
     pub(super) fn pool(&self, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
-        pool(self.config(environment)?, environment)
+        whole_pool(self.config(environment)?, environment)
     }
 }
 
@@ -111,7 +111,7 @@ impl Call {
         beat: &mut dyn Write,
     ) -> Result<(), Error> {
         let given = self.given(input)?;
-        super::mcp::block_on(async {
+        super::block_on(async {
             let waits = match given {
                 Some(_) => None,
                 None => Waits::find(environment, &self.name).await?,
@@ -123,7 +123,7 @@ impl Call {
                 }
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
-            let (pool, _) = pool(config, environment)?;
+            let (pool, _) = whole_pool(config, environment)?;
             let called = beating(beat, &name, self.call(&pool, &name, &source, waits)).await;
             let ended = called.and_then(|response| self.show(&response, &name, out));
             pool.shut_down().await;
@@ -159,10 +159,7 @@ impl Call {
     fn show(&self, response: &McpResponse, name: &str, out: &mut dyn Write) -> Result<(), Error> {
         let text = if self.json { response.to_value().to_string() } else { response.to_text() };
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("standard output: {error}")))?;
-        match response.is_error() {
-            true => Err(Error::new(Blame::Tool, format!("{name} failed"))),
-            false => Ok(()),
-        }
+        if response.is_error() { Err(Error::new(Blame::Tool, format!("{name} failed"))) } else { Ok(()) }
     }
 }
 
@@ -184,9 +181,14 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
     }
 }
 
-fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
-    // Who names a tool on the command line wants it.
+/// A pool with the built-in tools, whatever the configuration says: who names one on the command line wants it.
+fn whole_pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     config.mcp.builtin_tools = true;
+    pool(&config, environment)
+}
+
+/// A pool with the tools that this configuration offers, and the store that other processes see.
+pub(super) fn pool(config: &Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
     Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
 }
@@ -250,10 +252,7 @@ async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     };
     let named: Vec<String> =
         snapshot.servers.iter().map(|server| server.name.clone()).filter(|server| names_it(server)).collect();
-    match named.is_empty() {
-        true => pool.tools(None, PATIENCE).await,
-        false => pool.tools(Some(&named), PATIENCE).await,
-    }
+    if named.is_empty() { pool.tools(None, PATIENCE).await } else { pool.tools(Some(&named), PATIENCE).await }
 }
 
 fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {
@@ -262,9 +261,10 @@ fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {
     }
     let same: Vec<String> =
         offered.tools.iter().filter(|tool| tool.service.tool == name).map(|tool| tool.service.full_name()).collect();
-    let mut message = match same.is_empty() {
-        false => format!("several servers have `{name}`: {}", same.join(", ")),
-        true => format!("there is no tool `{name}`; `toolglot mcp tools` lists them"),
+    let mut message = if same.is_empty() {
+        format!("there is no tool `{name}`; `toolglot mcp tools` lists them")
+    } else {
+        format!("several servers have `{name}`: {}", same.join(", "))
     };
     for problem in &offered.problems {
         message.push_str(&format!("\n  {}: {}", problem.server, problem.message));

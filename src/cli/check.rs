@@ -72,11 +72,12 @@ impl Check {
             writeln!(out, "{place}: {what}").map_err(io)?;
         }
         let count = findings.faults.len();
-        writeln!(out, "{} checked, {count} faults", findings.looked_at.join(", ")).map_err(io)?;
+        let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
+        writeln!(out, "{} checked, {faults}", findings.looked_at.join(", ")).map_err(io)?;
         out.flush().map_err(io)?;
         match count {
             0 => Ok(()),
-            count => Err(Error::proxy(format!("{count} faults")).with_code("configuration")),
+            _ => Err(Error::proxy(faults).with_code("configuration")),
         }
     }
 }
@@ -126,6 +127,8 @@ impl Findings {
                 return Ok(());
             }
         };
+        let passed_over = config.passed_over.as_ref();
+        self.looked_at.extend(passed_over.map(|file| format!("{} (not checked: it belongs to another program)", file.display())));
         for backend in &config.backends {
             // Where it is checked may be another machine than where it serves.
             let missing = backend.missing.as_ref().map(|what| format!("backend `{}` (not checked: {what})", backend.name));
@@ -155,9 +158,10 @@ impl Findings {
     /// A registry of MCP servers.
     fn registry(&mut self, file: &Path, environment: &Environment) {
         self.looked_at.push(file.display().to_string());
-        let opened = match file.is_file() {
-            true => Registry::open(file, environment.clone()),
-            false => Err(Error::client(format!("{}: there is no such file", file.display()))),
+        let opened = if file.is_file() {
+            Registry::open(file, environment.clone())
+        } else {
+            Err(Error::client(format!("{}: there is no such file", file.display())))
         };
         let text = std::fs::read_to_string(file).unwrap_or_default();
         match opened {

@@ -70,6 +70,14 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
     })
 }
 
+/// The keys that a configuration may have, tables included.
+pub(super) fn keys() -> Vec<String> {
+    // serde lists them for a key that is none of them.
+    let refused = toml::from_str::<Raw>("\"\" = 0").err();
+    let message = refused.as_ref().map(toml::de::Error::message).unwrap_or_default();
+    message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
+}
+
 /// `:LINE: what is wrong; did you mean ...?`
 pub fn explained(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
@@ -80,7 +88,8 @@ pub fn explained(error: &toml::de::Error, text: &str) -> String {
 
 /// An error about the content of a file, with the line that it is about.
 pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
-    let Some(file) = file.filter(|_| !error.message.starts_with("`--")) else { return error };
+    let elsewhere = ["`--", "`TOOLGLOT_"].iter().any(|begin| error.message.starts_with(begin));
+    let Some(file) = file.filter(|_| !elsewhere) else { return error };
     match quoting_line(text, &error.message) {
         Some(line) => Error { message: format!("{}:{line}: {}", file.display(), error.message), ..error },
         None => error,
@@ -184,9 +193,10 @@ impl RawBackend {
                 return Err(format!("`headers`: `{name}` is not the name of a header"));
             }
             let value = expand(text, environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
-            match value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
-                true => Ok((name.to_ascii_lowercase(), Secret::new(value))),
-                false => Err(format!("`headers.{name}`: the value has characters that no header can carry")),
+            if value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
+                Ok((name.to_ascii_lowercase(), Secret::new(value)))
+            } else {
+                Err(format!("`headers.{name}`: the value has characters that no header can carry"))
             }
         };
         self.headers.iter().map(read).collect()

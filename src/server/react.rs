@@ -46,12 +46,10 @@ fn check_server(app: &App, name: &str) -> Result<(), Error> {
     let known = (name == BUILT_IN && app.mcp.pool().has_built_in())
         || snapshot.servers.iter().any(|server| server.name == name)
         || snapshot.unusable.iter().any(|entry| entry.name == name);
-    match known {
-        true => Ok(()),
-        false => {
-            let names: Vec<&str> = snapshot.servers.iter().map(|server| server.name.as_str()).collect();
-            Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", ")))
-                .with_code("mcp_server"))
-        }
+    if known {
+        Ok(())
+    } else {
+        let names: Vec<&str> = snapshot.servers.iter().map(|server| server.name.as_str()).collect();
+        Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", "))).with_code("mcp_server"))
     }
 }

@@ -23,7 +23,7 @@ use super::{
     world::World,
 };
 use crate::{
-    cli::serve::Given,
+    cli::given::Given,
     config::{self, Environment},
     error::Error,
 };
@@ -79,6 +79,9 @@ pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     #[serde(flatten)]
     pub(super) faults: Faults,
+    /// How often the model was asked again, hidden from the client.
+    #[serde(default)]
+    pub(super) again: u64,
     /// Tokens that the model read and wrote, as the backend counts them.
     pub(super) read: u64,
     pub(super) wrote: u64,
@@ -113,10 +116,8 @@ impl Live {
         let config = self.given.load(environment)?;
         let forms = if self.form.is_empty() { vec![Form::Openai, Form::Void] } else { self.form.clone() };
         let tasks = self.tasks()?;
-        let ways: Vec<String> = match self.way.is_empty() {
-            true => way::NAMES.iter().map(|name| (*name).to_owned()).collect(),
-            false => self.way.clone(),
-        };
+        let ways: Vec<String> =
+            if self.way.is_empty() { way::NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
         let ways = ways.iter().map(|name| Way::open(name, &self.model, &config, environment)).collect::<Result<Vec<_>, _>>()?;
         // Neighbours share their prompt's beginning, so that the backend's cache holds.
         let mut jobs = Vec::new();
@@ -175,10 +176,7 @@ impl Live {
                 *at * limit / size > (*at - 1) * limit / size || size <= limit
             });
         }
-        match tasks.is_empty() {
-            true => Err(Error::proxy(format!("no task matches {}", self.tasks.join(", ")))),
-            false => Ok(tasks),
-        }
+        if tasks.is_empty() { Err(Error::proxy(format!("no task matches {}", self.tasks.join(", ")))) } else { Ok(tasks) }
     }
 
     /// One task from its first request to its verdict.
@@ -190,6 +188,7 @@ impl Live {
             task: task.id.clone(),
             verdict: Verdict::Error,
             faults: Faults::default(),
+            again: 0,
             read: 0,
             wrote: 0,
             seconds: 0.0,
@@ -210,7 +209,8 @@ impl Live {
         let mut last = Reply::default();
         let mut same = 0;
         for _ in 0..TURNS {
-            let completion = way.ask(&self.body(form, task, &messages, seed)).await?;
+            let (completion, again) = way.ask(&self.body(form, task, &messages, seed)).await?;
+            outcome.again += again;
             let count = |key: &str| completion["usage"][key].as_u64().unwrap_or_default();
             outcome.read += count("prompt_tokens");
             outcome.wrote += count("completion_tokens");

@@ -18,13 +18,12 @@ pub(super) fn table(report: &Report) -> String {
     if let Some(trial) = &report.tried {
         trial_lines(trial, &mut out);
     }
-    match report.problems.is_empty() {
-        true => out.push_str("\nno problem found\n"),
-        false => {
-            out.push_str("\nproblems\n");
-            for problem in &report.problems {
-                let _ = writeln!(out, "  {problem}");
-            }
+    if report.problems.is_empty() {
+        out.push_str("\nno problem found\n")
+    } else {
+        out.push_str("\nproblems\n");
+        for problem in &report.problems {
+            let _ = writeln!(out, "  {problem}");
         }
     }
     out
@@ -55,6 +54,9 @@ fn backend_lines(backend: &Backend, out: &mut String) {
         if let Some(model) = at.checked_sub(1).and_then(|at| models.get(at)) {
             let _ = writeln!(out, "      adapter: {}; {}", model.adapter_why, model.proof_means);
             let _ = writeln!(out, "      tools: {}", model.tools_why);
+            if let Some(tried) = &model.tried {
+                let _ = writeln!(out, "      tried: {tried}");
+            }
             for note in &model.notes {
                 let _ = writeln!(out, "      note: {note}");
             }

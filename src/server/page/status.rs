@@ -53,7 +53,7 @@ fn backend(found: &Surveyed) -> Value {
 }
 
 fn model(spoken: &Spoken) -> Value {
-    let (proof, means) = spoken.reader.adapter.proof.words();
+    let (proof, means) = spoken.reader.adapter.proven();
     json!({
         "name": redact::shown(&spoken.model.id, SHOWN_CHARS),
         "adapter": spoken.reader.adapter.name,
