@@ -325,6 +325,20 @@ pub struct Nested {
 // === impl Adapter ===
 
 impl Adapter {
+    /// How well it is proven, in a word and a sentence. What was recorded with the models that it was written for says nothing
+    /// about one that nobody knows.
+    pub fn proven(&self) -> (&'static str, &'static str) {
+        match self.proof {
+            _ if self.models.is_empty() && self.templates.is_empty() => {
+                ("unknown", "no adapter knows this model: it is read in the forms that many families share")
+            }
+            Proof::Doc => ("doc", "written from the vendor's documentation, never seen at work"),
+            Proof::Suite => ("suite", "passes the cases of servers that run the family"),
+            Proof::Recorded => ("recorded", "checked against recorded answers of real models"),
+            Proof::Live => ("live", "checked against a running model"),
+        }
+    }
+
     /// Every text that may mean something to this adapter: what prose must not be mistaken for.
     pub fn markers(&self) -> Vec<String> {
         self.triggers.texts()

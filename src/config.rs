@@ -69,6 +69,8 @@ pub struct Config {
     pub log_format: LogFormat,
     /// Whether log lines may show pieces of the arguments that were repaired; otherwise only rules, places and sizes.
     pub log_excerpts: bool,
+    /// Of which turns the page keeps what was said.
+    pub exchanges: Exchanges,
     /// The backends. None: look for them on this machine.
     pub backends: Vec<Backend>,
     /// Rules per model; the first that matches wins.
@@ -153,6 +155,29 @@ pub enum ToolMode {
     Raw,
     /// The client's own tool prompt and history pass unchanged, and the model answers in the client's form.
     Client,
+}
+
+impl ToolMode {
+    /// The word in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolMode::Native => "native",
+            ToolMode::Prompt => "prompt",
+            ToolMode::Raw => "raw",
+            ToolMode::Client => "client",
+        }
+    }
+}
+
+/// Of which turns the page keeps what was said, in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exchanges {
+    /// Of those that begin while a page is open.
+    #[default]
+    Metadata,
+    /// Of all of them.
+    Full,
 }
 
 /// Sizes, in bytes where nothing else is said.
@@ -265,6 +290,7 @@ impl Config {
             show_warnings: raw.show_warnings,
             log_format: raw.log_format,
             log_excerpts: raw.log_excerpts,
+            exchanges: raw.exchanges,
             backends,
             routes: raw.routes,
             aliases: raw.aliases,

@@ -30,6 +30,7 @@ mod messages;
 mod metrics;
 mod models;
 mod ollama;
+mod page;
 mod react;
 mod received;
 mod record;
@@ -71,7 +72,7 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/show", post(ollama::show))
             .route("/version", get(ollama::version))
             .route("/hello", get(messages::hello));
-        let root = Router::new().route("/", get(greeting::root));
+        let root = Router::new().route("/", get(page::root));
         root.merge(routes.clone()).nest("/v1", routes).nest("/api", ollama).layer(Extension(prefix))
     };
     Router::new()
@@ -86,6 +87,7 @@ pub fn router(live: impl Into<Live>) -> Router {
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::metrics))
+        .merge(page::routes(&live))
         .fallback(unknown::unknown)
         .method_not_allowed_fallback(unknown::wrong_method)
         .layer(

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::response_template;
 use crate::{
-    adapter::{Adapter, Call, Found, Inside, Library, Proof},
+    adapter::{Call, Found, Inside, Library},
     config::{Config, Environment, Overrides},
     error::Error,
     server,
@@ -121,7 +121,7 @@ fn list(library: &Library) -> String {
         } else {
             adapter.models.join(" ")
         };
-        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, proof(adapter).0);
+        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, adapter.proven().0);
     }
     out
 }
@@ -129,7 +129,7 @@ fn list(library: &Library) -> String {
 /// Everything that decides how the answers of this model are read.
 fn one(model: &str, found: &Found) -> String {
     let adapter = &found.adapter;
-    let (word, meaning) = proof(adapter);
+    let (word, meaning) = adapter.proven();
     let mut out = String::new();
     let _ = writeln!(out, "model      {model}");
     let _ = writeln!(out, "adapter    {}: {}", adapter.name, found.why);
@@ -170,20 +170,6 @@ pub(super) fn entries(call: &Call) -> String {
 
 fn quoted(markers: &[String]) -> String {
     markers.iter().map(|marker| format!("{marker:?}")).collect::<Vec<_>>().join(", ")
-}
-
-/// The word for how well an adapter is proven, and what it means. What was recorded with models that it was written for says
-/// nothing about one that nobody knows.
-pub(super) fn proof(adapter: &Adapter) -> (&'static str, &'static str) {
-    match adapter.proof {
-        _ if adapter.models.is_empty() && adapter.templates.is_empty() => {
-            ("unknown", "no adapter knows this model: it is read in the forms that many families share")
-        }
-        Proof::Doc => ("doc", "written from the vendor's documentation, never seen at work"),
-        Proof::Suite => ("suite", "passes the cases of servers that run the family"),
-        Proof::Recorded => ("recorded", "checked against recorded answers of real models"),
-        Proof::Live => ("live", "checked against a running model"),
-    }
 }
 
 #[cfg(test)]

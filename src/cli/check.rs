@@ -30,8 +30,8 @@ pub struct Check {
     /// Write down what the fixtures beside the adapters (*.txt) come to now, instead of comparing it
     #[arg(long)]
     update: bool,
-    /// A directory of adapter files with their fixtures, one adapter file, a proxy.toml or an mcp.json [default: everything
-    /// that `serve` would read]
+    /// A directory of adapter files with their fixtures, one adapter file, one fixture (*.txt), a proxy.toml or an mcp.json
+    /// [default: everything that `serve` would read]
     path: Option<PathBuf>,
 }
 
@@ -64,6 +64,7 @@ impl Check {
             None => findings.everything(environment)?,
             Some(path) if path.is_dir() => findings.overlay(path, None)?,
             Some(path) if path.extension().is_some_and(|extension| extension == "json") => findings.registry(path, environment),
+            Some(path) if path.extension().is_some_and(|extension| extension == "txt") => findings.fixture(path)?,
             Some(path) if is_adapter(path)? => findings.overlay(path.parent().unwrap_or(Path::new("")), Some(path))?,
             Some(path) => findings.configuration(Some(path), environment)?,
         }
@@ -223,6 +224,16 @@ impl Findings {
             if only.is_none() {
                 self.fixtures(place, &library);
             }
+        }
+        Ok(())
+    }
+
+    /// One fixture, with the built-in adapters.
+    fn fixture(&mut self, path: &Path) -> Result<(), Error> {
+        read(path)?;
+        self.looked_at.push(path.display().to_string());
+        if let Err(what) = fixture::check(path, &Library::embedded()?, fixture::Prefixes::Sample, self.update) {
+            self.add(path.display().to_string(), what.trim_end());
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{adapters, given::Given};
 use crate::{
-    backend::{self, Kind, Profile, ToolMode},
+    backend::{self, Kind, Profile},
     config::{Config, Environment, Listen},
     error::Error,
     redact,
@@ -154,7 +154,7 @@ impl Doctor {
         }
         let mut report = Report {
             toolglot: env!("CARGO_PKG_VERSION"),
-            problems: [missing, problems(&surveyed, self.model.as_deref(), &survey::places(&app))].concat(),
+            problems: [missing, survey::problems(&surveyed, self.model.as_deref(), &survey::places(&app))].concat(),
             backends,
             proxy,
             addresses: passed_over.into_iter().chain(addresses).collect(),
@@ -256,7 +256,7 @@ impl Backend {
 
 impl From<&Spoken> for Model {
     fn from(spoken: &Spoken) -> Model {
-        let (proof, proof_means) = adapters::proof(&spoken.reader.adapter);
+        let (proof, proof_means) = spoken.reader.adapter.proven();
         let can = |can: backend::Capabilities| {
             let all = [(can.tools, "tools"), (can.thinking, "thinking"), (can.vision, "vision")];
             all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
@@ -267,7 +267,7 @@ impl From<&Spoken> for Model {
             adapter_why: spoken.reader.why.clone(),
             proof,
             proof_means,
-            tools: mode(spoken.tools),
+            tools: spoken.tools.as_str(),
             tools_why: spoken.why,
             capabilities: spoken.model.capabilities.map(can),
             context: spoken.model.context,
@@ -294,46 +294,4 @@ fn kind(backend: &backend::Backend) -> &'static str {
         (Kind::Google, _) => "Google",
         (Kind::Replay, _) => "recordings",
     }
-}
-
-fn mode(mode: ToolMode) -> &'static str {
-    match mode {
-        ToolMode::Native => "native",
-        ToolMode::Prompt => "prompt",
-        ToolMode::Raw => "raw",
-        ToolMode::Client => "client",
-    }
-}
-
-/// What keeps the user from an answer, each with its remedy.
-fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<String> {
-    let mut problems = Vec::new();
-    for silent in found {
-        let Some(error) = &silent.error else { continue };
-        let backend = &silent.backend;
-        let remedy = if error.contains("cannot reach")
-            || error.contains("does not answer")
-            || error.starts_with("nothing that is known")
-        {
-            "start it, or correct its `url`"
-        } else if ["401", "403", "key", "nauthorized", "orbidden"].iter().any(|word| error.contains(word)) {
-            "give its key by `api_key_env` or `api_key_file`"
-        } else {
-            "look at its own log"
-        };
-        problems.push(format!("backend {} at {}: {error}; {remedy}", backend.name, shown(&backend.url)));
-    }
-    let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
-    if real.is_empty() {
-        problems.push(format!("no backend: looked for {}; start one, or name one with --backend URL", places.join(", ")));
-    }
-    for empty in real.iter().filter(|found| found.error.is_none() && found.listed == 0) {
-        problems.push(format!("backend {} has no models: load or pull one there", empty.backend.name));
-    }
-    if let Some(model) = model.filter(|_| !real.is_empty() && found.iter().all(|found| found.models.is_empty())) {
-        problems.push(format!(
-            "no backend that answers lists the model {model}: `toolglot doctor` without --model shows their names"
-        ));
-    }
-    problems
 }

@@ -29,6 +29,7 @@ pub(super) struct Raw {
     pub(super) show_warnings: bool,
     pub(super) log_format: super::LogFormat,
     pub(super) log_excerpts: bool,
+    pub(super) exchanges: super::Exchanges,
     pub(super) api_keys_file: Option<PathBuf>,
     pub(super) api_key_env: Option<String>,
     pub(super) insecure: bool,

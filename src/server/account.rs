@@ -8,7 +8,10 @@ use std::{
 
 use http::HeaderMap;
 
-use super::received::Target;
+use super::{
+    page::{self, Entry},
+    received::Target,
+};
 use crate::{
     backend::{self, Dialect},
     error::Error,
@@ -17,7 +20,7 @@ use crate::{
     openai::ChatRequest,
     plan::Plan,
     redact,
-    turn::tap::Tap,
+    turn::{prefix::Prefix, tap::Tap},
 };
 
 /// The facts of one request, shared by all that know some of them.
@@ -27,6 +30,9 @@ pub(super) struct Account(Arc<Mutex<Facts>>);
 /// What became of a request, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
+    /// The request's id and path.
+    pub(super) id: String,
+    pub(super) path: String,
     /// The model as the client calls it; `None`: the request is not about one.
     pub(super) model: Option<String>,
     pub(super) backend: String,
@@ -35,6 +41,8 @@ pub(super) struct Facts {
     pub(super) turn: Option<Turn>,
     /// What the backend said about its limits.
     pub(super) pace: Vec<(String, String)>,
+    /// Its row on the page.
+    pub(super) entry: Option<Entry>,
 }
 
 /// What became of a turn.
@@ -55,15 +63,16 @@ pub(super) struct Turn {
     /// Why calls were not delivered, one word each.
     pub(super) refusals: Vec<String>,
     pub(super) finish: Option<FinishReason>,
-    /// How it failed: the error's code, or its status.
+    /// How it failed: the error's code, or its status; and its message.
     pub(super) failed: Option<String>,
+    pub(super) message: Option<String>,
 }
 
 /// Watches a turn for an account; hands on what it sees.
 struct Watch {
     account: Account,
     turn: Turn,
-    next: Option<Box<dyn Tap>>,
+    next: Vec<Box<dyn Tap>>,
 }
 
 /// At most so much of a client's name for itself is shown.
@@ -72,6 +81,11 @@ const CLIENT_CHARS: usize = 60;
 // === impl Account ===
 
 impl Account {
+    /// Of the request with this id, at this path.
+    pub(super) fn of(id: &str, path: &str) -> Account {
+        Account(Arc::new(Mutex::new(Facts { id: id.to_owned(), path: path.to_owned(), ..Facts::default() })))
+    }
+
     /// What is known now.
     pub(super) fn facts(&self) -> Facts {
         self.lock().clone()
@@ -85,8 +99,20 @@ impl Account {
         facts.mode = "off";
     }
 
-    /// The tap of this turn, which also shows everything to `next`.
-    pub(super) fn watch(&self, plan: &Plan, mode: &'static str, next: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
+    /// The request has a row on the page.
+    pub(super) fn is_listed(&self, entry: Entry) {
+        self.lock().entry = Some(entry);
+    }
+
+    /// The row of the request on the page.
+    pub(super) fn entry(&self) -> Option<Entry> {
+        self.lock().entry.clone()
+    }
+
+    /// The tap of this turn, which also shows everything to `recording` and to the page.
+    pub(super) fn watch(&self, plan: &Plan, mode: &'static str, recording: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
+        let shown = self.entry().and_then(|entry| page::tap(&entry, plan, mode));
+        let next = recording.into_iter().chain(shown).collect();
         let mut facts = self.lock();
         facts.mode = mode;
         let client = plan.caller.client.split(' ').next().filter(|client| !client.is_empty());
@@ -117,6 +143,10 @@ impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
         self.turn.rounds += 1;
         self.next.iter_mut().for_each(|next| next.round(chat, tools, dialect));
+    }
+
+    fn prefix(&mut self, prefix: Prefix) {
+        self.next.iter_mut().for_each(|next| next.prefix(prefix));
     }
 
     fn upstream(&mut self, bytes: &[u8]) {
@@ -152,6 +182,7 @@ impl Tap for Watch {
 
     fn failed(&mut self, error: &Error) {
         self.turn.failed = Some(error.code.clone().unwrap_or_else(|| error.status.to_string()));
+        self.turn.message = Some(error.to_string());
         self.next.iter_mut().for_each(|next| next.failed(error));
     }
 

@@ -1,18 +1,14 @@
-//! What a user needs to know: at the start, on standard error, the address, the models and how each is asked, what to enter
-//! in which client, in a dozen lines; at `/` what this is.
+//! What a user needs to know at the start, on standard error: the address, the models and how each is asked, what to enter in
+//! which client, where the page is, in a dozen lines.
 
 use std::{
     fmt::Write as _,
     io::{self, Write as _},
 };
 
-use axum::{body::Body, response::Response};
-use http::{HeaderMap, header};
-
 use super::{
     catalog::Found,
     listen::Bound,
-    reply,
     state::App,
     survey::{self, Spoken},
 };
@@ -26,31 +22,6 @@ const SHOWN: usize = 8;
 /// Lines for backends and models; what stands before them makes it a dozen.
 const LINES: usize = 5;
 const SHOWN_CHARS: usize = 200;
-
-/// What a person sees who opens the address in a browser.
-const PAGE: &str = "<!doctype html>
-<html lang=\"en\"><meta charset=\"utf-8\"><title>toolglot</title>
-<h1>toolglot is running</h1>
-<p>It stands between your editor and your local models, and turns the tool calls that models write into the form that the
-editor executes. There is nothing to do on this page.</p>
-<ul>
-<li>OpenAI's API: base URL <code>/v1</code> of this address, any API key (<a href=\"/v1/models\">models</a>)</li>
-<li>Ollama's API: this address (<a href=\"/api/tags\">models</a>)</li>
-<li><a href=\"/healthz\">state of the backends</a></li>
-</ul>
-</html>
-";
-
-/// `GET /`: clients of Ollama look for its words here, people for an explanation.
-pub(super) async fn root(headers: HeaderMap) -> Response {
-    let accepts =
-        |kind: &str| headers.get(header::ACCEPT).and_then(|list| list.to_str().ok()).is_some_and(|list| list.contains(kind));
-    if accepts("text/html") {
-        reply::bytes("text/html; charset=utf-8", Body::from(PAGE))
-    } else {
-        reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running"))
-    }
-}
 
 /// Where it listens and how to use it; gives the address to be used.
 pub(super) fn listening(app: &App, bound: &Bound) -> String {
@@ -85,7 +56,7 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
         port => _ = writeln!(text, "  Void: Settings > Models > Providers > vLLM > Endpoint: http://localhost:{port}"),
     }
     text.push_str("  Claude Code: toolglot run claude\n  Codex: toolglot run codex\n");
-    let _ = writeln!(text, "  other clients: OpenAI base URL {address}/v1, Ollama {address}; `toolglot setup CLIENT` says more");
+    let _ = writeln!(text, "  other clients: OpenAI base URL {address}/v1, Ollama {address}; `toolglot setup CLIENT` says more\n  in a browser, {address} shows each turn, and why");
     say(&text);
     address
 }

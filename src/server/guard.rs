@@ -11,7 +11,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{reply, state::App};
+use super::{page, reply, state::App};
 use crate::{
     config::{Config, Mode},
     error::Error,
@@ -33,8 +33,9 @@ pub(super) struct Sender {
 
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
-/// What answers without a key: whether it runs, which load balancers and clients of Ollama ask.
-const OPEN: &[&str] = &["/", "/healthz", "/readyz"];
+/// What answers without a key: whether it runs, which load balancers and clients of Ollama ask; and the page as it is when
+/// nothing is known, which asks for the key.
+const OPEN: &[&str] = &["/", "/healthz", "/readyz", page::CSS, page::SCRIPT];
 /// The headers in which clients send a key, apart from `Authorization: Bearer`: Anthropic's, Azure's and Google's.
 const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
 /// The first segments of the routes of models, below a path prefix or not.
@@ -120,6 +121,14 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
     let is_admitted = engine::admits(&caller, config.mcp.token.as_ref());
     if engine::is_surface(uri.path()) {
         return if is_admitted { Ok(false) } else { refused(format!("pages from `{origin}` may not use MCP here")) };
+    }
+    if page::is_surface(uri.path()) {
+        let own = engine::Caller { authorization: None, ..caller };
+        return if engine::admits(&own, None) {
+            Ok(false)
+        } else {
+            refused(format!("pages from `{origin}` may not read this one"))
+        };
     }
     let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     match page {

@@ -88,12 +88,7 @@ impl Recorder {
 
 impl Tap for Recording {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let wire = match dialect {
-            Dialect::Ollama => Wire::Ollama,
-            Dialect::OpenAi => Wire::OpenAi,
-            Dialect::Google => Wire::Google,
-        };
-        self.fixture.rounds.push(Round { request: request(chat, tools), wire, reads: Vec::new() });
+        self.fixture.rounds.push(Round { request: request(chat, tools), wire: wire(dialect), reads: Vec::new() });
         self.last = Instant::now();
     }
 
@@ -137,8 +132,17 @@ fn tail(id: &str) -> &str {
     id.get(id.len().saturating_sub(6)..).unwrap_or(id)
 }
 
-/// The conversation with its tools in OpenAI's form, whatever form the client wrote them in.
-fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
+/// What a stream in this dialect is called in a fixture.
+pub(super) fn wire(dialect: Dialect) -> Wire {
+    match dialect {
+        Dialect::Ollama => Wire::Ollama,
+        Dialect::OpenAi => Wire::OpenAi,
+        Dialect::Google => Wire::Google,
+    }
+}
+
+/// The conversation with its tools in OpenAI's form, whatever form the client wrote them in; without fields that name a person.
+pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
     let mut request = chat.clone();
     request.rest.retain(|name, _| !PRIVATE.contains(&name.as_str()));
     request.tools = tools

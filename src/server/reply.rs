@@ -10,6 +10,10 @@ use crate::{
     error::{Blame, Error},
 };
 
+/// What an answer tells of a failure, for those who show it elsewhere.
+#[derive(Debug, Clone)]
+pub(super) struct Told(pub(super) String);
+
 /// An error in the form of whoever asks at this path, under its own status.
 pub(super) fn error_at(path: &str, error: &Error) -> Response {
     let front = match path {
@@ -28,6 +32,7 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
     let mut response = json(&front.error_body(error));
     *response.status_mut() = StatusCode::from_u16(front.status(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     add_headers(&mut response, &error.headers);
+    response.extensions_mut().insert(Told(error.to_string()));
     response
 }
 

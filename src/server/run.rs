@@ -186,6 +186,7 @@ async fn look_around(app: &App, address: &str) {
 async fn end(stage: &watch::Sender<Stage>, app: &App, all_done: impl Future<Output = Option<()>>) {
     signal().await;
     app.mcp.end_sessions();
+    app.page.close();
     tracing::info!("ending; running answers have {} s, a second signal ends them at once", GRACE.as_secs());
     let _ = stage.send(Stage::Ending);
     tokio::select! {

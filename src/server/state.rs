@@ -8,7 +8,7 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed};
+use super::{apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, page, record::Recorder, unknown::Missed};
 use crate::{
     adapter::Library,
     backend::Backend,
@@ -52,6 +52,8 @@ pub struct State {
     pub(super) seen: Arc<Seen>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) missed: Arc<Missed>,
+    pub(super) page: Arc<page::Turns>,
+    pub(super) bypass: Arc<page::Bypass>,
     /// What the configuration is read with, when it is read again.
     pub(super) environment: Environment,
     demo: bool,
@@ -134,6 +136,8 @@ impl State {
             seen: Arc::clone(&self.seen),
             metrics: Arc::clone(&self.metrics),
             missed: Arc::clone(&self.missed),
+            page: Arc::clone(&self.page),
+            bypass: Arc::clone(&self.bypass),
             environment: settings.environment,
             demo: settings.demo,
             ollama: settings.ollama,
@@ -185,6 +189,8 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         seen: Arc::default(),
         metrics: Arc::default(),
         missed: Arc::default(),
+        page: Arc::default(),
+        bypass: Arc::default(),
         config: settings.config,
     }))
 }

@@ -22,6 +22,7 @@ use crate::{
     event::Note,
     openai::ChatRequest,
     plan::{self, Learned, Plan},
+    redact,
     turn::{self, tap::Tap},
 };
 
@@ -74,6 +75,7 @@ const MODELS: usize = 100;
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of text in a token, about.
 const TOKEN: usize = 4;
+const SHOWN_CHARS: usize = 500;
 
 /// All backends, and of their models those of this name, or all; `tools` are in OpenAI's form, and only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
@@ -129,6 +131,39 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
         return Err(backend::error_from(answer.status.as_u16(), &bytes).without(target.backend.secrets()));
     }
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
+}
+
+/// What keeps the user from an answer, each with its remedy.
+pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for silent in found {
+        let Some(error) = &silent.error else { continue };
+        let backend = &silent.backend;
+        let remedy = if error.contains("cannot reach")
+            || error.contains("does not answer")
+            || error.starts_with("nothing that is known")
+        {
+            "start it, or correct its `url`"
+        } else if ["401", "403", "key", "nauthorized", "orbidden"].iter().any(|word| error.contains(word)) {
+            "give its key by `api_key_env` or `api_key_file`"
+        } else {
+            "look at its own log"
+        };
+        problems.push(format!("backend {} at {}: {error}; {remedy}", backend.name, redact::shown(&backend.url, SHOWN_CHARS)));
+    }
+    let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
+    if real.is_empty() {
+        problems.push(format!("no backend: looked for {}; start one, or name one with --backend URL", places.join(", ")));
+    }
+    for empty in real.iter().filter(|found| found.error.is_none() && found.listed == 0) {
+        problems.push(format!("backend {} has no models: load or pull one there", empty.backend.name));
+    }
+    if let Some(model) = model.filter(|_| !real.is_empty() && found.iter().all(|found| found.models.is_empty())) {
+        problems.push(format!(
+            "no backend that answers lists the model {model}: `toolglot doctor` without --model shows their names"
+        ));
+    }
+    problems
 }
 
 /// How this model would be spoken to.

@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{account::Account, metrics::Metrics, reply, state::App};
+use super::{account::Account, metrics::Metrics, page::Entry, reply, state::App};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -31,6 +31,8 @@ struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,
     ending: Ending,
+    /// The row of a turn of which the page keeps what is said.
+    shown: Option<Entry>,
 }
 
 /// What is known of a request outside of its account. Dropping it ends the request.
@@ -42,24 +44,29 @@ struct Ending {
     first_byte: Option<Instant>,
     /// `None`: the client left before there was a response.
     status: Option<StatusCode>,
+    /// What the client was told of a failure.
+    error: Option<String>,
 }
 
 /// Runs the request under its id.
 pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = id(request.headers());
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
-    let account = Account::default();
+    let account = Account::of(id.to_str().unwrap_or_default(), request.uri().path());
     request.extensions_mut().insert(account.clone());
     let metrics = Arc::clone(&app.metrics);
     metrics.begin();
-    let mut ending = Ending { account, metrics, span: span.clone(), begun: Instant::now(), first_byte: None, status: None };
+    let mut ending =
+        Ending { account, metrics, span: span.clone(), begun: Instant::now(), first_byte: None, status: None, error: None };
     // The state of a request must not be kept alive by its answer.
     drop(app);
     let mut response = next.run(request).instrument(span).await;
     ending.status = Some(response.status());
+    ending.error = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &ending.account.pace());
-    response.map(|body| Body::new(Traced { body, ending }))
+    let shown = ending.account.entry().filter(Entry::keeps);
+    response.map(|body| Body::new(Traced { body, ending, shown }))
 }
 
 /// The id that the client gave, else a new one.
@@ -77,11 +84,14 @@ impl hyper::body::Body for Traced {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Traced { body, ending } = self.get_mut();
+        let Traced { body, ending, shown } = self.get_mut();
         let _entered = ending.span.enter();
         let polled = Pin::new(body).poll_frame(cx);
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
+        }
+        if let (Some(entry), Poll::Ready(Some(Ok(frame)))) = (shown, &polled) {
+            entry.client(frame.data_ref().map_or(&[], |data| data));
         }
         polled
     }
@@ -105,6 +115,9 @@ impl Drop for Ending {
         let turn = facts.turn.as_ref();
         let first = turn.and_then(|turn| turn.first_sent).or(self.first_byte).map(|at| at.saturating_duration_since(self.begun));
         self.metrics.end(&facts, status, first, taken);
+        if let Some(entry) = &facts.entry {
+            entry.end(&facts, status, self.error.as_deref(), first, taken);
+        }
         let Some(model) = &facts.model else { return };
         let finish = turn.map(|turn| match (&turn.failed, turn.finish) {
             (Some(code), _) => code.as_str(),

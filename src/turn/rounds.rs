@@ -232,7 +232,10 @@ impl<O: Sink> Rounds<O> {
                     tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
                 if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
-                    prefix::compare(&self.plan, &self.shared, &request.body).await;
+                    let prefix = prefix::compare(&self.plan, &self.shared, &request.body).await;
+                    if let (Some(prefix), Some(tap)) = (prefix, &mut self.tap) {
+                        tap.prefix(prefix);
+                    }
                 }
                 self.asked = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
@@ -303,7 +306,11 @@ impl<O: Sink> Rounds<O> {
             return;
         }
         if let Some((name, bytes)) = reading.writing() {
-            self.shape.event(Event::Note(&Note::Writing { name, bytes }), &mut self.out);
+            let note = Note::Writing { name, bytes };
+            if let Some(tap) = &mut self.tap {
+                tap.event(&Event::Note(&note));
+            }
+            self.shape.event(Event::Note(&note), &mut self.out);
         }
     }
 

@@ -1,7 +1,8 @@
-//! What a turn shows to whoever watches it: recording now, metrics and the inspector later. A tap changes nothing.
+//! What a turn shows to whoever watches it: the log and the metrics, recordings, the page. A tap changes nothing.
 
 use http::HeaderMap;
 
+use super::prefix::Prefix;
 use crate::{
     backend::Dialect,
     error::Error,
@@ -16,9 +17,11 @@ pub trait Tap: Send {
     fn answered(&mut self, _: &HeaderMap) {}
     /// An upstream round begins with this conversation and these tools.
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect);
+    /// How much of the request the backend has read before.
+    fn prefix(&mut self, _: Prefix) {}
     /// Bytes of the backend, as they were read.
     fn upstream(&mut self, bytes: &[u8]);
-    /// An event on its way to the client's shape.
+    /// An event on its way to the client's shape; also a note that a call is being written.
     fn event(&mut self, event: &Event<'_>);
     /// What an answer of the model has cost, where the backend says so.
     fn usage(&mut self, _: Usage) {}

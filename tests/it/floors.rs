@@ -49,6 +49,9 @@ const LOCKS: &[&str] = &[
     "src/server/account.rs",      // what became of a request, until its end
     "src/server/metrics.rs",      // counters
     "src/server/unknown.rs",      // which unknown paths were logged
+    "src/server/page/turns.rs",   // the rows of the page, and what was said in the latest turns
+    "src/server/page/kept.rs",    // the same of one turn, while it runs
+    "src/server/page/bypass.rs",  // until when what passes as it is
     "src/server/catalog.rs",      // the models of each backend, for seconds
     "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
     "src/mcp/engine/handler.rs",  // the services of a session's last results

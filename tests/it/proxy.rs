@@ -17,6 +17,7 @@ mod chat;
 mod faults;
 mod messages;
 mod ollama;
+mod page;
 mod prefix;
 mod prevention;
 mod recover;

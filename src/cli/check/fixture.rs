@@ -6,19 +6,16 @@ use std::{path::Path, sync::Arc};
 use bytes::BytesMut;
 
 use crate::{
-    adapter::{Adapter, Library, scanner},
-    backend::{Decoder, Dialect},
+    adapter::{Adapter, Library},
     client::{
         self,
         front::{Front, Head},
         shape::{Kind, Shape},
     },
-    event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
-    fix::Schemas,
+    event::{Event, FinishReason},
     fixture::{Expected, Fixture, Round, Wire},
     openai::answer::Envelope,
-    turn::answer::{Answer, Policy, Setup},
-    wire::Frames,
+    turn::recorded::{self, Case, Owned, decode},
 };
 
 /// What a fixture comes to.
@@ -45,142 +42,6 @@ const ALL_CUTS: usize = 4096;
 const WIRE_CUTS: usize = 40;
 const SAMPLED_PREFIXES: usize = 96;
 
-/// A delta of its own, to be fed again in other pieces.
-#[derive(Debug, Clone)]
-enum Owned {
-    Text(Channel, String),
-    Call(ToolCall),
-    Usage(Usage),
-    Finish(FinishReason),
-}
-
-/// What an answer came to, one line an event.
-#[derive(Default)]
-struct Lines {
-    out: String,
-    text: String,
-    reasoning: String,
-    call: Option<(String, String)>,
-}
-
-struct Case {
-    adapter: Arc<Adapter>,
-    incoming: client::Incoming,
-    schemas: Arc<Schemas>,
-}
-
-// === impl Case ===
-
-impl Case {
-    fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
-        let mut answer = Answer::new(Setup {
-            adapter: Arc::clone(&self.adapter),
-            tools: Arc::new(self.incoming.tools.clone()),
-            schemas: Arc::clone(&self.schemas),
-            scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
-            policy: Policy { notice_when_empty: true, ..Policy::default() },
-        });
-        for delta in deltas {
-            answer.delta(delta.borrow(), out);
-        }
-        answer.finish(out);
-    }
-
-    fn run(&self, deltas: &[Owned]) -> String {
-        let mut lines = Lines::default();
-        self.feed(deltas, &mut lines);
-        lines.flush();
-        lines.out
-    }
-}
-
-// === impl Owned ===
-
-impl From<Delta<'_>> for Owned {
-    fn from(delta: Delta<'_>) -> Owned {
-        match delta {
-            Delta::Text(channel, text) => Owned::Text(channel, text.to_owned()),
-            Delta::Call { id, name, arguments, extra } => Owned::Call(ToolCall {
-                id: id.map(str::to_owned),
-                name: name.to_owned(),
-                arguments: arguments.to_owned(),
-                extra: extra.map(str::to_owned),
-            }),
-            Delta::Usage(usage) => Owned::Usage(usage),
-            Delta::Finish(reason) => Owned::Finish(reason),
-        }
-    }
-}
-
-impl Owned {
-    fn borrow(&self) -> Delta<'_> {
-        match self {
-            Owned::Text(channel, text) => Delta::Text(*channel, text),
-            Owned::Call(call) => {
-                Delta::Call { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() }
-            }
-            Owned::Usage(usage) => Delta::Usage(*usage),
-            Owned::Finish(reason) => Delta::Finish(*reason),
-        }
-    }
-}
-
-// === impl Lines ===
-
-impl Lines {
-    fn flush(&mut self) {
-        for (label, text) in [("reasoning", std::mem::take(&mut self.reasoning)), ("text", std::mem::take(&mut self.text))] {
-            if !text.is_empty() {
-                self.out.push_str(&format!("{label} {}\n", serde_json::Value::from(text)));
-            }
-        }
-    }
-}
-
-impl Sink for Lines {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => {
-                if !self.reasoning.is_empty() {
-                    self.flush();
-                }
-                self.text.push_str(text);
-            }
-            Event::Reasoning(text) => {
-                if !self.text.is_empty() {
-                    self.flush();
-                }
-                self.reasoning.push_str(text);
-            }
-            Event::CallStart { id, name, .. } => {
-                self.flush();
-                let head = id.map(|id| format!("{name} (id {id})")).unwrap_or_else(|| name.to_owned());
-                self.call = Some((head, String::new()));
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some((_, arguments)) = &mut self.call {
-                    arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { .. } => {
-                if let Some((head, arguments)) = self.call.take() {
-                    self.out.push_str(&format!("call {head} {arguments}\n"));
-                }
-            }
-            Event::Refused { name, why, .. } => {
-                self.flush();
-                self.out.push_str(&format!("refused {name}: {why}\n"));
-            }
-            Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_)) => {}
-            Event::Finish { reason, .. } => {
-                self.flush();
-                self.out.push_str(&format!("finish {}\n", reason.as_str()));
-            }
-        }
-    }
-}
-
 /// Compares what a fixture's file expects with what it comes to, or writes that down (`update`).
 pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
@@ -199,30 +60,15 @@ pub fn check(path: &Path, library: &Library, prefixes: Prefixes, update: bool) -
 /// error says how it was cut.
 fn run(fixture: &Fixture, library: &Library, prefixes: Prefixes) -> Result<Outcome, String> {
     let first = fixture.rounds.first().ok_or("it has no round")?;
+    let events = recorded::events(fixture, library, |round, case, deltas, whole| {
+        cuts_of_the_wire(round, case, whole)?;
+        cuts_of_the_text(deltas, case, whole)?;
+        ended_early(deltas, case, prefixes)
+    })?;
     let adapter = library.find(&first.request.model, None).adapter;
-    let mut events = String::new();
-    for (number, round) in fixture.rounds.iter().enumerate() {
-        let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
-        let case = Case { adapter: Arc::clone(&adapter), incoming, schemas: Arc::default() };
-        let deltas = match decode(round, std::iter::once(round.bytes().as_slice())) {
-            Ok(deltas) => deltas,
-            Err(message) => {
-                events.push_str(&format!("fault {message}\n"));
-                continue;
-            }
-        };
-        let whole = case.run(&deltas);
-        cuts_of_the_wire(round, &case, &whole)?;
-        cuts_of_the_text(&deltas, &case, &whole)?;
-        ended_early(&deltas, &case, prefixes)?;
-        if number > 0 {
-            events.push_str(&format!("round {}\n", number + 1));
-        }
-        events.push_str(&whole);
-    }
     let client = |(shape, _): &(String, String)| Ok((shape.clone(), client_bytes(first, &adapter, shape)?));
     let clients = fixture.clients.iter().map(client).collect::<Result<_, String>>()?;
-    Ok(Outcome { events: events.trim_end().to_owned(), clients })
+    Ok(Outcome { events, clients })
 }
 
 /// What is not as the fixture expects it.
@@ -361,32 +207,6 @@ fn client_bytes_of(round: &Round, adapter: &Arc<Adapter>, shape: &str, deltas: &
     let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
     case.feed(deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
     Ok(String::from_utf8_lossy(&out).into_owned())
-}
-
-fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
-    let dialect = match round.wire {
-        Wire::OpenAi => Dialect::OpenAi,
-        Wire::Ollama => Dialect::Ollama,
-        Wire::Google => Dialect::Google,
-        Wire::Text => {
-            let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
-            let text = String::from_utf8_lossy(&text).into_owned();
-            return Ok(vec![Owned::Text(Channel::Content, text), Owned::Finish(FinishReason::Stop)]);
-        }
-    };
-    let (mut frames, mut decoder, mut out) = (Frames::new(dialect.framing(), 1 << 20), Decoder::new(dialect), Vec::new());
-    let mut keep = |delta: Delta<'_>| out.push(Owned::from(delta));
-    for piece in pieces {
-        frames.push(piece);
-        while let Some(frame) = frames.next().map_err(|error| error.message)? {
-            decoder.frame(&frame, &mut keep).map_err(|error| error.message)?;
-        }
-    }
-    if let Some(frame) = frames.finish() {
-        decoder.frame(&frame, &mut keep).map_err(|error| error.message)?;
-    }
-    decoder.finish(&mut keep).map_err(|error| error.message)?;
-    Ok(out)
 }
 
 /// Texts in single characters.

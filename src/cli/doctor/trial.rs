@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{adapters, mode};
+use super::adapters;
 use crate::{
     adapter::{Adapter, Call},
     backend::{Decoder, Dialect, ToolMode},
@@ -98,7 +98,7 @@ pub(super) async fn run(app: &App, model: &str) -> Trial {
     let spoken = found.into_iter().flat_map(|found| found.models).next();
     let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
     let adapter = spoken.map(|spoken| spoken.reader.adapter);
-    trial.tools = mode(told);
+    trial.tools = told.as_str();
     for case in cases() {
         let (sender, seen) = mpsc::channel();
         let request =
@@ -113,7 +113,7 @@ pub(super) async fn run(app: &App, model: &str) -> Trial {
         let upstream = Upstream::collect(seen.try_iter());
         let attempt = match tried {
             Ok(tried) => {
-                trial.tools = mode(tried.learned.tools);
+                trial.tools = tried.learned.tools.as_str();
                 judge(&case, &tried, upstream, adapter.as_deref(), told)
             }
             Err(error) => failed(&case, &error),

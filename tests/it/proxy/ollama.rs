@@ -28,7 +28,7 @@ async fn who_looks_for_an_ollama_finds_one() {
     assert_eq!((plain.status().as_u16(), plain.text().await.unwrap().as_str()), (200, "Ollama is running"));
     let page = proxy.get("/").header("accept", "text/html,application/xhtml+xml,*/*;q=0.8").send().await.unwrap();
     assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
-    assert!(page.text().await.unwrap().contains("toolglot is running"));
+    assert!(page.text().await.unwrap().contains("toolglot is running"), "people get the page");
     let head = client().head(format!("{}/", proxy.url)).send().await.unwrap();
     assert_eq!(head.status(), 200);
     let (_, version) = answer(proxy.get("/api/version")).await;

@@ -1,0 +1,267 @@
+//! The page for people: `GET /` in a browser. The last turns with what the client sent, what the model wrote and what the
+//! client got; why something is a call and something is not; how backends, models and MCP servers are doing. Three files
+//! that are part of the program; everything that changes comes as JSON from the routes under `/ui`.
+//!
+//! Whoever may see it: this machine, and whoever has a client key, which then sees its own turns alone.
+
+use std::{fmt::Write as _, net::IpAddr, sync::PoisonError, time::Duration};
+
+use axum::{
+    Extension, Router,
+    body::Body,
+    extract::{Path, Request, State},
+    middleware::{Next, from_fn_with_state, map_response},
+    response::Response,
+    routing::{get, post},
+};
+use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::json;
+use tokio::{sync::broadcast::error::RecvError, time::timeout};
+
+use super::{
+    guard::{Local, Sender},
+    received::Received,
+    reply,
+    state::{App, Live},
+};
+use crate::{client::front::Kind, config::Exchanges, error::Error, wire};
+
+mod bypass;
+mod detail;
+mod fixture;
+mod kept;
+mod playground;
+mod status;
+mod turns;
+mod why;
+
+pub(super) use bypass::Bypass;
+pub(super) use kept::tap;
+use turns::{Change, Opening, Row};
+pub(super) use turns::{Entry, Turns};
+
+const PAGE: &str = include_str!("page/index.html");
+/// The path of the style sheet, and of the script.
+pub(super) const CSS: &str = "/ui/page.css";
+pub(super) const SCRIPT: &str = "/ui/page.js";
+/// Nothing but the page's own files runs, and nobody puts the page into a frame of theirs.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// A page that hears nothing else hears this often that the server is there.
+const SILENCE: Duration = Duration::from_secs(15);
+/// Ends of the paths that are turns.
+const TURNS: &[&str] = &["/chat", "/completions", "/messages", "/responses", "/generate", "/generate_with_mcp"];
+
+/// The routes of the page, apart from `/`.
+pub(super) fn routes(live: &Live) -> Router<Live> {
+    let data = Router::new()
+        .route("/ui/events", get(events))
+        .route("/ui/turns", get(list))
+        .route("/ui/turns/{number}", get(one))
+        .route("/ui/turns/{number}/fixture", get(save))
+        .route("/ui/state", get(status::status))
+        .route("/ui/normalize", post(playground::normalize))
+        .route("/ui/bypass", post(bypass::set))
+        .layer(from_fn_with_state(live.clone(), only_here));
+    let files = Router::new().route(CSS, get(css)).route(SCRIPT, get(script));
+    data.merge(files).layer(map_response(secured))
+}
+
+/// Whether a path is one of the page's own.
+pub(super) fn is_surface(path: &str) -> bool {
+    path == "/ui" || path.starts_with("/ui/")
+}
+
+/// A request for an answer has arrived: it is a row of the page from now on.
+pub(super) fn begins(app: &App, received: &Received, model: &str) {
+    let facts = received.account.facts();
+    if !TURNS.iter().any(|end| facts.path.ends_with(end)) {
+        return;
+    }
+    let client = received.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    received.account.is_listed(app.page.begin(&Opening {
+        owner: &received.sender.name,
+        id: &facts.id,
+        path: &facts.path,
+        client,
+        model,
+        body: &received.body,
+        always: app.config.exchanges == Exchanges::Full,
+    }));
+}
+
+/// `GET /`: people get the page, clients that look for an Ollama its words.
+pub(super) async fn root(State(app): State<App>, Extension(prefix): Extension<super::Prefix>, request: Request) -> Response {
+    if !wants_a_page(request.headers()) || prefix.mode.is_some() || prefix.profile.is_some() {
+        return reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running"));
+    }
+    // Without a key nobody is told anything where keys are needed: the page asks for one.
+    let open = app.config.access.keys.is_empty() && is_here(&request);
+    let rows = if open { app.page.rows("") } else { Vec::new() };
+    let mut lines = String::new();
+    rows.iter().for_each(|row| line(row, &mut lines));
+    let page = PAGE.replace("<!--rows-->", &lines).replace("<!--version-->", env!("CARGO_PKG_VERSION"));
+    let mut page = secured(reply::bytes("text/html; charset=utf-8", Body::from(page))).await;
+    page.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    page
+}
+
+async fn css() -> Response {
+    reply::bytes("text/css; charset=utf-8", Body::from(include_str!("page/page.css")))
+}
+
+async fn script() -> Response {
+    reply::bytes("text/javascript; charset=utf-8", Body::from(include_str!("page/page.js")))
+}
+
+/// The rows, the latest first, and whether what is said is kept even while no page is open.
+async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    reply::json(&json!({"turns": app.page.rows(&sender.name), "full": app.config.exchanges == Exchanges::Full}))
+}
+
+/// What was said in one turn.
+async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
+    let Some((row, kept)) = app.page.get(&sender.name, number) else { return missing() };
+    let detail = kept.map(|kept| detail::detail(&kept.lock().unwrap_or_else(PoisonError::into_inner)));
+    reply::json(&json!({"row": row, "detail": detail}))
+}
+
+/// One turn as a file that `toolglot check` replays.
+async fn save(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
+    let Some((row, Some(kept))) = app.page.get(&sender.name, number) else { return missing() };
+    let saved = fixture::fixture(&row, &kept.lock().unwrap_or_else(PoisonError::into_inner), &app.library);
+    let text = match saved {
+        Ok(text) => text,
+        Err(what) => return reply::error(Kind::OpenAi, &Error::client(what).with_status(409)),
+    };
+    let mut response = reply::bytes("text/plain; charset=utf-8", Body::from(text));
+    let name = format!("attachment; filename=\"{}\"", fixture::file_name(&row));
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
+    }
+    response
+}
+
+fn missing() -> Response {
+    let what = "this turn is not there any more, or what was said in it was not kept";
+    reply::error(Kind::OpenAi, &Error::client(what).with_status(404))
+}
+
+/// What happens, as server-sent events: `turn` with a row, `lagged` where this page was too slow to hear everything.
+async fn events(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    reply::bytes("text/event-stream", Body::from_stream(told(app, sender.name)))
+}
+
+fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
+    let mut page = app.page.listen();
+    // A page stays open for days; the configuration may change meanwhile.
+    drop(app);
+    async_stream::stream! {
+        let mut out = BytesMut::new();
+        wire::write_comment(&mut out, "toolglot");
+        loop {
+            yield Ok(out.split().freeze());
+            // Others' turns are no sign of life for this page.
+            let heard = timeout(SILENCE, async {
+                loop {
+                    match page.changes.recv().await {
+                        Ok(Change::Row(of, _)) if *of != *owner => {}
+                        heard => return heard,
+                    }
+                }
+            });
+            match heard.await {
+                Ok(Ok(Change::Row(_, row))) => wire::write_event(&mut out, "turn", |out| out.extend_from_slice(row.as_bytes())),
+                Ok(Err(RecvError::Lagged(_))) => wire::write_event(&mut out, "lagged", |out| out.extend_from_slice(b"{}")),
+                Ok(Ok(Change::End) | Err(RecvError::Closed)) => return,
+                Err(_) => wire::write_comment(&mut out, "still here"),
+            }
+        }
+    }
+}
+
+// === who may see it ===
+
+/// Without client keys, only this machine: `insecure` opens models, not conversations.
+async fn only_here(State(app): State<App>, request: Request, next: Next) -> Response {
+    if app.config.access.keys.is_empty() && !is_here(&request) {
+        let what = "without client keys, the page is for the machine that toolglot runs on; `api_keys_file` opens it to others";
+        return reply::error(Kind::OpenAi, &Error::client(what).with_status(403).with_code("page_not_allowed"));
+    }
+    next.run(request).await
+}
+
+fn is_here(request: &Request) -> bool {
+    let local: Option<IpAddr> = request.extensions().get::<Local>().map(|local| local.0.ip());
+    local.is_none_or(|ip| ip.to_canonical().is_loopback())
+}
+
+/// The headers that keep others out of the page, on each of its answers.
+async fn secured(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Whether the sender would rather have HTML than anything else (RFC 9110, section 12.5.1).
+fn wants_a_page(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(header::ACCEPT).iter().filter_map(|list| list.to_str().ok());
+    let (mut html, mut others) = (0.0, 0.0);
+    for range in lists.flat_map(|list| list.split(',')) {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok()).unwrap_or(1.0);
+        let best = if kind == "text/html" { &mut html } else { &mut others };
+        *best = f32::max(*best, weight);
+    }
+    html > 0.0 && html >= others
+}
+
+// === the list without JavaScript ===
+
+/// A row of the table; the script writes the same.
+fn line(row: &Row, out: &mut String) {
+    let seconds = |ms: Option<u64>| ms.map(|ms| format!("{:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
+    let result = format!("{:?}", row.result).to_lowercase();
+    let at = row.at / 1000 % 86_400;
+    let _ = write!(out, "<tr><td>{:02}:{:02}:{:02} UTC</td>", at / 3600, at / 60 % 60, at % 60);
+    for text in [&*row.client, &row.model, row.mode] {
+        let _ = write!(out, "<td>{}</td>", escaped(text));
+    }
+    let why = row.error.as_deref().map(|error| format!(" {}", escaped(error))).unwrap_or_default();
+    let _ = write!(out, "<td><span class=\"badge {result}\">{result}</span>{why}</td>");
+    for number in [format!("{} + {}", row.prompt_tokens, row.completion_tokens), seconds(row.first_ms), seconds(row.ms)] {
+        let _ = write!(out, "<td class=\"number\">{number}</td>");
+    }
+    out.push_str("</tr>\n");
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

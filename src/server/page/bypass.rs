@@ -1,0 +1,94 @@
+//! The switch "pass everything through": for some minutes, requests are answered as in mode `off`. For whoever wonders
+//! whether toolglot or the model is at fault. In memory alone.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Extension,
+    extract::{Request, State},
+    response::Response,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    client::front::Kind,
+    config::Mode,
+    error::Error,
+    server::{guard::Sender, received::Received, reply, state::App},
+};
+
+/// Until when whose requests pass, by sender and model; the model `""` is all of them.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Bypass(Mutex<HashMap<(String, String), Instant>>);
+
+/// Entries that are kept at most.
+const ENTRIES: usize = 100;
+const MOST_MINUTES: u64 = 60;
+
+#[derive(Deserialize)]
+struct Asked {
+    /// 0 ends it.
+    minutes: u64,
+    #[serde(default)]
+    model: String,
+}
+
+// === impl Bypass ===
+
+impl Bypass {
+    /// Whether this sender's requests for this model pass as they are now.
+    pub(in crate::server) fn covers(&self, sender: &str, model: &str) -> bool {
+        let until = self.lock();
+        let now = Instant::now();
+        !until.is_empty()
+            && ["", model].into_iter().any(|model| until.get(&(sender.to_owned(), model.to_owned())).is_some_and(|at| *at > now))
+    }
+
+    /// What passes of this sender: the models, with the seconds that are left.
+    pub(super) fn active(&self, sender: &str) -> Vec<(String, u64)> {
+        let now = Instant::now();
+        let until = self.lock();
+        let own = until.iter().filter(|((of, _), at)| of == sender && **at > now);
+        own.map(|((_, model), at)| (model.clone(), at.duration_since(now).as_secs() + 1)).collect()
+    }
+
+    fn set(&self, sender: &str, model: &str, minutes: u64) {
+        let now = Instant::now();
+        let mut until = self.lock();
+        until.retain(|_, at| *at > now);
+        let key = (sender.to_owned(), model.to_owned());
+        match minutes {
+            0 => _ = until.remove(&key),
+            _ if until.len() < ENTRIES => {
+                until.insert(key, now + Duration::from_secs(60 * minutes.min(MOST_MINUTES)));
+            }
+            _ => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `POST /ui/bypass` `{"minutes": 10, "model": "..."}`: without a model, all of them.
+pub(super) async fn set(State(app): State<App>, Extension(sender): Extension<Sender>, request: Request) -> Response {
+    let asked = async {
+        let received = Received::read(&app, request).await?;
+        let asked: Asked = serde_json::from_slice(&received.body)
+            .map_err(|error| Error::client(format!("expected {{\"minutes\": 10}}, with a `model` or without: {error}")))?;
+        sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
+        app.bypass.set(&sender.name, &asked.model, asked.minutes);
+        tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");
+        Ok(())
+    };
+    match asked.await {
+        Ok(()) => reply::json(&json!({"bypass": app.bypass.active(&sender.name)})),
+        Err(error) => reply::error(Kind::OpenAi, &error),
+    }
+}

@@ -1,0 +1,286 @@
+//! What was said in one turn, kept in memory while somebody looks: the client's request, the backend's answers, what was
+//! found in them, and what the client got. Written by a tap; what does not fit is left out, and said to be.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+
+use super::turns::Entry;
+use crate::{
+    adapter::{Adapter, scanner},
+    backend::Dialect,
+    event::{Event, Note, Tools},
+    fix::Checked,
+    fixture::{Read, Wire},
+    openai::ChatRequest,
+    plan::Plan,
+    server::record,
+    turn::{prefix::Prefix, tap::Tap},
+};
+
+/// What is kept of one turn. Its bytes are counted together with those of all others.
+pub(super) struct Kept {
+    /// The client's body.
+    pub(super) sent: Bytes,
+    pub(super) rounds: Vec<Round>,
+    /// How the model's answers are read; `None` where nobody reads them.
+    pub(super) reader: Option<Reader>,
+    /// What left for the client's form.
+    pub(super) said: Vec<Said>,
+    /// The bytes that the client got.
+    pub(super) got: Vec<u8>,
+    pub(super) prefix: Option<Prefix>,
+    /// What must not be shown.
+    pub(super) secrets: Vec<String>,
+    /// There was no room for all of it.
+    pub(super) cut: bool,
+    /// Its own bytes, all bytes, and how many these may be.
+    own: usize,
+    all: Arc<AtomicUsize>,
+    most: usize,
+}
+
+/// A question to a backend, and its answer.
+pub(super) struct Round {
+    /// The conversation in the internal form, as JSON; `""` where there was no room for it.
+    pub(super) request: String,
+    pub(super) wire: Wire,
+    pub(super) reads: Vec<Read>,
+    /// What was found in the calls of the answer.
+    pub(super) checked: Vec<Checked>,
+}
+
+/// How the answers of a turn are read.
+#[derive(Clone)]
+pub(super) struct Reader {
+    pub(super) adapter: Arc<Adapter>,
+    pub(super) tools: Arc<Tools>,
+    pub(super) options: scanner::Options,
+    /// How the tools were offered.
+    pub(super) offered: &'static str,
+    /// Tokens of the prompt, about.
+    pub(super) estimated: u64,
+}
+
+/// Something that left for the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    Text(String),
+    Reasoning(String),
+    Call {
+        name: String,
+        arguments: String,
+    },
+    /// A warning, or the reason of the end.
+    Note(String),
+}
+
+/// Watches a turn of which is kept what was said.
+struct Watch {
+    entry: Entry,
+    kept: Arc<Mutex<Kept>>,
+    last: Instant,
+    told: Instant,
+}
+
+/// Pages hear so often at most of a turn that is under way.
+const OFTEN: Duration = Duration::from_millis(250);
+/// Reads that are closer together are one.
+const PAUSE: Duration = Duration::from_millis(1);
+/// As many events are kept; adjacent pieces of text are one.
+const SAID: usize = 2000;
+
+/// The tap of a turn of which is kept what is said.
+pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> Option<Box<dyn Tap>> {
+    let kept = Arc::clone(entry.kept.as_ref()?);
+    entry.update(|row| {
+        row.adapter.clone_from(&plan.adapter.name);
+        row.backend.clone_from(&plan.backend.name);
+        row.mode = mode;
+    });
+    {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.secrets.extend(plan.secrets().map(str::to_owned));
+        kept.reader = Some(Reader::from(plan));
+        let tools = plan.tools.iter().map(|tool| tool.schema.len() + tool.description.len()).sum();
+        kept.takes(tools);
+    }
+    let now = Instant::now();
+    Some(Box::new(Watch { entry: entry.clone(), kept, last: now, told: now }))
+}
+
+// === impl Reader ===
+
+impl From<&Plan> for Reader {
+    fn from(plan: &Plan) -> Reader {
+        Reader {
+            adapter: Arc::clone(&plan.adapter),
+            tools: Arc::clone(&plan.tools),
+            options: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
+            offered: plan.tool_mode().as_str(),
+            estimated: plan.head.prompt_tokens,
+        }
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    pub(super) fn new(sent: &Bytes, all: Arc<AtomicUsize>, most: usize) -> Kept {
+        let mut kept = Kept {
+            sent: Bytes::new(),
+            rounds: Vec::new(),
+            reader: None,
+            said: Vec::new(),
+            got: Vec::new(),
+            prefix: None,
+            secrets: Vec::new(),
+            cut: false,
+            own: 0,
+            all,
+            most,
+        };
+        if kept.takes(sent.len()) {
+            kept.sent = sent.clone();
+        }
+        kept
+    }
+
+    /// Bytes that the client gets.
+    pub(super) fn client(&mut self, bytes: &[u8]) {
+        if self.takes(bytes.len()) {
+            self.got.extend_from_slice(bytes);
+        }
+    }
+
+    /// Whether there is room for so many bytes more.
+    fn takes(&mut self, bytes: usize) -> bool {
+        if self.all.fetch_add(bytes, Ordering::Relaxed) + bytes > self.most {
+            self.all.fetch_sub(bytes, Ordering::Relaxed);
+            self.cut = true;
+            return false;
+        }
+        self.own += bytes;
+        true
+    }
+
+    /// Something that leaves for the client's form.
+    pub(super) fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Text(text) => self.says(Said::Text((*text).to_owned())),
+            Event::Reasoning(text) => self.says(Said::Reasoning((*text).to_owned())),
+            Event::CallStart { name, .. } => self.says(Said::Call { name: (*name).to_owned(), arguments: String::new() }),
+            Event::CallArguments { json, .. } => {
+                if self.takes(json.len())
+                    && let Some(Said::Call { arguments, .. }) = self.said.last_mut()
+                {
+                    arguments.push_str(json);
+                }
+            }
+            Event::Refused { name, why, .. } => self.says(Said::Note(format!("{name} was not run: {why}"))),
+            Event::Note(Note::Warning { text, .. } | Note::Progress { text, .. }) => self.says(Said::Note(text.clone())),
+            Event::Finish { reason, .. } => self.says(Said::Note(format!("finish: {}", reason.as_str()))),
+            Event::CallEnd { .. } | Event::Note(Note::Writing { .. } | Note::Trace(_)) => {}
+        }
+    }
+
+    fn says(&mut self, said: Said) {
+        let bytes = match &said {
+            Said::Text(text) | Said::Reasoning(text) | Said::Note(text) => text.len(),
+            Said::Call { name, arguments } => name.len() + arguments.len(),
+        };
+        if !self.takes(bytes) {
+            return;
+        }
+        let is_full = self.said.len() >= SAID;
+        match (self.said.last_mut(), said) {
+            (Some(Said::Text(last)), Said::Text(more)) => last.push_str(&more),
+            (Some(Said::Reasoning(last)), Said::Reasoning(more)) => last.push_str(&more),
+            _ if is_full => self.cut = true,
+            (_, said) => self.said.push(said),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    fn kept(&self, write: impl FnOnce(&mut Kept)) {
+        write(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Tap for Watch {
+    fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
+        let request = record::request(chat, tools).into_value().to_string();
+        let wire = record::wire(dialect);
+        self.kept(|kept| {
+            let request = if kept.takes(request.len()) { request } else { String::new() };
+            kept.rounds.push(Round { request, wire, reads: Vec::new(), checked: Vec::new() });
+        });
+        self.last = Instant::now();
+        self.entry.update(|row| row.rounds += 1);
+    }
+
+    fn prefix(&mut self, prefix: Prefix) {
+        self.kept(|kept| kept.prefix = Some(prefix));
+    }
+
+    fn upstream(&mut self, bytes: &[u8]) {
+        let after = std::mem::replace(&mut self.last, Instant::now()).elapsed();
+        self.kept(|kept| {
+            if !kept.takes(bytes.len()) {
+                return;
+            }
+            let Some(round) = kept.rounds.last_mut() else { return };
+            match round.reads.last_mut() {
+                Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
+                _ => round.reads.push(Read { after, bytes: bytes.to_vec() }),
+            }
+        });
+        if self.told.elapsed() >= OFTEN {
+            self.told = Instant::now();
+            self.entry.update(|_| {});
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Note(Note::Writing { name, bytes }) => {
+                let writing = format!("{name}, {bytes} bytes");
+                self.entry.update(|row| row.writing = Some(writing));
+            }
+            Event::CallEnd { .. } => self.entry.update(|row| row.writing = None),
+            event => self.kept(|kept| kept.event(event)),
+        }
+    }
+
+    fn checked(&mut self, checked: &Checked) {
+        self.kept(|kept| {
+            let bytes = checked.report.arguments.as_ref().map_or(0, String::len) + checked.report.fixes.len() * 100;
+            if kept.takes(bytes)
+                && let Some(round) = kept.rounds.last_mut()
+            {
+                round.checked.push(checked.clone());
+            }
+        });
+    }
+
+    fn client(&mut self, _: &[u8]) {
+        // The body of the response has them, whoever wrote it.
+    }
+
+    fn end(&mut self) {}
+}

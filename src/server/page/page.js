@@ -1,0 +1,530 @@
+// The page of a running toolglot. Every text of a client, a model or a server is set as text, never as markup.
+
+const byId = (id) => document.getElementById(id);
+const rows = byId("rows");
+/** As many rows are listed. */
+const SHOWN = 200;
+/** The number of the turn that is open. */
+let selected = null;
+/** What is shown of it, for the buttons. */
+let opened = null;
+
+function element(tag, className, ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return made;
+}
+
+// === the server ===
+
+const headers = () => {
+  const key = sessionStorage.getItem("key");
+  return key ? { authorization: `Bearer ${key}` } : {};
+};
+
+async function fetched(path, options = {}) {
+  const answer = await fetch(path, { ...options, headers: { ...headers(), ...options.headers } });
+  if (answer.status === 401) byId("key").hidden = false;
+  if (!answer.ok) throw new Error((await answer.json().catch(() => ({})))?.error?.message ?? `status ${answer.status}`);
+  return answer;
+}
+
+const got = async (path) => (await fetched(path)).json();
+const posted = (path, body, more = {}) =>
+  fetched(path, { method: "POST", headers: { "content-type": "application/json", ...more }, body: JSON.stringify(body) });
+
+byId("key").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("key", new FormData(event.target).get("key"));
+  byId("key").hidden = true;
+  listen();
+  status().catch(tell);
+});
+
+function live(text, on) {
+  byId("live").textContent = text;
+  byId("live").classList.toggle("on", on);
+}
+
+/** Reads server-sent events with a key in the header, which an EventSource cannot send. */
+let listening = null;
+async function listen() {
+  listening?.abort();
+  const own = (listening = new AbortController());
+  while (!own.signal.aborted) {
+    try {
+      const answer = await fetched("/ui/events", { signal: own.signal });
+      live("live", true);
+      await load();
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let rest = ""; ; ) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const events = (rest + value).split("\n\n");
+        rest = events.pop();
+        for (const event of events) heard(event);
+      }
+    } catch (error) {
+      if (own.signal.aborted || !byId("key").hidden) return;
+    }
+    live("not connected", false);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+  }
+}
+
+function heard(event) {
+  const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+  if (field("event") === "turn") show(JSON.parse(field("data")));
+  // This page was too slow to hear everything: the list is read again.
+  if (field("event") === "lagged") load();
+}
+
+async function load() {
+  const { turns } = await got("/ui/turns");
+  rows.replaceChildren();
+  for (const turn of turns.reverse()) show(turn);
+}
+
+// === the list ===
+
+const seconds = (ms) => (ms === null || ms === undefined ? "" : ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
+const LABELS = { again: "asked again", left: "client left", passed: "passed" };
+
+function label(turn) {
+  if (turn.result === "running") return turn.writing ? `writing ${turn.writing}` : "running";
+  if (turn.result === "fixed") return turn.fixes === 1 ? "1 fix" : `${turn.fixes} fixes`;
+  return LABELS[turn.result] ?? turn.result;
+}
+
+function fill(row, turn) {
+  const tokens = turn.prompt_tokens || turn.completion_tokens ? `${turn.prompt_tokens} + ${turn.completion_tokens}` : "";
+  const calls = turn.calls > 1 ? ` ${turn.calls} calls` : "";
+  row.replaceChildren(
+    element("td", "", new Date(turn.at).toLocaleTimeString()), element("td", "", turn.client), element("td", "", turn.model),
+    element("td", "soft", turn.mode),
+    element("td", "", element("span", `badge ${turn.result}`, label(turn)), element("span", "soft", turn.error ? ` ${turn.error}` : calls)),
+    element("td", "number", tokens), element("td", "number", seconds(turn.first_ms)), element("td", "number", seconds(turn.ms)),
+  );
+}
+
+function show(turn) {
+  let row = byId(`turn-${turn.number}`);
+  if (!row) {
+    row = element("tr");
+    row.id = `turn-${turn.number}`;
+    row.tabIndex = 0;
+    rows.prepend(row);
+    while (rows.children.length > SHOWN) rows.lastElementChild.remove();
+  }
+  fill(row, turn);
+  byId("hint").hidden = true;
+  if (selected === turn.number) open(turn.number);
+}
+
+rows.addEventListener("click", (event) => {
+  const row = event.target.closest("tr[id]");
+  if (row) open(Number(row.id.slice("turn-".length)));
+});
+rows.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    open(Number(event.target.id.slice("turn-".length))).then(() => byId("turn").querySelector("h2").focus());
+  } else if (event.key === "ArrowDown") event.target.nextElementSibling?.focus();
+  else if (event.key === "ArrowUp") event.target.previousElementSibling?.focus();
+  else return;
+  event.preventDefault();
+});
+
+// === a turn ===
+
+const bytes = (count) => (count < 1000 ? `${count} bytes` : `${(count / 1000).toFixed(1)} kB`);
+
+async function open(number) {
+  const again = selected === number;
+  selected = number;
+  for (const row of rows.children) row.setAttribute("aria-selected", String(row.id === `turn-${number}`));
+  let answer;
+  try {
+    answer = await got(`/ui/turns/${number}`);
+  } catch (error) {
+    return tell(error);
+  }
+  if (selected !== number) return;
+  opened = answer;
+  const { row, detail } = answer;
+  byId("turn").hidden = false;
+  byId("turns").classList.add("split");
+  byId("turn").querySelector("h2").replaceChildren(
+    `${row.model} `, element("span", `badge ${row.result}`, label(row)), element("small", "", row.client ? ` for ${row.client}` : ""),
+  );
+  byId("facts").textContent = facts(row, detail);
+  if (!again) byId("told").textContent = "";
+  const nothing = "What was said in this turn was not kept: keep this page open, or set exchanges = \"full\" in proxy.toml.";
+  byId("shown").replaceChildren(...(detail ? view(detail, row) : [element("p", "soft", row.error ?? "", element("br"), nothing)]));
+  byId("fixture").disabled = !detail?.rounds.length || detail.cut || row.result === "running";
+  byId("curl").disabled = !detail?.sent;
+}
+
+function facts(row, detail) {
+  const parts = [row.path, row.backend, row.mode !== "off" && `adapter ${row.adapter}`];
+  if (detail?.tools?.length) parts.push(`${detail.tools.length} tools offered: ${detail.offered}`);
+  if (row.prompt_tokens) parts.push(`${row.prompt_tokens} tokens of prompt${detail?.estimated ? ` (about ${detail.estimated} sent)` : ""}`);
+  const prefix = detail?.prefix;
+  if (prefix) {
+    const where = prefix.broke === 0 ? ", the tools have changed" : `, message ${prefix.broke} has changed`;
+    parts.push(`${bytes(prefix.shared)} of ${bytes(prefix.before)} as in the request before${prefix.broke === null ? "" : where}`);
+  }
+  parts.push(row.ms !== null && row.result !== "running" && `${seconds(row.first_ms)} to the first byte, ${seconds(row.ms)} in all`);
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** The columns of a turn, and above them why it came so. */
+function view(detail, row) {
+  const shown = [];
+  if (detail.cut) shown.push(element("p", "bad", "There was no room to keep all of this turn."));
+  const why = element("ol", "why", ...reasons(detail, row));
+  if (why.children.length) shown.push(why);
+  const columns = [column("The model wrote", wrote(detail)), column("The client got", received(detail), detail.got && element("pre", "", detail.got))];
+  if (detail.sent) columns.unshift(column("The client sent", request(detail.sent), element("pre", "", detail.sent)));
+  shown.push(element("div", "columns", ...columns));
+  return shown;
+}
+
+/** A column with its readable form, and a button for the bytes. */
+function column(title, readable, raw) {
+  const body = element("div", "body", ...readable);
+  body.tabIndex = 0;
+  const top = element("div", "top", element("h3", "", title));
+  if (raw) {
+    const button = element("button", "small", "bytes");
+    button.type = "button";
+    button.setAttribute("aria-pressed", "false");
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") === "false";
+      button.setAttribute("aria-pressed", String(on));
+      body.replaceChildren(...(on ? [raw] : readable));
+    });
+    top.append(button);
+  }
+  return element("section", "", top, body);
+}
+
+// --- why ---
+
+function reasons(detail, row) {
+  const items = [];
+  detail.rounds.forEach((round, number) => {
+    for (const call of round.calls) items.push(reason(call, number));
+    const next = detail.rounds[number + 1];
+    if (next?.told && row?.mode !== "react") items.push(element("li", "guess", element("span", "name", "The model was asked again"), element("blockquote", "", next.told)));
+    if (round.fault) items.push(element("li", "refused", round.fault));
+    for (const note of round.notes) {
+      items.push(element("li", "", element("span", "name", "Text, no call: "), `${note.text} (rule ${note.rule}) `, element("code", "soft", note.quote)));
+    }
+  });
+  return items;
+}
+
+function reason(call, round) {
+  const item = element("li", call.verdict, element("span", "name", call.name || "a call without a name"), " ", element("span", `badge ${call.verdict}`, call.verdict));
+  if (call.written) item.append(" ", element("span", "soft", "the model wrote "), element("code", "", call.written));
+  if (call.why) item.append(element("br"), `Not delivered: ${call.why}.`);
+  if (call.fixes.length) {
+    item.append(element("ul", "", ...call.fixes.map((fix) => {
+      const line = element("li", "", element("code", "rule", fix.rule), element("span", "", fix.path ? element("code", "", `${fix.path} `) : "", fix.note));
+      line.title = `${fix.means} (${fix.level})`;
+      return line;
+    })));
+  }
+  if (call.before !== null && call.after !== null && call.before.trim() !== call.after) {
+    const [from, to] = difference(call.before.trim(), call.after);
+    item.append(element("div", "change", element("span", "", "before"), from, element("span", "", "after"), to));
+  } else if (call.after === null && call.before) {
+    item.append(element("div", "change", element("span", "", "wrote"), element("code", "", call.before)));
+  }
+  if (call.place !== null) {
+    const lit = (on) => document.querySelectorAll(`[data-call="${round}-${call.place}"]`).forEach((piece) => piece.classList.toggle("lit", on));
+    item.addEventListener("mouseenter", () => lit(true));
+    item.addEventListener("mouseleave", () => lit(false));
+    item.addEventListener("focusin", () => lit(true));
+    item.addEventListener("focusout", () => lit(false));
+    item.tabIndex = 0;
+  }
+  return item;
+}
+
+/** Marks the words in which two texts differ; longest common subsequence, for texts of a size that a person compares. */
+function difference(before, after) {
+  const words = (text) => text.match(/\s+|[\w.\/-]+|[^\w\s]/g) ?? [];
+  const [a, b] = [words(before), words(after)];
+  if (a.length * b.length > 250000) return [element("code", "", before), element("code", "", after)];
+  const best = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) best[i][j] = a[i] === b[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
+  const [from, to] = [element("code"), element("code")];
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      from.append(a[i++]);
+      to.append(b[j++]);
+    } else if (j >= b.length || (i < a.length && best[i + 1][j] >= best[i][j + 1])) from.append(element("del", "", a[i++]));
+    else to.append(element("ins", "", b[j++]));
+  }
+  return [from, to];
+}
+
+// --- the columns ---
+
+function text(content) {
+  if (typeof content === "string") return content;
+  if (Array.isArray(content)) return content.map((part) => part?.text ?? JSON.stringify(part, null, 1)).join("\n");
+  return content === undefined || content === null ? "" : JSON.stringify(content, null, 1);
+}
+
+/** A message; a long one that is not the last is folded. */
+function message(role, content, folded) {
+  const body = element("pre", "", content);
+  if (!folded || content.length < 400) return element("div", "part", element("div", "role", role), body);
+  return element("details", "", element("summary", "", `${role}, ${content.length} characters`), body);
+}
+
+function request(sent) {
+  let body;
+  try {
+    body = JSON.parse(sent);
+  } catch {
+    return [element("pre", "", sent)];
+  }
+  if (typeof body !== "object" || body === null) return [element("pre", "", sent)];
+  const list = body.messages ?? body.params?.messages ?? (Array.isArray(body.input) ? body.input : []);
+  const { messages, tools, input, system, instructions, prompt, ...rest } = body;
+  const parts = [];
+  for (const [role, content] of [["system", system ?? instructions], ["prompt", prompt], ["input", typeof input === "string" ? input : undefined]]) {
+    if (content !== undefined) parts.push(message(role, text(content), role === "system"));
+  }
+  list.forEach((entry, at) => {
+    const { role, type, content, text: own, ...more } = entry ?? {};
+    const extra = Object.keys(more).length ? JSON.stringify(more, null, 1) : "";
+    parts.push(message(role ?? type ?? "?", [text(content ?? own), extra].filter(Boolean).join("\n"), at < list.length - 1));
+  });
+  if (tools?.length) {
+    const names = tools.map((tool) => tool?.function?.name ?? tool?.name ?? tool?.type ?? "?");
+    parts.push(element("details", "", element("summary", "", `${tools.length} tools: ${names.join(", ")}`), element("pre", "", JSON.stringify(tools, null, 1))));
+  }
+  parts.push(element("details", "", element("summary", "", Object.keys(rest).join(", ")), element("pre", "", JSON.stringify(rest, null, 1))));
+  return parts;
+}
+
+function wrote(detail) {
+  const parts = [];
+  detail.rounds.forEach((round, number) => {
+    if (number) parts.push(element("div", "again-line", element("div", "role", `answer ${number + 1}, after it was told`), round.told || "the same again"));
+    if (round.reasoning) parts.push(element("div", "part", element("div", "role", "reasoning field"), element("pre", "reasoning", round.reasoning)));
+    const body = element("pre", "part");
+    for (const piece of round.pieces) {
+      const span = element("span", [piece.k === "call" ? "in" : piece.k === "text" ? "" : piece.k, piece.m && "m", piece.r && "r"].filter(Boolean).join(" "), piece.t);
+      if (piece.c !== null) span.dataset.call = `${number}-${piece.c}`;
+      if (piece.k === "taken") span.title = "control text of the model: taken out";
+      body.append(span);
+    }
+    if (round.pieces.length) parts.push(body);
+    const before = new Set(round.pieces.map((piece) => piece.c).filter((call) => call !== null)).size;
+    round.native.forEach((call, at) => {
+      const card = element("div", "part card", element("div", "role", `native call ${call.name}`), element("pre", "", call.arguments));
+      card.dataset.call = `${number}-${before + at}`;
+      parts.push(card);
+    });
+    if (round.fault) parts.push(element("p", "bad", round.fault));
+    else if (round.end) parts.push(element("p", "note", `ended: ${round.end}`));
+  });
+  return parts.length ? parts : [element("p", "soft", "nothing yet")];
+}
+
+function received(detail) {
+  const parts = detail.said.map((said) => {
+    if (said.kind === "call") {
+      let shown = said.text;
+      try {
+        shown = JSON.stringify(JSON.parse(said.text), null, 2);
+      } catch {
+        // As it is.
+      }
+      return element("div", "part card", element("div", "role call", `call ${said.name}`), element("pre", "", shown));
+    }
+    if (said.kind === "note") return element("p", "note", said.text);
+    return element("pre", `part ${said.kind === "reasoning" ? "reasoning" : ""}`, said.text);
+  });
+  if (parts.length) return parts;
+  return detail.got ? [element("pre", "", detail.got)] : [element("p", "soft", "nothing yet")];
+}
+
+// --- what can be done with a turn ---
+
+function tell(error) {
+  byId("told").textContent = error.message ?? String(error);
+}
+
+byId("fixture").onclick = async () => {
+  try {
+    const answer = await fetched(`/ui/turns/${selected}/fixture`);
+    const name = answer.headers.get("content-disposition").match(/"(.*)"/)[1];
+    const link = element("a");
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    tell(`Saved as ${name}. Replay it: toolglot check ${name}. It holds the conversation: read it before you pass it on.`);
+  } catch (error) {
+    tell(error);
+  }
+};
+byId("curl").onclick = async () => {
+  const quoted = opened.detail.sent.replaceAll("'", "'\\''");
+  const key = sessionStorage.getItem("key") ? " -H \"authorization: Bearer $KEY\"" : "";
+  const line = `curl -N ${location.origin}${opened.row.path} -H 'content-type: application/json'${key} -d '${quoted}'`;
+  try {
+    await navigator.clipboard.writeText(line);
+    tell("Copied.");
+  } catch {
+    // No permission, or a page that did not come from this machine: it is there to be copied by hand.
+    byId("told").replaceChildren(element("code", "", line));
+  }
+};
+
+function close() {
+  const row = byId(`turn-${selected}`);
+  selected = null;
+  byId("turn").hidden = true;
+  byId("turns").classList.remove("split");
+  row?.setAttribute("aria-selected", "false");
+  row?.focus();
+}
+byId("close").onclick = close;
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && selected !== null) close();
+});
+
+// === status ===
+
+async function status() {
+  const state = await got("/ui/state");
+  byId("problems").replaceChildren(...state.problems.map((problem) => element("li", "", problem)));
+  const models = state.backends.flatMap((backend) => backend.models.map((model) => [backend, model]));
+  byId("models").replaceChildren(...models.map(([backend, model]) => element("tr", "",
+    element("td", "", model.name, ...model.notes.map((note) => element("div", "soft", note))), element("td", "", backend.name),
+    element("td", "", model.adapter, element("div", "soft", model.adapter_why)), element("td", "", model.proof, element("div", "soft", model.proof_means)),
+    element("td", "", model.tools, element("div", "soft", model.tools_why)), element("td", "number", model.context ?? ""),
+  )));
+  byId("names").replaceChildren(...models.map(([, model]) => {
+    const option = element("option");
+    option.value = model.name;
+    return option;
+  }));
+  const field = byId("ask").elements.model;
+  if (!field.value && models.length) field.value = models[0][1].name;
+  const dot = (ok) => element("span", `dot ${ok === null ? "" : ok ? "ok" : "no"}`);
+  const none = (list) => (list.length ? list : [element("li", "soft", "none")]);
+  byId("backends").replaceChildren(...none(state.backends.map((backend) => element("li", "", dot(!backend.error), backend.name,
+    element("span", "soft", ` ${backend.url}${backend.version ? `, version ${backend.version}` : ""}, ${backend.listed} models`),
+    backend.error && element("div", "bad", backend.error)))));
+  byId("servers").replaceChildren(...none(state.servers.map((server) => element("li", "",
+    dot(server.status === "connected" ? true : server.error ? false : null), server.name,
+    element("span", "soft", ` ${server.status}${server.tools === undefined ? "" : `, ${server.tools} tools`} ${server.url ?? server.command ?? ""}`),
+    server.error && element("div", "bad", server.error)))));
+  byId("counts").replaceChildren(...none(state.counts.map(({ model, counts }) => element("li", "", element("b", "", model),
+    `: ${counts.calls} calls in ${counts.turns} turns, ${counts.fixed} fixed, ${counts.refused} refused, ${counts.failed} turns failed`))));
+  const rules = Object.entries(state.rules).map(([rule, count]) => `${rule} ${count}`);
+  byId("rules").textContent = rules.length ? `Fixes by rule: ${rules.join(", ")}` : "";
+  const all = state.bypass.find((entry) => entry.model === "");
+  const bypass = byId("bypass");
+  bypass.hidden = false;
+  bypass.classList.toggle("on", Boolean(all));
+  bypass.textContent = all ? `Off for ${Math.ceil(all.seconds / 60)} more min: switch on` : "Switch off for 10 min";
+  bypass.title = "Requests pass as they are, as in mode off";
+  bypass.onclick = () => posted("/ui/bypass", { minutes: all ? 0 : 10 }).then(status).catch(tell);
+}
+
+// === the playground ===
+
+function trouble(error) {
+  byId("trouble").textContent = error?.message ?? "";
+}
+
+/** What the form says; the tools must be JSON. */
+function form() {
+  const values = Object.fromEntries(new FormData(byId("ask")));
+  try {
+    return { ...values, tools: JSON.parse(values.tools || "[]") };
+  } catch (error) {
+    throw new Error(`The tools are not JSON: ${error.message}`);
+  }
+}
+
+byId("read").onclick = async () => {
+  trouble();
+  try {
+    const { model, tools, text, cut } = form();
+    const { detail } = await (await posted("/ui/normalize", { model, tools, text, cut: Boolean(cut) })).json();
+    byId("result").replaceChildren(...view(detail));
+  } catch (error) {
+    trouble(error);
+  }
+};
+
+byId("send").onclick = async () => {
+  trouble();
+  const button = byId("send");
+  button.disabled = true;
+  byId("result").replaceChildren(element("p", "soft", "The model answers ..."));
+  try {
+    const { model, tools, prompt } = form();
+    const body = { model, messages: [{ role: "user", content: prompt }], tools, stream: false };
+    const ask = async (mode) => {
+      const id = `page-${Date.now()}-${Math.random().toString(36).slice(2)}`;
+      const answer = await posted("/v1/chat/completions", body, { "x-toolglot-mode": mode, "x-request-id": id }).then((answer) => answer.json(), (error) => error.message);
+      return { id, answer };
+    };
+    // One after the other: many servers answer one at a time.
+    const without = await ask("off");
+    const by = await ask("rewrite");
+    const panel = (title, { answer }) => {
+      const said = answer.choices?.[0]?.message;
+      const parts = said ? [element("pre", "", text(said.content)), ...(said.tool_calls ?? []).map((call) => element("div", "part card", element("div", "role call", `call ${call.function?.name}`), element("pre", "", call.function?.arguments ?? "")))] : [element("pre", "", text(answer))];
+      return element("section", "card", element("h3", "", title), ...parts);
+    };
+    const shown = [element("div", "pair", panel("Without toolglot", without), panel("With toolglot", by))];
+    const turn = (await got("/ui/turns")).turns.find((turn) => turn.id === by.id);
+    const detail = turn && (await got(`/ui/turns/${turn.number}`)).detail;
+    if (detail) shown.push(...view(detail, turn));
+    byId("result").replaceChildren(...shown);
+  } catch (error) {
+    byId("result").replaceChildren();
+    trouble(error);
+  }
+  button.disabled = false;
+};
+byId("ask").addEventListener("submit", (event) => event.preventDefault());
+
+// === the views ===
+
+const tabs = [...document.querySelectorAll("[role=tab]")];
+function choose(tab) {
+  for (const other of tabs) {
+    other.setAttribute("aria-selected", String(other === tab));
+    other.tabIndex = other === tab ? 0 : -1;
+    byId(other.getAttribute("aria-controls")).hidden = other !== tab;
+  }
+  if (tab.id !== "tab-turns") status().catch(trouble);
+}
+for (const [at, tab] of tabs.entries()) {
+  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    choose(next);
+    next.focus();
+  });
+}
+
+listen();
+status().catch(() => {});

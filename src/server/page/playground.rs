@@ -1,0 +1,98 @@
+//! `POST /ui/normalize`: a text that a model may have written -> what becomes of it, as the page shows a turn. No backend is
+//! asked for an answer.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    detail::detail,
+    kept::{Kept, Reader, Round},
+};
+use crate::{
+    adapter::scanner,
+    client,
+    client::front::Kind,
+    error::Error,
+    event::{Channel, Delta, Event, FinishReason},
+    fix::Schemas,
+    fixture::{Read, Wire},
+    openai::ChatRequest,
+    server::{received::Received, reply, state::App, survey},
+    turn::answer::{Answer, Policy, Setup},
+};
+
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    model: String,
+    /// In OpenAI's form.
+    #[serde(default)]
+    tools: Vec<Value>,
+    text: String,
+    /// The output limit ended the answer.
+    #[serde(default)]
+    cut: bool,
+}
+
+pub(super) async fn normalize(State(app): State<App>, request: Request) -> Response {
+    match normalized(&app, request).await {
+        Ok(detail) => reply::json(&json!({"detail": detail})),
+        Err(error) => reply::error(Kind::OpenAi, &error),
+    }
+}
+
+async fn normalized(app: &App, request: Request) -> Result<Value, Error> {
+    let received = Received::read(app, request).await?;
+    received.check_values()?;
+    let asked: Asked = serde_json::from_slice(&received.body)
+        .map_err(|error| Error::client(format!("expected {{\"model\": ..., \"tools\": [...], \"text\": ...}}: {error}")))?;
+    let reader = reader(app, &asked).await?;
+    let end = if asked.cut { FinishReason::Length } else { FinishReason::Stop };
+    let mut kept = Kept::new(&Bytes::new(), Arc::default(), usize::MAX);
+    let mut answer = Answer::new(Setup {
+        adapter: Arc::clone(&reader.adapter),
+        tools: Arc::clone(&reader.tools),
+        schemas: Arc::new(Schemas::default()),
+        scanner: reader.options.clone(),
+        policy: Policy::default(),
+    });
+    let mut take = |event: Event<'_>| kept.event(&event);
+    answer.delta(Delta::Text(Channel::Content, &asked.text), &mut take);
+    answer.delta(Delta::Finish(end), &mut take);
+    let checked = answer.finish(&mut take).checked;
+    let reads = vec![Read { bytes: asked.text.into_bytes(), ..Read::default() }];
+    kept.rounds.push(Round { request: String::new(), wire: Wire::Text, reads, checked });
+    kept.reader = Some(reader);
+    Ok(detail(&kept))
+}
+
+/// As a chat with this model would be read; of a model that is nowhere, as its name says.
+async fn reader(app: &App, asked: &Asked) -> Result<Reader, Error> {
+    let model = if asked.model.is_empty() { "unknown" } else { &asked.model };
+    let chat = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": asked.tools});
+    let chat = ChatRequest::from_value(chat)?;
+    let planned = match asked.model.is_empty() {
+        true => None,
+        false => survey::planned(app, chat.clone()).await.ok(),
+    };
+    let options = |options: scanner::Options| scanner::Options { strays: false, ..options };
+    if let Some(plan) = planned {
+        let reader = Reader::from(&plan);
+        return Ok(Reader { options: options(reader.options), ..reader });
+    }
+    let incoming = client::read(chat, &client::Hints::default())?;
+    Ok(Reader {
+        adapter: app.library.find(model, None).adapter,
+        tools: Arc::new(incoming.tools),
+        options: scanner::Options::default(),
+        offered: "native",
+        estimated: 0,
+    })
+}

@@ -1,0 +1,68 @@
+//! `GET /ui/state`: how backends, models and MCP servers are doing, what is wrong and what to do about it; counters.
+
+use axum::{Extension, extract::State, response::Response};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::atomic::Ordering};
+
+use crate::{
+    client::front::Kind,
+    redact,
+    server::{
+        guard::Sender,
+        reply,
+        state::App,
+        survey::{self, Spoken, Surveyed},
+    },
+};
+
+const SHOWN_CHARS: usize = 500;
+
+pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    let surveyed = match survey::survey(&app, None, &[]).await {
+        Ok(surveyed) => surveyed,
+        Err(error) => return reply::error(Kind::OpenAi, &error),
+    };
+    let mut problems = survey::problems(&surveyed, None, &survey::places(&app));
+    let (lists, chats) = (app.seen.lists.load(Ordering::Relaxed), app.seen.chats.load(Ordering::Relaxed));
+    if lists > 0 && chats == 0 {
+        problems.push(format!(
+            "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
+        ));
+    }
+    let counts = app.page.counts(&sender.name);
+    reply::json(&json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "backends": surveyed.iter().map(backend).collect::<Vec<_>>(),
+        "problems": problems,
+        "servers": app.mcp.pool().status().iter().map(|status| status.to_value()).collect::<Vec<_>>(),
+        "counts": counts.iter().map(|(model, counts)| json!({"model": model, "counts": counts})).collect::<Vec<_>>(),
+        "rules": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
+        "bypass": app.bypass.active(&sender.name).iter().map(|(model, left)| json!({"model": model, "seconds": left})).collect::<Vec<_>>(),
+    }))
+}
+
+fn backend(found: &Surveyed) -> Value {
+    json!({
+        "name": found.backend.name,
+        "url": redact::shown(&found.backend.url, SHOWN_CHARS),
+        "version": found.version,
+        "error": found.error,
+        "listed": found.listed,
+        "models": found.models.iter().map(model).collect::<Vec<_>>(),
+    })
+}
+
+fn model(spoken: &Spoken) -> Value {
+    let (proof, means) = spoken.reader.adapter.proven();
+    json!({
+        "name": redact::shown(&spoken.model.id, SHOWN_CHARS),
+        "adapter": spoken.reader.adapter.name,
+        "adapter_why": spoken.reader.why,
+        "proof": proof,
+        "proof_means": means,
+        "tools": spoken.tools.as_str(),
+        "tools_why": spoken.why,
+        "context": spoken.model.context,
+        "notes": spoken.notes,
+    })
+}

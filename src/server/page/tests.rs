@@ -1,0 +1,84 @@
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+
+use super::{
+    turns::{Change, Opening, Outcome, ROWS},
+    *,
+};
+use crate::server::account::Facts;
+
+fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {
+    Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "void/1.99 (x)", model, body, always }
+}
+
+fn end(entry: &Entry, model: &str) {
+    let facts = Facts { model: Some(model.into()), backend: "b".into(), mode: "off", ..Facts::default() };
+    entry.end(&facts, Some(200), None, None, Duration::from_millis(5));
+}
+
+#[test]
+fn ten_thousand_turns_take_no_more_than_two_hundred() {
+    let turns = Arc::new(Turns::default());
+    let body = Bytes::from(vec![b'x'; 300_000]);
+    for at in 0..10_000 {
+        let model = format!("m{at}");
+        let entry = turns.begin(&opening(&model, &body, true));
+        entry.client(&[b'y'; 1000]);
+        end(&entry, &model);
+        assert!(turns.kept_bytes() <= 8 * 1024 * 1024);
+    }
+    let rows = turns.rows("");
+    let kept = rows.iter().filter(|row| row.kept).count();
+    assert_eq!((rows.len(), rows[0].number, rows[0].client.as_str()), (ROWS, 10_000, "void/1.99"));
+    assert!((20..=50).contains(&kept), "{kept} kept");
+    assert!(rows.iter().take(kept).all(|row| row.kept), "the latest are kept");
+    assert_eq!(turns.counts("").len(), 200);
+    // Small ones: fifty.
+    let small = Bytes::from_static(b"{}");
+    (0..100).for_each(|_| end(&turns.begin(&opening("m", &small, true)), "m"));
+    assert_eq!(turns.rows("").iter().filter(|row| row.kept).count(), 50);
+}
+
+#[test]
+fn what_has_no_room_is_cut_and_says_so() {
+    let turns = Arc::new(Turns::default());
+    let body = Bytes::from(vec![b'x'; 3 * 1024 * 1024]);
+    // All under way: nothing of them can be forgotten.
+    let entries: Vec<Entry> = (0..5).map(|_| turns.begin(&opening("m", &body, true))).collect();
+    let cut = |entry: &Entry| entry.kept.as_ref().unwrap().lock().unwrap().cut;
+    assert_eq!(entries.iter().map(cut).collect::<Vec<_>>(), [false, false, true, true, true]);
+    entries.iter().for_each(|entry| end(entry, "m"));
+    drop(entries);
+    assert!(!cut(&turns.begin(&opening("m", &body, true))));
+}
+
+#[test]
+fn a_slow_page_loses_events_and_stops_nobody() {
+    let turns = Arc::new(Turns::default());
+    let mut page = turns.listen();
+    let body = Bytes::new();
+    (0..1000).for_each(|_| end(&turns.begin(&opening("m", &body, false)), "m"));
+    assert!(matches!(page.changes.try_recv(), Err(tokio::sync::broadcast::error::TryRecvError::Lagged(_))));
+    let Ok(Change::Row(_, row)) = page.changes.try_recv() else { panic!("nothing heard") };
+    assert!(row.contains("\"model\":\"m\""), "{row}");
+    turns.close();
+    let mut last = None;
+    while let Ok(change) = page.changes.try_recv() {
+        last = Some(change);
+    }
+    assert!(matches!(last, Some(Change::End)));
+}
+
+#[test]
+fn a_turn_that_is_under_way_is_listed_with_its_time() {
+    let turns = Arc::new(Turns::default());
+    let entry = turns.begin(&opening("<b>", &Bytes::new(), false));
+    let rows = turns.rows("");
+    assert_eq!((rows[0].result, rows[0].ms.is_some(), rows[0].kept), (Outcome::Running, true, false));
+    assert!(turns.rows("somebody").is_empty() && turns.get("somebody", 1).is_none());
+    end(&entry, "<b>");
+    let mut out = String::new();
+    line(&turns.rows("")[0], &mut out);
+    assert!(out.contains("<td>&lt;b&gt;</td>") && out.contains("<span class=\"badge passed\">passed</span>"), "{out}");
+}

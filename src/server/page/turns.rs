@@ -1,0 +1,386 @@
+//! The turns that the page shows: the last rows, what was said in the latest of them where somebody looks, counters by
+//! model, and the channel on which pages hear of changes. Nothing here ever waits for a page.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+use super::kept::Kept;
+use crate::{redact, server::account::Facts};
+
+/// As many rows are listed.
+pub(super) const ROWS: usize = 200;
+/// Of as many turns it is kept what was said, in at most so many bytes together.
+const KEPT: usize = 50;
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
+/// A new turn finds so much room.
+const ROOM: usize = 1024 * 1024;
+/// Models by sender that are counted apart.
+const COUNTED: usize = 200;
+/// Changes that a page may lag behind.
+const LAG: usize = 256;
+/// Names and errors are cut at so many characters.
+const SHOWN_CHARS: usize = 300;
+
+/// What became of the turns since the start.
+pub(in crate::server) struct Turns {
+    state: Mutex<State>,
+    changes: broadcast::Sender<Change>,
+    /// How many pages listen.
+    pages: AtomicUsize,
+    /// The bytes of everything that is kept.
+    bytes: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    rows: VecDeque<Listed>,
+    counts: BTreeMap<(String, String), Counts>,
+}
+
+struct Listed {
+    row: Row,
+    begun: Instant,
+    kept: Option<Arc<Mutex<Kept>>>,
+}
+
+/// What pages hear.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    /// A row of this sender's, as JSON.
+    Row(Arc<str>, Arc<str>),
+    /// The server ends.
+    End,
+}
+
+/// A turn in the list: what may be shown of it without what was said in it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Row {
+    pub(super) number: u64,
+    /// The client key that the request carried.
+    #[serde(skip)]
+    pub(super) owner: String,
+    /// Milliseconds since 1970.
+    pub(super) at: u64,
+    /// The id of the request.
+    pub(super) id: String,
+    pub(super) path: String,
+    pub(super) client: String,
+    pub(super) model: String,
+    pub(super) backend: String,
+    pub(super) adapter: String,
+    pub(super) mode: &'static str,
+    pub(super) result: Outcome,
+    /// The call that is being written, while one is.
+    pub(super) writing: Option<String>,
+    pub(super) status: Option<u16>,
+    pub(super) first_ms: Option<u64>,
+    pub(super) ms: Option<u64>,
+    pub(super) prompt_tokens: u64,
+    pub(super) completion_tokens: u64,
+    pub(super) rounds: u32,
+    pub(super) calls: u32,
+    pub(super) fixes: usize,
+    pub(super) refused: usize,
+    pub(super) error: Option<String>,
+    /// What was said is there to be seen.
+    pub(super) kept: bool,
+}
+
+/// A turn in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    #[default]
+    Running,
+    Call,
+    Fixed,
+    Refused,
+    /// The model was asked again, and a call came of it.
+    Again,
+    Text,
+    /// Nobody looked into it.
+    Passed,
+    Left,
+    Error,
+}
+
+/// What became of a model's calls since the start.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(super) struct Counts {
+    pub(super) turns: u64,
+    pub(super) calls: u64,
+    pub(super) fixed: u64,
+    pub(super) refused: u64,
+    pub(super) failed: u64,
+}
+
+/// How a turn begins.
+pub(in crate::server) struct Opening<'a> {
+    pub(in crate::server) owner: &'a str,
+    pub(in crate::server) id: &'a str,
+    pub(in crate::server) path: &'a str,
+    pub(in crate::server) client: &'a str,
+    pub(in crate::server) model: &'a str,
+    pub(in crate::server) body: &'a Bytes,
+    /// What is said is kept even if no page listens.
+    pub(in crate::server) always: bool,
+}
+
+/// A turn of the list, for those who know more of it later.
+#[derive(Clone)]
+pub(in crate::server) struct Entry {
+    turns: Arc<Turns>,
+    number: u64,
+    pub(super) kept: Option<Arc<Mutex<Kept>>>,
+}
+
+/// A page that listens.
+pub(super) struct Page {
+    turns: Arc<Turns>,
+    pub(super) changes: broadcast::Receiver<Change>,
+}
+
+// === impl Turns ===
+
+impl Default for Turns {
+    fn default() -> Turns {
+        Turns { state: Mutex::default(), changes: broadcast::Sender::new(LAG), pages: AtomicUsize::new(0), bytes: Arc::default() }
+    }
+}
+
+impl Turns {
+    /// A turn begins.
+    pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
+        let keeps = opening.always || self.pages.load(Ordering::Relaxed) > 0;
+        let mut state = self.lock();
+        if keeps {
+            state.make_room(&self.bytes);
+        }
+        let kept = keeps.then(|| Arc::new(Mutex::new(Kept::new(opening.body, Arc::clone(&self.bytes), KEPT_BYTES))));
+        state.next += 1;
+        let number = state.next;
+        let row = Row {
+            number,
+            owner: opening.owner.to_owned(),
+            at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, milliseconds),
+            id: opening.id.to_owned(),
+            path: opening.path.to_owned(),
+            client: shown(opening.client.split(' ').next().unwrap_or_default()),
+            model: shown(opening.model),
+            mode: "off",
+            kept: keeps,
+            ..Row::default()
+        };
+        if state.rows.len() >= ROWS {
+            state.rows.pop_front();
+        }
+        self.tell(&row);
+        state.rows.push_back(Listed { row, begun: Instant::now(), kept: kept.clone() });
+        Entry { turns: Arc::clone(self), number, kept }
+    }
+
+    /// The rows of this sender, the latest first.
+    pub(super) fn rows(&self, owner: &str) -> Vec<Row> {
+        let state = self.lock();
+        let own = state.rows.iter().rev().filter(|listed| listed.row.owner == owner);
+        own.map(|listed| match listed.row.result {
+            Outcome::Running => Row { ms: Some(milliseconds(listed.begun.elapsed())), ..listed.row.clone() },
+            _ => listed.row.clone(),
+        })
+        .collect()
+    }
+
+    /// A turn of this sender, with what was said in it.
+    pub(super) fn get(&self, owner: &str, number: u64) -> Option<(Row, Option<Arc<Mutex<Kept>>>)> {
+        let mut state = self.lock();
+        let listed = state.find(number).filter(|listed| listed.row.owner == owner)?;
+        Some((listed.row.clone(), listed.kept.clone()))
+    }
+
+    /// What became of the calls of this sender's models.
+    pub(super) fn counts(&self, owner: &str) -> Vec<(String, Counts)> {
+        let state = self.lock();
+        let own = state.counts.iter().filter(|((of, _), _)| of == owner);
+        own.map(|((_, model), counts)| (model.clone(), *counts)).collect()
+    }
+
+    /// A page listens from now on.
+    pub(super) fn listen(self: &Arc<Turns>) -> Page {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        Page { turns: Arc::clone(self), changes: self.changes.subscribe() }
+    }
+
+    /// Lets all pages go: the server ends.
+    pub(in crate::server) fn close(&self) {
+        let _ = self.changes.send(Change::End);
+    }
+
+    /// The bytes of everything that is kept.
+    #[cfg(test)]
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, row: &Row) {
+        if self.pages.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        if let Ok(json) = serde_json::to_string(row) {
+            // Nobody listens any more: nobody is told.
+            let _ = self.changes.send(Change::Row(row.owner.as_str().into(), json.into()));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A row is whole after each step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn find(&mut self, number: u64) -> Option<&mut Listed> {
+        let first = self.rows.front()?.row.number;
+        self.rows.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
+    }
+
+    /// Forgets what was said in the oldest turns that are over, until another one has room.
+    fn make_room(&mut self, bytes: &AtomicUsize) {
+        let mut many = self.rows.iter().filter(|listed| listed.kept.is_some()).count();
+        for listed in &mut self.rows {
+            if many < KEPT && bytes.load(Ordering::Relaxed) + ROOM <= KEPT_BYTES {
+                return;
+            }
+            if listed.row.result != Outcome::Running && listed.kept.take().is_some() {
+                listed.row.kept = false;
+                many -= 1;
+            }
+        }
+    }
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// Notes what is known now, and tells the pages.
+    pub(super) fn update(&self, change: impl FnOnce(&mut Row)) {
+        let mut state = self.turns.lock();
+        let Some(listed) = state.find(self.number) else { return };
+        change(&mut listed.row);
+        self.turns.tell(&listed.row);
+    }
+
+    /// Bytes for the client, where they are kept.
+    pub(in crate::server) fn client(&self, bytes: &[u8]) {
+        if let Some(kept) = &self.kept {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).client(bytes);
+        }
+    }
+
+    /// Whether what is said is kept.
+    pub(in crate::server) fn keeps(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// The turn is over. `error`: what the client was told of a failure.
+    pub(in crate::server) fn end(
+        &self,
+        facts: &Facts,
+        status: Option<u16>,
+        error: Option<&str>,
+        first: Option<Duration>,
+        taken: Duration,
+    ) {
+        let turn = facts.turn.clone().unwrap_or_default();
+        let fixed = turn.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
+        let refused = turn.verdicts.iter().filter(|verdict| **verdict == "refused").count();
+        let calls = turn.calls.max(if facts.mode == "react" { (turn.verdicts.len() - refused) as u32 } else { 0 });
+        let failed = status.is_some_and(|status| status >= 400) || turn.failed.is_some();
+        let error = error.or(turn.message.as_deref()).filter(|_| failed).map(shown);
+        let result = match () {
+            () if failed => Outcome::Error,
+            () if status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,
+            () if facts.turn.is_none() => Outcome::Passed,
+            () if calls == 0 && refused > 0 => Outcome::Refused,
+            () if calls > 0 && turn.rounds > 1 && facts.mode != "react" => Outcome::Again,
+            () if calls > 0 && turn.fixes > 0 => Outcome::Fixed,
+            () if calls > 0 => Outcome::Call,
+            () => Outcome::Text,
+        };
+        let mut state = self.turns.lock();
+        let owner = match state.find(self.number) {
+            None => return,
+            Some(listed) => {
+                let row = &mut listed.row;
+                *row = Row {
+                    backend: facts.backend.clone(),
+                    adapter: turn.adapter,
+                    mode: facts.mode,
+                    result,
+                    writing: None,
+                    status,
+                    first_ms: first.map(milliseconds),
+                    ms: Some(milliseconds(taken)),
+                    prompt_tokens: turn.usage.prompt_tokens,
+                    completion_tokens: turn.usage.completion_tokens,
+                    rounds: turn.rounds,
+                    calls,
+                    fixes: turn.fixes,
+                    refused,
+                    error,
+                    ..std::mem::take(row)
+                };
+                self.turns.tell(row);
+                row.owner.clone()
+            }
+        };
+        // Names of models that no backend has are anybody's invention.
+        if let Some(model) = facts.model.as_deref().filter(|_| !facts.backend.is_empty()) {
+            let key = (owner, shown(model));
+            if state.counts.contains_key(&key) || state.counts.len() < COUNTED {
+                let counts = state.counts.entry(key).or_default();
+                counts.turns += 1;
+                counts.calls += u64::from(calls);
+                counts.fixed += fixed as u64;
+                counts.refused += refused as u64;
+                counts.failed += u64::from(failed);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry({})", self.number)
+    }
+}
+
+// === impl Page ===
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.turns.pages.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+// === private ===
+
+fn shown(text: &str) -> String {
+    redact::shown(text, SHOWN_CHARS)
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
+}

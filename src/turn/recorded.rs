@@ -1,0 +1,234 @@
+//! A recorded answer, read again: the backend's bytes -> deltas -> the events that a client would get, without a client, a
+//! clock or a second round. Checking a fixture and showing a turn on the page are both this.
+
+use std::sync::Arc;
+
+use super::answer::{Answer, Policy, Setup};
+use crate::{
+    adapter::{Adapter, Library, scanner},
+    backend::{Decoder, Dialect},
+    client,
+    error::Error,
+    event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
+    fix::Schemas,
+    fixture::{Fixture, Round, Wire},
+    wire::Frames,
+};
+
+/// A delta of its own, to be fed again in other pieces.
+#[derive(Debug, Clone)]
+pub enum Owned {
+    /// A piece of text.
+    Text(Channel, String),
+    /// A native call.
+    Call(ToolCall),
+    /// Token counts.
+    Usage(Usage),
+    /// The end.
+    Finish(FinishReason),
+}
+
+/// How the answers of one request are read.
+pub struct Case {
+    /// How the model writes.
+    pub adapter: Arc<Adapter>,
+    /// The request, as its client wrote it.
+    pub incoming: client::Incoming,
+    /// Compiled schemas.
+    pub schemas: Arc<Schemas>,
+}
+
+/// What an answer came to, one line an event.
+#[derive(Default)]
+struct Lines {
+    out: String,
+    text: String,
+    reasoning: String,
+    call: Option<(String, String)>,
+}
+
+/// The largest frame that is read.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// The deltas of a recorded answer whose bytes came in these pieces.
+pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
+    let mut out = Vec::new();
+    let read = read(round.wire, pieces, |delta| out.push(delta));
+    read.map(|()| out).map_err(|error| error.message)
+}
+
+/// The same one by one: whoever looks has what came before a fault.
+pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out: impl FnMut(Owned)) -> Result<(), Error> {
+    let dialect = match wire {
+        Wire::OpenAi => Dialect::OpenAi,
+        Wire::Ollama => Dialect::Ollama,
+        Wire::Google => Dialect::Google,
+        Wire::Text => {
+            let text: Vec<u8> = pieces.into_iter().flatten().copied().collect();
+            out(Owned::Text(Channel::Content, String::from_utf8_lossy(&text).into_owned()));
+            out(Owned::Finish(FinishReason::Stop));
+            return Ok(());
+        }
+    };
+    let (mut frames, mut decoder) = (Frames::new(dialect.framing(), FRAME_BYTES), Decoder::new(dialect));
+    let mut keep = |delta: Delta<'_>| out(Owned::from(delta));
+    for piece in pieces {
+        frames.push(piece);
+        while let Some(frame) = frames.next()? {
+            decoder.frame(&frame, &mut keep)?;
+        }
+    }
+    if let Some(frame) = frames.finish() {
+        decoder.frame(&frame, &mut keep)?;
+    }
+    decoder.finish(&mut keep)
+}
+
+/// The events of each answer of a fixture, one a line, with the adapter that its model's name gets. `look` sees each answer
+/// that can be read: its round, how it is read, its deltas and its events.
+pub fn events(
+    fixture: &Fixture,
+    library: &Library,
+    mut look: impl FnMut(&Round, &Case, &[Owned], &str) -> Result<(), String>,
+) -> Result<String, String> {
+    let mut out = String::new();
+    for (number, round) in fixture.rounds.iter().enumerate() {
+        let case = Case::of(round, library)?;
+        let deltas = match decode(round, std::iter::once(round.bytes().as_slice())) {
+            Ok(deltas) => deltas,
+            Err(message) => {
+                out.push_str(&format!("fault {message}\n"));
+                continue;
+            }
+        };
+        let whole = case.run(&deltas);
+        look(round, &case, &deltas, &whole)?;
+        if number > 0 {
+            out.push_str(&format!("round {}\n", number + 1));
+        }
+        out.push_str(&whole);
+    }
+    Ok(out.trim_end().to_owned())
+}
+
+// === impl Case ===
+
+impl Case {
+    /// As the model's name decides.
+    pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
+        let adapter = library.find(&round.request.model, None).adapter;
+        let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
+        Ok(Case { adapter, incoming, schemas: Arc::default() })
+    }
+
+    /// Feeds the deltas to an answer.
+    pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
+        let mut answer = Answer::new(Setup {
+            adapter: Arc::clone(&self.adapter),
+            tools: Arc::new(self.incoming.tools.clone()),
+            schemas: Arc::clone(&self.schemas),
+            scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
+            policy: Policy { notice_when_empty: true, ..Policy::default() },
+        });
+        for delta in deltas {
+            answer.delta(delta.borrow(), out);
+        }
+        answer.finish(out);
+    }
+
+    /// The events, one a line.
+    pub fn run(&self, deltas: &[Owned]) -> String {
+        let mut lines = Lines::default();
+        self.feed(deltas, &mut lines);
+        lines.flush();
+        lines.out
+    }
+}
+
+// === impl Owned ===
+
+impl From<Delta<'_>> for Owned {
+    fn from(delta: Delta<'_>) -> Owned {
+        match delta {
+            Delta::Text(channel, text) => Owned::Text(channel, text.to_owned()),
+            Delta::Call { id, name, arguments, extra } => Owned::Call(ToolCall {
+                id: id.map(str::to_owned),
+                name: name.to_owned(),
+                arguments: arguments.to_owned(),
+                extra: extra.map(str::to_owned),
+            }),
+            Delta::Usage(usage) => Owned::Usage(usage),
+            Delta::Finish(reason) => Owned::Finish(reason),
+        }
+    }
+}
+
+impl Owned {
+    /// The delta.
+    pub fn borrow(&self) -> Delta<'_> {
+        match self {
+            Owned::Text(channel, text) => Delta::Text(*channel, text),
+            Owned::Call(call) => {
+                Delta::Call { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() }
+            }
+            Owned::Usage(usage) => Delta::Usage(*usage),
+            Owned::Finish(reason) => Delta::Finish(*reason),
+        }
+    }
+}
+
+// === impl Lines ===
+
+impl Lines {
+    fn flush(&mut self) {
+        for (label, text) in [("reasoning", std::mem::take(&mut self.reasoning)), ("text", std::mem::take(&mut self.text))] {
+            if !text.is_empty() {
+                self.out.push_str(&format!("{label} {}\n", serde_json::Value::from(text)));
+            }
+        }
+    }
+}
+
+impl Sink for Lines {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => {
+                if !self.reasoning.is_empty() {
+                    self.flush();
+                }
+                self.text.push_str(text);
+            }
+            Event::Reasoning(text) => {
+                if !self.text.is_empty() {
+                    self.flush();
+                }
+                self.reasoning.push_str(text);
+            }
+            Event::CallStart { id, name, .. } => {
+                self.flush();
+                let head = id.map(|id| format!("{name} (id {id})")).unwrap_or_else(|| name.to_owned());
+                self.call = Some((head, String::new()));
+            }
+            Event::CallArguments { json, .. } => {
+                if let Some((_, arguments)) = &mut self.call {
+                    arguments.push_str(json);
+                }
+            }
+            Event::CallEnd { .. } => {
+                if let Some((head, arguments)) = self.call.take() {
+                    self.out.push_str(&format!("call {head} {arguments}\n"));
+                }
+            }
+            Event::Refused { name, why, .. } => {
+                self.flush();
+                self.out.push_str(&format!("refused {name}: {why}\n"));
+            }
+            Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
+            Event::Note(Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_)) => {}
+            Event::Finish { reason, .. } => {
+                self.flush();
+                self.out.push_str(&format!("finish {}\n", reason.as_str()));
+            }
+        }
+    }
+}
