@@ -141,7 +141,7 @@ fn commands_that_need_neither_model_nor_daemon_run() {
         for line in block.text.lines().filter(begins) {
             let mut shell = std::process::Command::new("sh");
             shell.args(["-e", "-c", line]).current_dir(home.path()).env_clear();
-            shell.env("PATH", &path).env("HOME", home.path()).env("OLLAMA_HOST", "127.0.0.1:9");
+            shell.env("PATH", &path).env("HOME", home.path()).env("NOTES_TOKEN", "x");
             let output = shell.output().unwrap();
             assert!(output.status.success(), "{}: {line}: {}", block.place, text(&output.stderr));
             seen += 1;

@@ -147,7 +147,7 @@ fn shells_and_man_know_every_command() {
     let home = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = prints(home.path(), &["completions", shell]);
-        assert!(script.contains("service") && script.contains("--listen"), "{shell}");
+        assert!(script.contains("service") && script.contains("listen"), "{shell}");
     }
     prints(home.path(), &["man", "pages"]);
     for page in ["toolglot.1", "toolglot-serve.1", "toolglot-mcp-add.1"] {

@@ -5,7 +5,7 @@ registry=$(mktemp -d)/mcp.json
 trap 'rm -r "$(dirname "$registry")"' EXIT
 toolglot() { "$TOOLGLOT" "$1" --registry "$registry" "${@:2}"; }
 toolglot mcp add --type http suite "${@: -1}"
-listed=$(toolglot mcp tools --json)
+listed=$(toolglot mcp tools --json) || true # the suite sees for itself what a server did not get
 call() { # tool, arguments: if the scenario's server has it
     if grep -q "\"suite__$1\"" <<< "$listed"; then toolglot call "suite__$1" "$2"; fi
 }

@@ -308,7 +308,8 @@ def test_a_dead_server_delays_nobody(tmp_path):
     toolglot(registry, "mcp", "add", "broken", "--", "sh", "-c", "echo no such module >&2; exit 3")
     toolglot(registry, "mcp", "add", "alive", "--", *node_server("server-memory"))
     begun = time.monotonic()
-    listed = toolglot(registry, "mcp", "tools", "--json")
+    listed = toolglot(registry, "mcp", "tools", "--json", ok=False)
+    assert listed.returncode == 1
     assert time.monotonic() - begun < 35
     assert "alive__read_graph" in listed.stdout
     for said in ("dead: ", "silent: it is still being connected to", "broken: the process ended (exit status: 3); it wrote: no such module"):
@@ -323,7 +324,7 @@ def test_our_server_as_a_gateway(tmp_path, folder):
     wait_for(inner, peer)
     toolglot(registry, "mcp", "add", "peer", f"http://127.0.0.1:{inner}/sse")
     config = tmp_path / "proxy.toml"
-    config.write_text('[[backend]]\nname = "recorded"\nkind = "replay"\n[mcp]\nserve_registry = true\n')
+    config.write_text('[[backend]]\nname = "recorded"\nkind = "replay"\n[mcp]\nregistry = "mcp.json"\nserve_registry = true\n')
     process = subprocess.Popen([TOOLGLOT, "serve", "--config", config, "--listen", f"127.0.0.1:{outer}"])
     try:
         wait_for(outer, process)

@@ -175,7 +175,7 @@ fn tools_are_listed_with_what_they_cost() {
     let user = User::with_servers(json!({"disk": shell_with("text done", list), "dead": {"command": "/no/such/program"}}));
     let output = user.run(&["mcp", "tools"]);
     let shown = text(&output.stdout);
-    assert!(output.status.success());
+    assert_eq!(output.status.code(), Some(1), "one server cannot be used");
     let line = |name: &str| shown.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{shown}")).to_owned();
     let words: Vec<String> = line("disk__wipe").split_whitespace().map(str::to_owned).collect();
     assert_eq!((words[2].as_str(), words[3].as_str(), words[4..].join(" ").as_str()), ("destroys", "ask", "Wipes everything."));
@@ -183,7 +183,7 @@ fn tools_are_listed_with_what_they_cost() {
     assert!(line("builtin.sqlite__search_docs").contains("reads"));
     assert!(line("all").contains("an estimate"));
     assert!(text(&output.stderr).contains("dead: ") && text(&output.stderr).contains("cannot be started"));
-    let tools: Vec<Value> = serde_json::from_str(&user.prints(&["mcp", "tools", "--json"])).unwrap();
+    let tools: Vec<Value> = serde_json::from_slice(&user.run(&["mcp", "tools", "--json"]).stdout).unwrap();
     let total: u64 = tools.iter().map(|tool| tool["tokens"].as_u64().unwrap()).sum();
     assert!(line("all").contains(&total.to_string()));
 }
