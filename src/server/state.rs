@@ -8,7 +8,7 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed};
+use super::{apart::Apart, catalog::Catalog, draining::Draining, guard::Instance, metrics::Metrics, record::Recorder, unknown::Missed};
 use crate::{
     adapter::Library,
     backend::Backend,
@@ -20,7 +20,7 @@ use crate::{
         engine::{Engine, Options},
         registry::Registry,
     },
-    store::{Files, Memory},
+    store::{self, Common, Files, Memory},
     turn, upstream,
 };
 
@@ -52,6 +52,7 @@ pub struct State {
     pub(super) seen: Arc<Seen>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) missed: Arc<Missed>,
+    pub(super) draining: Arc<Draining>,
     /// What the configuration is read with, when it is read again.
     pub(super) environment: Environment,
     demo: bool,
@@ -124,6 +125,7 @@ impl State {
             seen: Arc::clone(&self.seen),
             metrics: Arc::clone(&self.metrics),
             missed: Arc::clone(&self.missed),
+            draining: Arc::clone(&self.draining),
             environment: settings.environment,
             demo: settings.demo,
             ollama: settings.ollama,
@@ -153,8 +155,12 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     mcp.builtin_tools |= settings.demo;
     let files = Arc::new(Files::new(&mcp.state));
     let pool = mcp::open(&mcp, &settings.environment, files.clone())?;
+    let store: Arc<dyn Common> = match &settings.config.store {
+        Some(shared) => store::open(&shared.place()?)?,
+        None => Arc::new(Memory::default()),
+    };
     Ok(Arc::new(State {
-        mcp: Engine::new(Arc::clone(&pool), Options::from(&mcp)),
+        mcp: Engine::sharing(Arc::clone(&pool), Options::from(&mcp), Arc::clone(&store)),
         instance: Instance::new(),
         apart: Apart::new()?,
         catalog: Catalog::new(&settings, client.clone()),
@@ -164,7 +170,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         library,
         turns: turn::Shared {
             client,
-            store: Arc::new(Memory::default()),
+            store,
             spool: files,
             schemas: Arc::default(),
             tally: Arc::default(),
@@ -175,6 +181,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         seen: Arc::default(),
         metrics: Arc::default(),
         missed: Arc::default(),
+        draining: Arc::default(),
         config: settings.config,
     }))
 }
