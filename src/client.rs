@@ -82,9 +82,10 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
 fn without_progress(message: &mut Message) {
     for field in ["reasoning_content", "reasoning", "thinking"] {
         let Some(left) = message.rest.get(field).and_then(|text| front::without_progress(text.as_str()?)) else { continue };
-        match left.trim().is_empty() {
-            true => message.rest.shift_remove(field),
-            false => message.rest.insert(field.to_owned(), left.into()),
+        if left.trim().is_empty() {
+            message.rest.shift_remove(field)
+        } else {
+            message.rest.insert(field.to_owned(), left.into())
         };
     }
 }

@@ -17,15 +17,9 @@ const CREDENTIAL_BYTES: usize = 8;
 
 /// The text without the user information and the secret parameters of URLs, and without `Bearer` and `Basic` credentials.
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let text = match text.contains("://") {
-        true => Cow::Owned(urls(text)),
-        false => Cow::Borrowed(text),
-    };
+    let text = if text.contains("://") { Cow::Owned(urls(text)) } else { Cow::Borrowed(text) };
     let lower = text.to_ascii_lowercase();
-    match SCHEMES.iter().any(|scheme| lower.contains(scheme)) {
-        true => Cow::Owned(credentials(&text, &lower)),
-        false => text,
-    }
+    if SCHEMES.iter().any(|scheme| lower.contains(scheme)) { Cow::Owned(credentials(&text, &lower)) } else { text }
 }
 
 /// The text without these secrets.
@@ -45,10 +39,7 @@ pub fn shown(text: &str, most: usize) -> String {
             out.push_str("...");
             break;
         }
-        match steers(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
-        }
+        if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }
@@ -57,10 +48,7 @@ pub fn shown(text: &str, most: usize) -> String {
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match steers(c) && !matches!(c, '\n' | '\t') {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
-        }
+        if steers(c) && !matches!(c, '\n' | '\t') { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }

@@ -162,10 +162,7 @@ impl Call {
     fn show(&self, response: &McpResponse, name: &str, out: &mut dyn Write) -> Result<(), Error> {
         let text = if self.json { response.to_value().to_string() } else { response.to_text() };
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("standard output: {error}")))?;
-        match response.is_error() {
-            true => Err(Error::new(Blame::Tool, format!("{name} failed"))),
-            false => Ok(()),
-        }
+        if response.is_error() { Err(Error::new(Blame::Tool, format!("{name} failed"))) } else { Ok(()) }
     }
 }
 
@@ -282,10 +279,7 @@ async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     };
     let named: Vec<String> =
         snapshot.servers.iter().map(|server| server.name.clone()).filter(|server| names_it(server)).collect();
-    match named.is_empty() {
-        true => pool.tools(None, PATIENCE).await,
-        false => pool.tools(Some(&named), PATIENCE).await,
-    }
+    if named.is_empty() { pool.tools(None, PATIENCE).await } else { pool.tools(Some(&named), PATIENCE).await }
 }
 
 fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {
@@ -294,9 +288,10 @@ fn find<'t>(offered: &'t Catalogue, name: &str) -> Result<&'t Offered, Error> {
     }
     let same: Vec<String> =
         offered.tools.iter().filter(|tool| tool.service.tool == name).map(|tool| tool.service.full_name()).collect();
-    let mut message = match same.is_empty() {
-        false => format!("several servers have `{name}`: {}", same.join(", ")),
-        true => format!("there is no tool `{name}`; `toolglot mcp tools` lists them"),
+    let mut message = if same.is_empty() {
+        format!("there is no tool `{name}`; `toolglot mcp tools` lists them")
+    } else {
+        format!("several servers have `{name}`: {}", same.join(", "))
     };
     for problem in &offered.problems {
         message.push_str(&format!("\n  {}: {}", problem.server, problem.message));

@@ -154,9 +154,10 @@ impl Findings {
     /// A registry of MCP servers.
     fn registry(&mut self, file: &Path, environment: &Environment) {
         self.looked_at.push(file.display().to_string());
-        let opened = match file.is_file() {
-            true => Registry::open(file, environment.clone()),
-            false => Err(Error::client(format!("{}: there is no such file", file.display()))),
+        let opened = if file.is_file() {
+            Registry::open(file, environment.clone())
+        } else {
+            Err(Error::client(format!("{}: there is no such file", file.display())))
         };
         let text = std::fs::read_to_string(file).unwrap_or_default();
         match opened {

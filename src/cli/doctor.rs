@@ -119,9 +119,10 @@ impl Doctor {
             .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
         let json = self.json;
         let report = runtime.block_on(self.look(config, environment))?;
-        let written = match json {
-            true => serde_json::to_string_pretty(&report).map_err(|error| error.to_string()).map(|text| text + "\n"),
-            false => Ok(table::table(&report)),
+        let written = if json {
+            serde_json::to_string_pretty(&report).map_err(|error| error.to_string()).map(|text| text + "\n")
+        } else {
+            Ok(table::table(&report))
         };
         let written =
             written.and_then(|text| out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| e.to_string()));
@@ -179,9 +180,8 @@ impl Doctor {
 impl Proxy {
     /// Asks the address at which clients expect the proxy.
     async fn look(listen: &Listen) -> Proxy {
-        let address = listen.addresses.first().map(|address| match address.ip().is_unspecified() {
-            true => format!("127.0.0.1:{}", address.port()),
-            false => address.to_string(),
+        let address = listen.addresses.first().map(|address| {
+            if address.ip().is_unspecified() { format!("127.0.0.1:{}", address.port()) } else { address.to_string() }
         });
         let url = format!("http://{}", address.unwrap_or_default());
         let health = health(&url).await;

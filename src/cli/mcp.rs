@@ -234,10 +234,7 @@ impl Serve {
 
 impl Json {
     fn print<T>(&self, all: &[T], json: impl Fn(&T) -> Value, text: impl Fn(&[T]) -> String) -> String {
-        match self.json {
-            true => format!("{}\n", Value::Array(all.iter().map(json).collect())),
-            false => text(all),
-        }
+        if self.json { format!("{}\n", Value::Array(all.iter().map(json).collect())) } else { text(all) }
     }
 }
 

@@ -27,9 +27,10 @@ impl Alias {
                 self.name, self.model
             )));
         }
-        match self.name.is_empty() || self.model.is_empty() || self.name == self.model {
-            true => Err(Error::proxy(format!("the alias `{}` of `{}` is no other name", self.name, self.model))),
-            false => Ok(()),
+        if self.name.is_empty() || self.model.is_empty() || self.name == self.model {
+            Err(Error::proxy(format!("the alias `{}` of `{}` is no other name", self.name, self.model)))
+        } else {
+            Ok(())
         }
     }
 }

@@ -129,9 +129,10 @@ impl Environment {
             return vec![command.to_owned()];
         }
         let extensions: Vec<String> = self.get("PATHEXT").unwrap_or(EXTENSIONS).split(';').map(str::to_lowercase).collect();
-        match extensions.iter().any(|extension| !extension.is_empty() && command.to_lowercase().ends_with(extension)) {
-            true => vec![command.to_owned()],
-            false => extensions.iter().map(|extension| format!("{command}{extension}")).collect(),
+        if extensions.iter().any(|extension| !extension.is_empty() && command.to_lowercase().ends_with(extension)) {
+            vec![command.to_owned()]
+        } else {
+            extensions.iter().map(|extension| format!("{command}{extension}")).collect()
         }
     }
 

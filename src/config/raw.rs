@@ -192,9 +192,10 @@ impl RawBackend {
                 return Err(format!("`headers`: `{name}` is not the name of a header"));
             }
             let value = expand(text, environment).map_err(|what| format!("`headers.{name}`: {what}"))?;
-            match value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
-                true => Ok((name.to_ascii_lowercase(), Secret::new(value))),
-                false => Err(format!("`headers.{name}`: the value has characters that no header can carry")),
+            if value.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
+                Ok((name.to_ascii_lowercase(), Secret::new(value)))
+            } else {
+                Err(format!("`headers.{name}`: the value has characters that no header can carry"))
             }
         };
         self.headers.iter().map(read).collect()

@@ -41,21 +41,23 @@ pub enum ShellForm {
 impl Config {
     /// Whether mode `shell` can work: its commands must be found where the user's shell looks.
     pub fn check_runner(&self) -> Result<(), Error> {
-        match self.shell.runner_found {
-            true => Ok(()),
-            false => Err(Error::client(
+        if self.shell.runner_found {
+            Ok(())
+        } else {
+            Err(Error::client(
                 "mode `shell` writes commands that begin with `toolglot`, which is not found in PATH: install it \
                  (`cargo install --path .`), or put a link to the program into a folder of PATH, and start again",
             )
-            .with_code("shell_not_available")),
+            .with_code("shell_not_available"))
         }
     }
 
     /// The same, if the configuration itself wants the mode.
     pub(super) fn check_shell(&self) -> Result<(), Error> {
-        match self.mode == Mode::Shell || self.routes.iter().any(|route| route.mode == Some(Mode::Shell)) {
-            true => self.check_runner(),
-            false => Ok(()),
+        if self.mode == Mode::Shell || self.routes.iter().any(|route| route.mode == Some(Mode::Shell)) {
+            self.check_runner()
+        } else {
+            Ok(())
         }
     }
 }

@@ -20,10 +20,7 @@ pub(super) fn parse(text: &str) -> Result<Url, String> {
         Some(Host::Ipv6(ip)) => is_refused(ip.into()),
         Some(Host::Domain(name)) => is_metadata(name),
     };
-    match refused {
-        true => Err(format!("`{text}` is a link-local or metadata address, where no MCP server may be")),
-        false => Ok(url),
-    }
+    if refused { Err(format!("`{text}` is a link-local or metadata address, where no MCP server may be")) } else { Ok(url) }
 }
 
 /// Whether two addresses are the same scheme, host and port.

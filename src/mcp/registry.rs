@@ -198,9 +198,12 @@ impl Registry {
 
     /// Removes a server; an error with status 404 if there is none of this name.
     pub fn remove(&self, name: &str) -> Result<Diff, Error> {
-        self.edit(|document| match document.remove(name) {
-            true => Ok(()),
-            false => Err(Error::client(format!("there is no MCP server `{name}`")).with_status(404)),
+        self.edit(|document| {
+            if document.remove(name) {
+                Ok(())
+            } else {
+                Err(Error::client(format!("there is no MCP server `{name}`")).with_status(404))
+            }
         })
     }
 

@@ -89,9 +89,10 @@ impl Catalog {
         let own = settings.config.listen.port();
         let elsewhere = |backend: &Backend| url::Url::parse(&backend.url).is_ok_and(|url| url.port() != Some(own));
         let place = |backend, unknown| Place { backend: Arc::new(backend), unknown };
-        let asked: Vec<Place> = match configured {
-            true => settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect(),
-            false => usual().into_iter().filter(elsewhere).map(|backend| place(backend, false)).collect(),
+        let asked: Vec<Place> = if configured {
+            settings.config.backends.iter().map(|given| place(Backend::from(given), given.kind.is_none())).collect()
+        } else {
+            usual().into_iter().filter(elsewhere).map(|backend| place(backend, false)).collect()
         };
         Catalog {
             client,
@@ -273,9 +274,10 @@ fn nobody_has(model: &str, found: &[Found]) -> Error {
     }
     let ids = found.iter().flat_map(|found| &found.models).map(|model| redact::shown(&model.id, SHOWN_CHARS));
     let models: Vec<String> = ids.take(20).collect();
-    let instead = match models.is_empty() {
-        false => format!("there are: {}", models.join(", ")),
-        true => "there is no backend either: start Ollama, or name one with --backend".to_owned(),
+    let instead = if models.is_empty() {
+        "there is no backend either: start Ollama, or name one with --backend".to_owned()
+    } else {
+        format!("there are: {}", models.join(", "))
     };
     Error::client(format!("there is no model `{model}`; {instead}")).with_status(404).with_code("model_not_found")
 }

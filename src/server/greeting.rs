@@ -37,9 +37,10 @@ editor executes. There is nothing to do on this page.</p>
 pub(super) async fn root(headers: HeaderMap) -> Response {
     let accepts =
         |kind: &str| headers.get(header::ACCEPT).and_then(|list| list.to_str().ok()).is_some_and(|list| list.contains(kind));
-    match accepts("text/html") {
-        true => reply::bytes("text/html; charset=utf-8", Body::from(PAGE)),
-        false => reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running")),
+    if accepts("text/html") {
+        reply::bytes("text/html; charset=utf-8", Body::from(PAGE))
+    } else {
+        reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running"))
     }
 }
 

@@ -294,10 +294,6 @@ impl Instance {
         let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
         let hops: Vec<&str> = before.collect();
         let own = format!("1.1 {}", self.name);
-        HeaderValue::from_str(&match hops.is_empty() {
-            true => own,
-            false => format!("{}, {own}", hops.join(", ")),
-        })
-        .ok()
+        HeaderValue::from_str(&if hops.is_empty() { own } else { format!("{}, {own}", hops.join(", ")) }).ok()
     }
 }

@@ -42,10 +42,7 @@ pub(super) async fn bind(listen: &Listen) -> Result<Bound, Error> {
             Err(error) => return Err(Error::proxy(format!("cannot listen on {address}: {error}"))),
         }
     }
-    match bound.listeners.is_empty() {
-        true => Err(Error::proxy(format!("cannot listen: {}", bound.notes.join("; ")))),
-        false => Ok(bound),
-    }
+    if bound.listeners.is_empty() { Err(Error::proxy(format!("cannot listen: {}", bound.notes.join("; ")))) } else { Ok(bound) }
 }
 
 fn is_missing_family(error: &io::Error) -> bool {

@@ -172,9 +172,10 @@ async fn generated(app: &App, request: Request) -> Result<Response, Error> {
         return Err(backend::error_from(answer.status.as_u16(), &body));
     }
     let completion = Completion::new(answer.body, text);
-    Ok(match streamed {
-        true => reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines())),
-        false => reply::json(&completion.collect().await?),
+    Ok(if streamed {
+        reply::bytes(FRONT.content_type(), Body::from_stream(completion.lines()))
+    } else {
+        reply::json(&completion.collect().await?)
     })
 }
 

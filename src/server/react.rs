@@ -53,13 +53,10 @@ fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
     let known = (name == BUILT_IN && app.mcp.pool().has_built_in())
         || snapshot.servers.iter().any(|server| server.name == name)
         || snapshot.unusable.iter().any(|entry| entry.name == name);
-    match known && tenant.may_use_server(name) {
-        true => Ok(()),
-        false => {
-            let names = snapshot.servers.iter().map(|server| server.name.as_str()).filter(|name| tenant.may_use_server(name));
-            let names: Vec<&str> = names.collect();
-            Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", ")))
-                .with_code("mcp_server"))
-        }
+    if known && tenant.may_use_server(name) {
+        return Ok(());
     }
+    let names = snapshot.servers.iter().map(|server| server.name.as_str()).filter(|name| tenant.may_use_server(name));
+    let names: Vec<&str> = names.collect();
+    Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", "))).with_code("mcp_server"))
 }

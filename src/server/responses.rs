@@ -87,22 +87,23 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
 fn keeping(store: std::sync::Arc<dyn Store>, tenant: String, kept: Kept, streamed: bool, response: Response) -> Response {
     let (head, body) = response.into_parts();
     let body = async_stream::stream! {
-        let mut pieces = body.into_data_stream();
-        while let Some(piece) = pieces.next().await {
-            let found = piece.as_ref().ok().and_then(|piece: &Bytes| match streamed {
-                true => responses::finished(piece),
-                false => serde_json::from_slice(piece).ok(),
-            });
-            if let Some(response) = found {
-                let id = response["id"].as_str().unwrap_or_default().to_owned();
-                let kept = Kept { response, input: kept.input.clone(), previous: kept.previous.clone() };
-                if let Ok(kept) = serde_json::to_vec(&kept) {
-                    store.put(key(&tenant, &id), kept.into(), TTL).await;
+            let mut pieces = body.into_data_stream();
+            while let Some(piece) = pieces.next().await {
+                let found = piece.as_ref().ok().and_then(|piece: &Bytes| if streamed {
+    responses::finished(piece)
+    } else {
+    serde_json::from_slice(piece).ok()
+    });
+                if let Some(response) = found {
+                    let id = response["id"].as_str().unwrap_or_default().to_owned();
+                    let kept = Kept { response, input: kept.input.clone(), previous: kept.previous.clone() };
+                    if let Ok(kept) = serde_json::to_vec(&kept) {
+                        store.put(key(&tenant, &id), kept.into(), TTL).await;
+                    }
                 }
+                yield piece;
             }
-            yield piece;
-        }
-    };
+        };
     Response::from_parts(head, Body::from_stream(body))
 }
 

@@ -134,10 +134,7 @@ fn integer(arguments: &Map<String, Value>, key: &str) -> Result<i64, String> {
 
 /// Half days stay half days, whole ones are integers.
 fn number(days: f64) -> Value {
-    match days.fract() == 0.0 && days.abs() < 1e9 {
-        true => json!(days as i64),
-        false => json!(days),
-    }
+    if days.fract() == 0.0 && days.abs() < 1e9 { json!(days as i64) } else { json!(days) }
 }
 
 fn no_employee(id: &str) -> String {

@@ -39,17 +39,11 @@ pub(super) fn tasks(folder: &Path) -> Result<Vec<Task>, Error> {
         if !none && !answers.is_file() {
             continue; // questions of several turns, and those that are judged in another way
         }
-        let answers: Vec<Answer> = match none {
-            true => Vec::new(),
-            false => lines(&answers).map_err(|error| fail(&answers, &error))?,
-        };
+        let answers: Vec<Answer> = if none { Vec::new() } else { lines(&answers).map_err(|error| fail(&answers, &error))? };
         let answers: BTreeMap<&str, &Answer> = answers.iter().map(|answer| (answer.id.as_str(), answer)).collect();
         let questions: Vec<Question> = lines(&path).map_err(|error| fail(&path, &error))?;
         tasks.extend(questions.into_iter().filter_map(|question| {
-            let calls = match none {
-                true => Vec::new(),
-                false => answers.get(question.id.as_str())?.calls(),
-            };
+            let calls = if none { Vec::new() } else { answers.get(question.id.as_str())?.calls() };
             question.task(&group, calls)
         }));
     }

@@ -139,9 +139,10 @@ fn agree(form: Form, loose: bool, wanted: &Value, given: &Value) -> bool {
 /// A text as it is compared: without case and blanks around it; loosely, without punctuation and blanks at all.
 fn plain(loose: bool, text: &str) -> String {
     let text = text.trim().to_lowercase().replace('\'', "\"");
-    match loose {
-        true => text.chars().filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^' | '(' | ')')).collect(),
-        false => text,
+    if loose {
+        text.chars().filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^' | '(' | ')')).collect()
+    } else {
+        text
     }
 }
 

@@ -113,10 +113,8 @@ impl Live {
         let config = self.given.load(environment)?;
         let forms = if self.form.is_empty() { vec![Form::Openai, Form::Void] } else { self.form.clone() };
         let tasks = self.tasks()?;
-        let ways: Vec<String> = match self.way.is_empty() {
-            true => way::NAMES.iter().map(|name| (*name).to_owned()).collect(),
-            false => self.way.clone(),
-        };
+        let ways: Vec<String> =
+            if self.way.is_empty() { way::NAMES.iter().map(|name| (*name).to_owned()).collect() } else { self.way.clone() };
         let ways = ways.iter().map(|name| Way::open(name, &self.model, &config, environment)).collect::<Result<Vec<_>, _>>()?;
         // Neighbours share their prompt's beginning, so that the backend's cache holds.
         let mut jobs = Vec::new();
@@ -175,10 +173,7 @@ impl Live {
                 *at * limit / size > (*at - 1) * limit / size || size <= limit
             });
         }
-        match tasks.is_empty() {
-            true => Err(Error::proxy(format!("no task matches {}", self.tasks.join(", ")))),
-            false => Ok(tasks),
-        }
+        if tasks.is_empty() { Err(Error::proxy(format!("no task matches {}", self.tasks.join(", ")))) } else { Ok(tasks) }
     }
 
     /// One task from its first request to its verdict.

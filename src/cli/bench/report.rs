@@ -217,9 +217,10 @@ impl Recommendation {
     fn text(&self, model: &str) -> String {
         let own: Vec<String> = self.by_itself.iter().map(|(form, way)| format!("{way} ({form})")).collect();
         let own = format!("By itself toolglot asks this model so: {}.", own.join(", "));
-        let needed = match self.needless {
-            true => "That is as good as the best way, within the bounds of this measurement; to fix the best one:",
-            false => "Another way is better:",
+        let needed = if self.needless {
+            "That is as good as the best way, within the bounds of this measurement; to fix the best one:"
+        } else {
+            "Another way is better:"
         };
         format!("{own}\n{needed}\n\n[[route]]\nmodel = \"{model}\"\ntools = \"{}\"\n", self.tools)
     }

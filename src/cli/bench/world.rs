@@ -34,10 +34,7 @@ impl World {
                 let folder = format!("{}/", place(text("uri").unwrap_or_default()).trim_end_matches('/'));
                 let inside = self.files.keys().filter_map(|path| path.strip_prefix(&folder));
                 let names: Vec<&str> = inside.collect();
-                match names.is_empty() {
-                    true => Err(format!("there is nothing in {folder}")),
-                    false => Ok(names.join("\n")),
-                }
+                if names.is_empty() { Err(format!("there is nothing in {folder}")) } else { Ok(names.join("\n")) }
             }
             "search_pathnames_only" => needed("query").map(|query| self.found(|path, _| path.contains(query))),
             "search_for_files" => needed("query").map(|query| self.found(|_, content| content.contains(query))),

@@ -432,8 +432,5 @@ fn sample(length: usize, count: usize) -> Vec<usize> {
 }
 
 fn same(expected: &str, got: &str, how: &str) -> Result<(), String> {
-    match expected == got {
-        true => Ok(()),
-        false => Err(format!("{how}: expected\n{expected}\ngot\n{got}\n")),
-    }
+    if expected == got { Ok(()) } else { Err(format!("{how}: expected\n{expected}\ngot\n{got}\n")) }
 }

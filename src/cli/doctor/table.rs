@@ -18,13 +18,12 @@ pub(super) fn table(report: &Report) -> String {
     if let Some(trial) = &report.tried {
         trial_lines(trial, &mut out);
     }
-    match report.problems.is_empty() {
-        true => out.push_str("\nno problem found\n"),
-        false => {
-            out.push_str("\nproblems\n");
-            for problem in &report.problems {
-                let _ = writeln!(out, "  {problem}");
-            }
+    if report.problems.is_empty() {
+        out.push_str("\nno problem found\n")
+    } else {
+        out.push_str("\nproblems\n");
+        for problem in &report.problems {
+            let _ = writeln!(out, "  {problem}");
         }
     }
     out

@@ -228,9 +228,12 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
             format!("it did not call at all: {other}")
         }
     });
-    let form = (!called.is_empty()).then(|| match upstream.native {
-        true => "a call that the backend itself had read".to_owned(),
-        false => format!("text: {}", form(adapter, &upstream.text)),
+    let form = (!called.is_empty()).then(|| {
+        if upstream.native {
+            "a call that the backend itself had read".to_owned()
+        } else {
+            format!("text: {}", form(adapter, &upstream.text))
+        }
     });
     Attempt { asked: case.asked, good, came, form, fixed: upstream.fixed, remedy }
 }
@@ -283,10 +286,7 @@ fn form(adapter: Option<&Adapter>, text: &str) -> String {
 
 fn shown(text: &str) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.chars().count() > SHOWN_CHARS {
-        true => line.chars().take(SHOWN_CHARS).chain("...".chars()).collect(),
-        false => line,
-    }
+    if line.chars().count() > SHOWN_CHARS { line.chars().take(SHOWN_CHARS).chain("...".chars()).collect() } else { line }
 }
 
 // === impl Trial ===
@@ -354,10 +354,10 @@ impl Tap for Watch {
 
     fn checked(&mut self, Checked { name, written, report }: &Checked) {
         let name = written.iter().map(|written| format!("the name {written} into {name}"));
-        let arguments = report.fixes.iter().map(|fix| match fix.path.is_empty() {
-            true => fix.note.to_string(),
-            false => format!("{}: {}", fix.path, fix.note),
-        });
+        let arguments = report
+            .fixes
+            .iter()
+            .map(|fix| if fix.path.is_empty() { fix.note.to_string() } else { format!("{}: {}", fix.path, fix.note) });
         self.note(Noted::Fixed(name.chain(arguments).collect()));
     }
 

@@ -129,10 +129,8 @@ impl Handler {
                         content.insert(0, ContentBlock::text("ERROR: the tool failed"));
                     }
                 }
-                let mut out = match result.is_error && !as_text {
-                    true => CallToolResult::error(content),
-                    false => CallToolResult::success(content),
-                };
+                let mut out =
+                    if result.is_error && !as_text { CallToolResult::error(content) } else { CallToolResult::success(content) };
                 out.structured_content = result.structured;
                 Ok(out)
             }

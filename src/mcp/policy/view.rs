@@ -232,9 +232,10 @@ fn drop_unused_definitions(schema: &mut Map<String, Value>) {
             if kept.len() == definitions.len() {
                 break;
             }
-            match kept.is_empty() {
-                true => schema.shift_remove(key),
-                false => schema.insert(key.to_owned(), Value::Object(kept)),
+            if kept.is_empty() {
+                schema.shift_remove(key)
+            } else {
+                schema.insert(key.to_owned(), Value::Object(kept))
             };
         }
     }

@@ -64,10 +64,9 @@ impl Runner {
                 None => servers.push((service.server.clone(), writes, vec![run])),
             }
         }
-        let lanes = servers.into_iter().flat_map(|(_, serial, runs)| match serial {
-            true => vec![runs],
-            false => runs.into_iter().map(|run| vec![run]).collect(),
-        });
+        let lanes = servers
+            .into_iter()
+            .flat_map(|(_, serial, runs)| if serial { vec![runs] } else { runs.into_iter().map(|run| vec![run]).collect() });
         let parallel = self.parallel;
         let lanes: Vec<BoxStream<'static, Done>> = lanes
             .map(|runs| {

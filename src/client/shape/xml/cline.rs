@@ -131,9 +131,10 @@ fn read_tool(name: &str, section: &str) -> Tool {
         if listed.is_some_and(|listed| listed.required) {
             required.push(name);
         }
-        let property = match shown.starts_with('<') {
-            true => json!({"description": format!("{text}\nAs elements:\n{shown}").trim(), "contentMediaType": MARKUP}),
-            false => json!({"description": text}),
+        let property = if shown.starts_with('<') {
+            json!({"description": format!("{text}\nAs elements:\n{shown}").trim(), "contentMediaType": MARKUP})
+        } else {
+            json!({"description": text})
         };
         properties.insert(name.to_owned(), property);
     }

@@ -116,9 +116,7 @@ fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
     let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
     let parameters = tags::split(body)?;
     let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
-    let effect = match overlay.knows(name, parameters.iter().map(|(name, _)| *name)) {
-        true => overlay.effect(name),
-        false => Effect::default(),
-    };
+    let effect =
+        if overlay.knows(name, parameters.iter().map(|(name, _)| *name)) { overlay.effect(name) } else { Effect::default() };
     Some(Tool { effect, ..Tool::new(name, description, overlay.schema(name, &parameters).to_string()) })
 }

@@ -42,12 +42,13 @@ impl Connection {
                     Dialect::Sse => Connection::legacy(url, headers, client).await,
                     Dialect::Detect => match Connection::http(url, headers.clone(), client).await {
                         Ok(connection) => Ok(connection),
-                        Err(http) => {
-                            Connection::legacy(url, headers, client).await.map_err(|sse| match http.message == sse.message {
-                                true => http,
-                                false => failed(format!("as streamable HTTP: {http}; as HTTP with SSE: {sse}")),
-                            })
-                        }
+                        Err(http) => Connection::legacy(url, headers, client).await.map_err(|sse| {
+                            if http.message == sse.message {
+                                http
+                            } else {
+                                failed(format!("as streamable HTTP: {http}; as HTTP with SSE: {sse}"))
+                            }
+                        }),
                     },
                 }
             }
