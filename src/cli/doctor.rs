@@ -143,7 +143,8 @@ impl Doctor {
         });
         let missing: Vec<String> = missing.collect();
         let settings = server::Settings {
-            config,
+            // What is tried here is nothing for others to learn from.
+            config: Config { store: None, ..config },
             demo: false,
             ollama: environment.ollama_url(),
             record: None,

@@ -198,11 +198,12 @@ async fn end(stage: &watch::Sender<Stage>, live: &Live, all_done: impl Future<Ou
     let app = live.app();
     let Drain { seconds, announce_seconds } = app.config.drain;
     app.draining.announce();
-    app.mcp.end_sessions();
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");
     let idle = async {
         sleep(Duration::from_secs(announce_seconds)).await;
         app.draining.refuse();
+        // Their clients open them again, elsewhere.
+        app.mcp.end_sessions();
         while app.metrics.under_way() > 0 {
             sleep(LOOK).await;
         }

@@ -231,8 +231,8 @@ impl Shared {
             let client = ClusterClient::builder(self.nodes.clone()).retries(0).connection_timeout(CONNECTING).build()?;
             Connection::Cluster(client.get_async_connection().await?)
         } else {
-            let node = self.nodes.first().cloned().into_iter();
-            let client = redis::Client::open(node.last().ok_or((redis::ErrorKind::InvalidClientConfig, "no server"))?)?;
+            let node = self.nodes.first().cloned().ok_or((redis::ErrorKind::InvalidClientConfig, "it names no server"))?;
+            let client = redis::Client::open(node)?;
             Connection::One(client.get_multiplexed_async_connection().await?)
         };
         let mut probe = redis::cmd("SET");
