@@ -64,7 +64,7 @@ done
 if [ "$action" = uninstall ]; then
   [ -e "$folder/toolglot" ] || fail "there is no $folder/toolglot"
   rm -f "$folder/toolglot"
-  printf 'removed %s/toolglot\nSettings and data, if any, remain in the folders that "toolglot paths" named.\n' "$folder"
+  printf 'removed %s/toolglot\nSettings and data remain; "toolglot purge", before this, removes them.\n' "$folder"
   exit 0
 fi
 

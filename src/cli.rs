@@ -8,7 +8,7 @@ use std::{
     process::{ExitCode, ExitStatus},
 };
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{config, error::Error, redact};
 
@@ -18,16 +18,23 @@ pub mod call;
 pub mod check;
 mod doctor;
 pub mod fix;
+mod generate;
+mod given;
+mod init;
 mod log;
 pub mod mcp;
+mod models;
 pub mod normalize;
+mod paths;
+mod purge;
 mod run;
 mod serve;
+mod service;
 pub mod setup;
 
 /// A local daemon that turns the tool calls of local models into the form that the client executes.
 #[derive(Debug, Parser)]
-#[command(name = "toolglot", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "toolglot", version = VERSION, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,6 +52,8 @@ enum Command {
     Fix(fix::Fix),
     /// Look at backends, models and clients, and say what is wrong
     Doctor(doctor::Doctor),
+    /// List the models, and how each of them is read and asked
+    Models(models::Models),
     /// Measure a model with real requests, straight and through the proxy
     Bench(bench::Bench),
     /// List the adapters, tell which one a model gets, import and export them
@@ -59,6 +68,18 @@ enum Command {
     Run(run::Run),
     /// Show the settings for a client, and install them where that is possible
     Setup(setup::Setup),
+    /// Run the proxy at every login
+    Service(service::Service),
+    /// Write a configuration file in which every key is a comment
+    Init(init::Init),
+    /// Show which files and folders are used
+    Paths(paths::Paths),
+    /// Remove what toolglot has left on this machine, and undo `setup --write`
+    Purge(purge::Purge),
+    /// Write the completions of a shell
+    Completions(generate::Completions),
+    /// Write the manual pages
+    Man(generate::Man),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
@@ -67,9 +88,13 @@ struct Output {
     closed: bool,
 }
 
+/// The version, with the commit and the system that it was built for.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLGLOT_BUILD"), ")");
+
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
-Environment: TOOLGLOT_LOG (filter of the log, as in RUST_LOG), OLLAMA_HOST (where to look for Ollama).";
+Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in
+RUST_LOG), OLLAMA_HOST (where to look for Ollama), NO_COLOR (no colours in the log).";
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
@@ -88,6 +113,13 @@ pub fn main() -> ExitCode {
         Command::Call(call) => call.run(&environment, &mut io::stdin().lock(), &mut output, &mut io::stderr().lock()),
         Command::Run(run) => run.run(&environment).map(|status| ended = code_of(status)),
         Command::Setup(setup) => setup.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Models(models) => models.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Service(service) => service.run(&environment, &mut output, &mut io::stderr().lock()),
+        Command::Init(init) => init.run(&environment, &mut output),
+        Command::Paths(paths) => paths.run(&environment, &mut output),
+        Command::Purge(purge) => purge.run(&environment, &mut io::stdin().lock(), &mut output),
+        Command::Completions(completions) => completions.run(Cli::command(), &mut output),
+        Command::Man(man) => man.run(Cli::command()),
         Command::Mcp(mcp) => mcp.run(&environment, &mut output, &mut io::stderr().lock()),
     };
     let result = result.and_then(|()| output.flush().map_err(|error| Error::proxy(format!("standard output: {error}"))));
@@ -99,6 +131,17 @@ pub fn main() -> ExitCode {
         }
         _ => ended,
     }
+}
+
+/// Runs a future on a runtime of its own, which ends at once afterwards (a reader of standard input does not end).
+fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
+    let ended = runtime.block_on(future);
+    runtime.shutdown_background();
+    ended
 }
 
 /// The exit code of a program that we have run; 1 for one that a signal has ended.

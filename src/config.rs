@@ -10,6 +10,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::error::Error;
+use locate::Located;
 
 mod access;
 mod alias;
@@ -17,6 +18,7 @@ mod backend;
 mod environment;
 mod expand;
 mod listen;
+mod locate;
 mod mcp;
 mod raw;
 mod react;
@@ -29,9 +31,10 @@ mod tests;
 pub use access::{Access, ClientKey, Tenant};
 pub use alias::Alias;
 pub use backend::{Backend, Kind};
-pub use environment::{Environment, data_directory};
+pub use environment::{Environment, System, data_directory};
 pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
+pub use locate::{user_directory, user_file};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
@@ -44,6 +47,8 @@ pub use store::SharedStore;
 pub struct Config {
     /// The file that it was read from, if there was one.
     pub file: Option<PathBuf>,
+    /// A `proxy.toml` in the working directory that belongs to another program.
+    pub passed_over: Option<PathBuf>,
     /// What the command line says, for when the file is read again.
     pub overrides: Overrides,
     /// Where to listen: one port, one address or both loopback addresses.
@@ -188,7 +193,8 @@ pub struct Drain {
 /// What the command line says over the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// `--config`: the file; without it `proxy.toml` in the working directory, if it is there.
+    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, a `proxy.toml` of ours in the working directory, the
+    /// user's own.
     pub file: Option<PathBuf>,
     /// `--listen`.
     pub listen: Option<String>,
@@ -209,16 +215,13 @@ impl Config {
     }
 
     fn from_file(overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
-        let file = match &overrides.file {
-            Some(file) => Some(file.clone()),
-            None => Some(PathBuf::from("proxy.toml")).filter(|file| file.is_file()),
-        };
+        let Located { file, passed_over } = locate::locate(overrides.file.as_deref(), Path::new(""), environment);
         let text = match &file {
             Some(file) => std::fs::read_to_string(file)
                 .map_err(|error| Error::proxy(format!("cannot read the configuration {}: {error}", file.display())))?,
             None => String::new(),
         };
-        Config::parse(&text, file.as_deref(), overrides, environment)
+        Ok(Config { passed_over, ..Config::parse(&text, file.as_deref(), overrides, environment)? })
     }
 
     /// The same from a text that is there already; `file` is where it came from.
@@ -228,12 +231,22 @@ impl Config {
     }
 
     fn checked(raw: raw::Raw, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
+        // Paths in a file are relative to it.
         let base = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
             Some(directory) => directory.to_owned(),
-            None => data_directory(environment),
+            None => user_directory(environment),
         };
-        let listen = overrides.listen.as_ref().or(raw.listen.as_ref());
-        let listen: Listen = listen.map_or_else(|| Ok(Listen::default()), |text| text.parse())?;
+        let listen = [
+            ("--listen", overrides.listen.as_deref()),
+            ("TOOLGLOT_LISTEN", environment.get("TOOLGLOT_LISTEN")),
+            ("listen", raw.listen.as_deref()),
+        ];
+        let listen = match listen.into_iter().find_map(|(named, text)| Some((named, text?))) {
+            Some((named, text)) => {
+                text.parse().map_err(|error: Error| Error { message: format!("`{named}`: {}", error.message), ..error })?
+            }
+            None => Listen::default(),
+        };
         let mut backends = raw.backends(&base, environment, overrides.without_secrets)?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
@@ -263,7 +276,7 @@ impl Config {
             react: raw.react.checked()?,
             adapters: match &raw.adapters {
                 Some(named) => Overlay::Named(base.join(named)),
-                None => Overlay::Usual(base.join("adapters")),
+                None => Overlay::Usual(user_directory(environment).join("adapters")),
             },
             retry: raw.retry.unwrap_or(1),
             progress: raw.progress.unwrap_or(true),
@@ -277,6 +290,7 @@ impl Config {
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             allowed_origins: raw.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             file: file.map(Path::to_owned),
+            passed_over: None,
             overrides: overrides.clone(),
         };
         config.check()?;

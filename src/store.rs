@@ -50,6 +50,8 @@ pub enum Kind {
     Session,
     /// How many requests came in a window of time.
     Requests,
+    /// What came of the last trial of a model.
+    Trial,
 }
 
 /// Whose, what, which.

@@ -27,6 +27,9 @@ class Toolglot < Formula
 
   def install
     bin.install "toolglot"
+    generate_completions_from_executable(bin/"toolglot", "completions")
+    system bin/"toolglot", "man", "pages"
+    man1.install Dir["pages/*.1"]
   end
 
   service do

@@ -49,7 +49,8 @@ pub struct Options {
     /// begins with such a tag is a call, also in a code fence, and its body is read leniently.
     pub elements: bool,
     /// Whether JSON in the form of a call that is the whole answer, or its end, is refused if it names no offered tool or lacks
-    /// required parameters: somebody answers it to the model. Otherwise it is text.
+    /// required parameters: somebody answers it to the model. The same for elements, where they are asked for. Otherwise it is
+    /// text.
     pub strays: bool,
 }
 

@@ -1,12 +1,16 @@
 //! The places in a text where something may begin: one automaton over all markers of an adapter, and the length of the
 //! tail that may still become one of them.
 
+use std::sync::OnceLock;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{Call, Reasoning, Recipient, Syntax, Wrapper};
 
 /// Less than so many bytes of a marker may be text.
 const LEAK_BYTES: usize = 4;
+/// More than so many bytes of markers are refused: the automaton would take hundreds of megabytes.
+const MARKERS_BYTES: usize = 1 << 16;
 
 /// What a marker may mean.
 #[derive(Debug, Clone, Default)]
@@ -49,10 +53,12 @@ pub(super) struct Found<'t> {
 /// All markers of an adapter.
 #[derive(Debug)]
 pub(super) struct Triggers {
-    automaton: AhoCorasick,
-    marks: Vec<Mark>,
+    /// Built when the first text is searched: of all families a process uses one or two.
+    automaton: OnceLock<Option<AhoCorasick>>,
     /// The markers in order.
     sorted: Vec<String>,
+    /// What each of them may mean.
+    marks: Vec<Mark>,
     /// The bytes that a marker begins with.
     first: Vec<bool>,
     /// A bit for each pair of bytes that a marker begins with.
@@ -141,11 +147,10 @@ impl Triggers {
         }
         add("`", &mut |mark| mark.code = true);
         add("~~~", &mut |mark| mark.code = true);
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&texts)
-            .map_err(|error| error.to_string())?;
+        let bytes: usize = texts.iter().map(String::len).sum();
+        if bytes > MARKERS_BYTES {
+            return Err(format!("the markers have {bytes} bytes together; at most {MARKERS_BYTES} are possible"));
+        }
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
         let mut first = vec![false; 256];
         for byte in texts.iter().filter_map(|text| text.as_bytes().first()) {
@@ -160,10 +165,12 @@ impl Triggers {
                 *word |= bit;
             }
         }
-        texts.sort_unstable();
+        let mut marked: Vec<(String, Mark)> = texts.into_iter().zip(marks).collect();
+        marked.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let (sorted, marks) = marked.into_iter().unzip();
         let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
-        Ok(Triggers { automaton, marks, sorted: texts, first, pairs, longest, bare })
+        Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare })
     }
 
     /// All markers, each once.
@@ -188,7 +195,11 @@ impl Triggers {
     }
 
     fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
-        let found = self.automaton.find(aho_corasick::Input::new(text).range(from..))?;
+        let automaton = self.automaton.get_or_init(|| {
+            let mut builder = AhoCorasick::builder();
+            builder.match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(&self.sorted).ok()
+        });
+        let found = automaton.as_ref()?.find(aho_corasick::Input::new(text).range(from..))?;
         let mark = self.marks.get(found.pattern().as_usize())?;
         Some(Found { at: found.start(), len: found.len(), mark })
     }

@@ -10,7 +10,7 @@ use std::{
 use clap::{Args, Subcommand};
 
 use crate::{
-    adapter::{Call, Found, Inside, Library, Proof, response_template},
+    adapter::{Adapter, Call, Found, Inside, Library, Proof, response_template},
     config::{Config, Environment, Overrides},
     error::Error,
     server,
@@ -141,7 +141,7 @@ fn list(library: &Library) -> String {
         } else {
             adapter.models.join(" ")
         };
-        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, proof(adapter.proof).0);
+        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, proof(adapter).0);
     }
     out
 }
@@ -149,7 +149,7 @@ fn list(library: &Library) -> String {
 /// Everything that decides how the answers of this model are read.
 fn one(model: &str, found: &Found) -> String {
     let adapter = &found.adapter;
-    let (word, meaning) = proof(adapter.proof);
+    let (word, meaning) = proof(adapter);
     let mut out = String::new();
     let _ = writeln!(out, "model      {model}");
     let _ = writeln!(out, "adapter    {}: {}", adapter.name, found.why);
@@ -192,9 +192,13 @@ fn quoted(markers: &[String]) -> String {
     markers.iter().map(|marker| format!("{marker:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The word for a level of proof, and what it means.
-pub(super) fn proof(proof: Proof) -> (&'static str, &'static str) {
-    match proof {
+/// The word for how well an adapter is proven, and what it means. What was recorded with models that it was written for says
+/// nothing about one that nobody knows.
+pub(super) fn proof(adapter: &Adapter) -> (&'static str, &'static str) {
+    match adapter.proof {
+        _ if adapter.models.is_empty() && adapter.templates.is_empty() => {
+            ("unknown", "no adapter knows this model: it is read in the forms that many families share")
+        }
         Proof::Doc => ("doc", "written from the vendor's documentation, never seen at work"),
         Proof::Suite => ("suite", "passes the cases of servers that run the family"),
         Proof::Recorded => ("recorded", "checked against recorded answers of real models"),

@@ -48,7 +48,7 @@ pub struct Call {
 /// Where the registry is.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Source {
-    /// The configuration file [default: proxy.toml in the working directory, if it is there]
+    /// The configuration file [default: see `toolglot paths`]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// The registry [default: the one of the configuration]
@@ -101,7 +101,7 @@ impl Source {
 
     /// A pool with the built-in tools, and the store that other processes see.
     pub(super) fn pool(&self, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
-        pool(self.config(environment)?, environment)
+        whole_pool(self.config(environment)?, environment)
     }
 }
 
@@ -117,7 +117,7 @@ impl Call {
         beat: &mut dyn Write,
     ) -> Result<(), Error> {
         let given = self.given(input)?;
-        super::mcp::block_on(async {
+        super::block_on(async {
             let waits = match given {
                 Some(_) => None,
                 None => Waits::find(environment, &self.name, &self.source).await?,
@@ -126,7 +126,7 @@ impl Call {
                 (Some(Waits { call, config, .. }), _) => (config.clone(), call.name.clone(), call.arguments.clone()),
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
-            let (pool, _) = pool(config, environment)?;
+            let (pool, _) = whole_pool(config, environment)?;
             let called = beating(beat, &name, self.call(&pool, &name, &source, waits)).await;
             let ended = called.and_then(|response| self.show(&response, &name, out));
             pool.shut_down().await;
@@ -184,9 +184,14 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
     }
 }
 
-fn pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
-    // Who names a tool on the command line wants it.
+/// A pool with the built-in tools, whatever the configuration says: who names one on the command line wants it.
+fn whole_pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     config.mcp.builtin_tools = true;
+    pool(&config, environment)
+}
+
+/// A pool with the tools that this configuration offers, and the store that other processes see.
+pub(super) fn pool(config: &Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
     Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
 }

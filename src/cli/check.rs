@@ -71,11 +71,12 @@ impl Check {
             writeln!(out, "{place}: {what}").map_err(io)?;
         }
         let count = findings.faults.len();
-        writeln!(out, "{} checked, {count} faults", findings.looked_at.join(", ")).map_err(io)?;
+        let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
+        writeln!(out, "{} checked, {faults}", findings.looked_at.join(", ")).map_err(io)?;
         out.flush().map_err(io)?;
         match count {
             0 => Ok(()),
-            count => Err(Error::proxy(format!("{count} faults")).with_code("configuration")),
+            _ => Err(Error::proxy(faults).with_code("configuration")),
         }
     }
 }
@@ -125,6 +126,8 @@ impl Findings {
                 return Ok(());
             }
         };
+        let passed_over = config.passed_over.as_ref();
+        self.looked_at.extend(passed_over.map(|file| format!("{} (not checked: it belongs to another program)", file.display())));
         for backend in &config.backends {
             // Where it is checked may be another machine than where it serves.
             let missing = backend.missing.as_ref().map(|what| format!("backend `{}` (not checked: {what})", backend.name));

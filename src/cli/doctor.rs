@@ -8,24 +8,27 @@ use http::{HeaderMap, Method};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{adapters, serve::Given};
+use super::{adapters, given::Given};
 use crate::{
     backend::{self, Kind, Profile, ToolMode},
     config::{Config, Environment, Listen},
     error::Error,
     redact,
     server::{
-        self,
+        self, App, Settings,
         survey::{self, Spoken, Surveyed},
     },
     upstream::{Client, HttpRequest, Outgoing, Timeouts},
 };
 
+mod last;
 mod place;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trial;
+
+use last::LastTrial;
 
 /// Looks at backends, models and clients, and says what is wrong.
 #[derive(Debug, Args)]
@@ -73,31 +76,35 @@ struct Proxy {
     verdict: String,
 }
 
+/// A backend, as people read about it.
 #[derive(Debug, Serialize)]
-struct Backend {
-    name: String,
-    url: String,
+pub(super) struct Backend {
+    pub(super) name: String,
+    pub(super) url: String,
     kind: &'static str,
     version: Option<String>,
     reachable: bool,
-    error: Option<String>,
+    pub(super) error: Option<String>,
     /// How many models it lists.
     listed: usize,
-    models: Vec<Model>,
+    pub(super) models: Vec<Model>,
 }
 
+/// A model, and how it would be spoken to.
 #[derive(Debug, Serialize)]
-struct Model {
-    name: String,
-    adapter: String,
+pub(super) struct Model {
+    pub(super) name: String,
+    pub(super) adapter: String,
     adapter_why: String,
-    proof: &'static str,
+    pub(super) proof: &'static str,
     proof_means: &'static str,
-    tools: &'static str,
-    tools_why: &'static str,
+    pub(super) tools: &'static str,
+    pub(super) tools_why: &'static str,
     capabilities: Option<Vec<&'static str>>,
     /// Tokens.
-    context: Option<u64>,
+    pub(super) context: Option<u64>,
+    /// What came of `doctor --try`, the last time.
+    pub(super) tried: Option<LastTrial>,
     /// Tokens that the given tools cost.
     tools_cost: Option<u64>,
     notes: Vec<String>,
@@ -113,12 +120,8 @@ const SHOWN_CHARS: usize = 500;
 impl Doctor {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
         let json = self.json;
-        let report = runtime.block_on(self.look(config, environment))?;
+        let report = super::block_on(self.look(config, environment))?;
         let written = if json {
             serde_json::to_string_pretty(&report).map_err(|error| error.to_string()).map(|text| text + "\n")
         } else {
@@ -142,27 +145,27 @@ impl Doctor {
             Some(format!("backend {}: {}; `serve` does not start without it", shown(&backend.name), backend.missing.as_ref()?))
         });
         let missing: Vec<String> = missing.collect();
-        let settings = server::Settings {
-            // What is tried here is nothing for others to learn from.
-            config: Config { store: None, ..config },
-            demo: false,
-            ollama: environment.ollama_url(),
-            record: None,
-            environment: environment.clone(),
-        };
-        let app = server::app(settings)?;
-        let surveyed = survey::survey(&app, self.model.as_deref(), &tools).await?;
+        let passed_over =
+            config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
+        let (app, surveyed) = surveyed(config, environment, self.model.as_deref(), &tools).await?;
+        let mut backends = Vec::new();
+        for found in surveyed.iter().filter(|found| found.backend.kind != Kind::Replay) {
+            backends.push(Backend::of(found, environment).await);
+        }
         let mut report = Report {
             toolglot: env!("CARGO_PKG_VERSION"),
             problems: [missing, problems(&surveyed, self.model.as_deref(), &survey::places(&app))].concat(),
-            backends: surveyed.iter().filter(|found| found.backend.kind != Kind::Replay).map(Backend::from).collect(),
+            backends,
             proxy,
-            addresses,
+            addresses: passed_over.into_iter().chain(addresses).collect(),
             tried: None,
         };
         if let (true, Some(model)) = (self.tried, &self.model) {
             let trial = trial::run(&app, model).await;
             report.problems.extend(trial.problems());
+            for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
+                LastTrial::keep(environment, &backend.name, model, &trial).await;
+            }
             report.tried = Some(trial);
         }
         Ok(report)
@@ -174,6 +177,20 @@ impl Doctor {
         let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))
     }
+}
+
+/// The backends of this configuration and their models, with what they would be asked.
+pub(super) async fn surveyed(
+    config: Config,
+    environment: &Environment,
+    model: Option<&str>,
+    tools: &[Value],
+) -> Result<(App, Vec<Surveyed>), Error> {
+    // What is tried here is nothing for others to learn from.
+    let config = Config { store: None, ..config };
+    let app = server::app(Settings::of(config, environment))?;
+    let surveyed = survey::survey(&app, model, tools).await?;
+    Ok((app, surveyed))
 }
 
 // === impl Proxy ===
@@ -217,8 +234,13 @@ async fn health(url: &str) -> Option<Value> {
 
 // === impl Backend ===
 
-impl From<&Surveyed> for Backend {
-    fn from(found: &Surveyed) -> Backend {
+impl Backend {
+    /// The backend with its models and their last trials.
+    pub(super) async fn of(found: &Surveyed, environment: &Environment) -> Backend {
+        let mut models: Vec<Model> = found.models.iter().map(Model::from).collect();
+        for model in &mut models {
+            model.tried = LastTrial::of(environment, &shown(&found.backend.name), &model.name).await;
+        }
         Backend {
             name: shown(&found.backend.name),
             url: shown(&found.backend.url),
@@ -227,7 +249,7 @@ impl From<&Surveyed> for Backend {
             reachable: found.error.is_none(),
             error: found.error.clone(),
             listed: found.listed,
-            models: found.models.iter().map(Model::from).collect(),
+            models,
         }
     }
 }
@@ -236,7 +258,7 @@ impl From<&Surveyed> for Backend {
 
 impl From<&Spoken> for Model {
     fn from(spoken: &Spoken) -> Model {
-        let (proof, proof_means) = adapters::proof(spoken.reader.adapter.proof);
+        let (proof, proof_means) = adapters::proof(&spoken.reader.adapter);
         let can = |can: backend::Capabilities| {
             let all = [(can.tools, "tools"), (can.thinking, "thinking"), (can.vision, "vision")];
             all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
@@ -251,6 +273,7 @@ impl From<&Spoken> for Model {
             tools_why: spoken.why,
             capabilities: spoken.model.capabilities.map(can),
             context: spoken.model.context,
+            tried: None,
             tools_cost: spoken.cost,
             notes: spoken.notes.iter().map(|note| shown(note)).collect(),
         }

@@ -1,8 +1,12 @@
 //! The log on standard error: how much of it, in which form, and nothing secret in any line.
 
 use std::{
-    fmt,
+    ffi::OsString,
+    fmt, fs,
+    fs::File,
     io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::Mutex,
 };
 
 use tracing::{Level, field::Field};
@@ -10,13 +14,14 @@ use tracing_subscriber::{
     EnvFilter, Layer,
     field::MakeExt,
     filter::filter_fn,
-    fmt::{format, layer},
+    fmt::{format, layer, writer::BoxMakeWriter},
     layer::SubscriberExt,
     registry,
     util::SubscriberInitExt,
 };
 
 use crate::{
+    atomic,
     config::{Environment, LogFormat},
     error::Error,
     redact,
@@ -33,8 +38,18 @@ pub(super) struct Verbosity {
     quiet: bool,
 }
 
-/// Standard error without secrets.
-struct Redacting(io::Stderr);
+/// Where the log goes, without secrets.
+struct Redacting<W>(W);
+
+/// The log's file. A full one becomes `FILE.old`, and the one before it goes.
+struct Rotating {
+    file: File,
+    path: PathBuf,
+    written: u64,
+}
+
+/// A file of the log is full at this size.
+const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A value in a line is cut behind this.
 const VALUE_CHARS: usize = 4000;
@@ -54,15 +69,24 @@ impl Verbosity {
 }
 
 /// Starts the log; in colours only where a person looks at it.
-pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verbosity) -> Result<(), Error> {
+pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verbosity, file: Option<&Path>) -> Result<(), Error> {
     let filter = EnvFilter::try_new(verbosity.filter().unwrap_or(environment.log_filter()))
         .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
     // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
     let no_messages = filter_fn(|event| *event.level() != Level::TRACE || !event.target().starts_with("rmcp"));
-    let lines = layer().with_writer(|| Redacting(io::stderr())).with_target(false);
+    let (writer, is_terminal) = match file {
+        Some(file) => {
+            let failed = |error| Error::proxy(format!("the log cannot be written to {}: {error}", file.display()));
+            let rotating = Rotating::open(file.to_owned()).map_err(failed)?;
+            (BoxMakeWriter::new(Mutex::new(Redacting(rotating))), false)
+        }
+        None => (BoxMakeWriter::new(|| Redacting(io::stderr())), io::stderr().is_terminal()),
+    };
+    let colours = is_terminal && environment.allows_colours();
+    let lines = layer().with_writer(writer).with_target(false);
     let lines = match form {
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
-        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).fmt_fields(format::debug_fn(field).delimited(" ")).boxed(),
+        LogFormat::Text => lines.with_ansi(colours).fmt_fields(format::debug_fn(field).delimited(" ")).boxed(),
     };
     registry()
         .with(lines)
@@ -83,7 +107,7 @@ fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) ->
 
 // === impl Redacting ===
 
-impl Write for Redacting {
+impl<W: Write> Write for Redacting<W> {
     /// Takes whole lines, as the log writes them.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.0.write_all(redact::redacted(&String::from_utf8_lossy(line)).as_bytes())?;
@@ -92,5 +116,61 @@ impl Write for Redacting {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+// === impl Rotating ===
+
+impl Rotating {
+    fn open(path: PathBuf) -> io::Result<Rotating> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            atomic::make_folder(folder)?;
+        }
+        let file = File::options().create(true).append(true).open(&path)?;
+        let written = file.metadata()?.len();
+        Ok(Rotating { file, path, written })
+    }
+
+    fn old(&self) -> PathBuf {
+        let mut name = OsString::from(&self.path);
+        name.push(".old");
+        name.into()
+    }
+}
+
+impl Write for Rotating {
+    /// Takes whole lines.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.written >= FILE_BYTES {
+            fs::rename(&self.path, self.old())?;
+            *self = Rotating::open(std::mem::take(&mut self.path))?;
+        }
+        self.file.write_all(line)?;
+        self.written += line.len() as u64;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_file_makes_room_for_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/service.log");
+        let mut log = Rotating::open(path.clone()).unwrap();
+        log.write_all(b"first\n").unwrap();
+        log.written = FILE_BYTES;
+        log.write_all(b"second\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second\n");
+        assert_eq!(fs::read_to_string(log.old()).unwrap(), "first\n");
+        drop(log);
+        Rotating::open(path.clone()).unwrap().write_all(b"third\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second\nthird\n", "a new start goes on");
     }
 }

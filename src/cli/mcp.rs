@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write as _,
-    future::Future,
     io::{self, Write},
     path::PathBuf,
 };
@@ -10,7 +9,10 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::call::{PATIENCE, Source};
+use super::{
+    block_on,
+    call::{self, PATIENCE, Source},
+};
 use crate::{
     config::Environment,
     error::Error,
@@ -150,7 +152,13 @@ impl Mcp {
                 for problem in &offered.problems {
                     note(remarks, &format!("{}: {}", problem.server, problem.message));
                 }
-                format.print(&offered.tools, tool, |_| tools(&offered))
+                let text = format.print(&offered.tools, tool, |_| tools(&offered));
+                print(out, &text)?;
+                return match offered.problems.len() {
+                    0 => Ok(()),
+                    1 => Err(Error::proxy("1 problem")),
+                    many => Err(Error::proxy(format!("{many} problems"))),
+                };
             }
             Command::Accept { server, tool } => {
                 let (pool, _) = source.pool(environment)?;
@@ -163,9 +171,7 @@ impl Mcp {
             }
             Command::Serve(serve) => return serve.run(&source, environment),
         };
-        out.write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(|error| Error::proxy(format!("standard output: {error}")))
+        print(out, &text)
     }
 }
 
@@ -211,7 +217,7 @@ impl Add {
 impl Serve {
     fn run(self, source: &Source, environment: &Environment) -> Result<(), Error> {
         let config = source.config(environment)?;
-        let (pool, _) = source.pool(environment)?;
+        let (pool, _) = call::pool(&config, environment)?;
         let mut options = Options::from(&config.mcp);
         options.gateway |= self.gateway;
         options.errors_as_text |= self.errors_as_text;
@@ -240,15 +246,9 @@ impl Json {
 
 // === private ===
 
-/// Runs a future on a runtime of its own, which ends at once afterwards (a reader of standard input does not end).
-pub(super) fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
-    let ended = runtime.block_on(future);
-    runtime.shutdown_background();
-    ended
+fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Error::proxy(format!("standard output: {error}")))
 }
 
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {

@@ -4,7 +4,6 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
@@ -12,9 +11,10 @@ use std::{
 use clap::Args;
 use serde::Deserialize;
 
+use super::given::Configured;
 use crate::{
     backend::{self, Backend, Kind, Model},
-    config::{Config, Environment, Overrides},
+    config::{Config, Environment},
     error::Error,
     upstream::{Client, Timeouts},
 };
@@ -30,12 +30,8 @@ pub(super) struct Run {
     /// The model [default: the first one]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The configuration file [default: proxy.toml in the working directory, if it is there]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Where the proxy listens, if not as the configuration says
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<String>,
+    #[command(flatten)]
+    configured: Configured,
     /// What the agent itself shall be told
     #[arg(last = true, value_name = "ARGUMENTS")]
     arguments: Vec<String>,
@@ -89,9 +85,7 @@ impl Run {
         let Some(program) = environment.find(&agent.name) else {
             return Err(Error::client(format!("`{}` is not installed: {}", agent.name, agent.install)));
         };
-        let overrides =
-            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
-        let config = Config::load(&overrides, environment)?;
+        let config = self.configured.load(environment)?;
         let address = super::setup::reachable(&config.listen);
         let daemon = if models(address)?.is_empty() { Some(self.start(address)?) } else { None };
         let place = place(&config, address, self.model.as_deref())?;
@@ -111,10 +105,10 @@ impl Run {
         let failed = |error: std::io::Error| Error::proxy(format!("cannot start the proxy: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if let Some(file) = &self.config {
+        if let Some(file) = &self.configured.config {
             command.arg("--config").arg(file);
         }
-        if let Some(listen) = &self.listen {
+        if let Some(listen) = &self.configured.listen {
             command.arg("--listen").arg(listen);
         }
         let mut daemon = Daemon(command.spawn().map_err(failed)?);
@@ -186,11 +180,7 @@ pub(super) fn place(config: &Config, address: SocketAddr, wanted: Option<&str>) 
 
 /// Asks the proxy in Ollama's API, which tells most about a model.
 fn ask<T>(address: SocketAddr, question: impl AsyncFnOnce(Client, Backend) -> T) -> Result<T, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
     let client = Client::new(Timeouts::default())?;
     let proxy = Backend::open("toolglot", Kind::Ollama, format!("http://{address}"));
-    Ok(runtime.block_on(question(client, proxy)))
+    super::block_on(async { Ok(question(client, proxy).await) })
 }

@@ -2,26 +2,15 @@
 
 use std::path::PathBuf;
 
-use super::log::{self, Verbosity};
-use crate::{
-    config::{Config, Environment, Overrides},
-    error::Error,
-    server,
+use super::{
+    given::Given,
+    log::{self, Verbosity},
 };
-
-/// Where the configuration comes from.
-#[derive(Debug, clap::Args)]
-pub(super) struct Given {
-    /// The configuration file [default: proxy.toml in the working directory, if it is there]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Where the proxy listens; a loopback address means both families [default: 127.0.0.1:8000]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<String>,
-    /// A backend beside those of the file: http://host:port, or with its kind: ollama=http://host:11434, openai=http://host:port/v1
-    #[arg(long, value_name = "[KIND=]URL")]
-    backend: Vec<String>,
-}
+use crate::{
+    config::Environment,
+    error::Error,
+    server::{self, Settings},
+};
 
 /// `toolglot serve`.
 #[derive(Debug, clap::Args)]
@@ -30,6 +19,9 @@ pub(super) struct Serve {
     given: Given,
     #[command(flatten)]
     verbosity: Verbosity,
+    /// Write the log to this file instead of standard error; at 8 MB it becomes FILE.old
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
     /// Offer the recorded models too, to try it without a model
     #[arg(long)]
     demo: bool,
@@ -45,29 +37,6 @@ pub(super) struct Record {
     serve: Serve,
 }
 
-// === impl Given ===
-
-impl Given {
-    /// The configuration with the command line over it.
-    pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
-        Config::load(&self.overrides(), environment)
-    }
-
-    /// The same, where a key that cannot be had is a remark, not an error.
-    pub(super) fn load_without_secrets(&self, environment: &Environment) -> Result<Config, Error> {
-        Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
-    }
-
-    fn overrides(&self) -> Overrides {
-        Overrides {
-            file: self.config.clone(),
-            listen: self.listen.clone(),
-            backends: self.backend.clone(),
-            ..Overrides::default()
-        }
-    }
-}
-
 // === impl Serve ===
 
 impl Serve {
@@ -78,15 +47,13 @@ impl Serve {
     fn start(self, environment: &Environment, record: Option<PathBuf>) -> Result<(), Error> {
         let config = self.given.load(environment)?;
         config.check_exposure()?;
-        log::start(environment, config.log_format, &self.verbosity)?;
-        let settings = server::Settings {
-            config,
-            demo: self.demo,
-            ollama: environment.ollama_url(),
-            record,
-            environment: environment.clone(),
-        };
-        server::serve(settings)
+        log::start(environment, config.log_format, &self.verbosity, self.log_file.as_deref())?;
+        let served = server::serve(Settings { demo: self.demo, record, ..Settings::of(config, environment) });
+        if let (Some(_), Err(error)) = (&self.log_file, &served) {
+            // Standard error hears of it too, but whoever reads the file does not.
+            tracing::error!("{error}");
+        }
+        served
     }
 }
 

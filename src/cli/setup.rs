@@ -11,14 +11,18 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::run::{self, Place};
-
+use super::{
+    given::Configured,
+    run::{self, Place},
+};
 use crate::{
     atomic,
-    config::{Config, Environment, Listen, Overrides},
+    config::{Environment, Listen},
     error::Error,
 };
+use journal::{Entry, Journal};
 
+pub(super) mod journal;
 #[cfg(test)]
 mod tests;
 
@@ -30,12 +34,8 @@ pub struct Setup {
     /// The model to write into the settings [default: the first one of the running proxy]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The configuration file, for the port [default: proxy.toml in the working directory, if it is there]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Where the proxy listens, if not as the configuration says
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<String>,
+    #[command(flatten)]
+    configured: Configured,
     /// Install what can be installed, after showing it; the file as it was is kept beside it
     #[arg(long)]
     write: bool,
@@ -78,9 +78,7 @@ impl Setup {
             let names: Vec<&str> = clients.iter().map(|client| client.name.as_str()).collect();
             return Err(Error::client(format!("there is no client `{}`; there are: {}", self.client, names.join(", "))));
         };
-        let overrides =
-            Overrides { file: self.config.clone(), listen: self.listen.clone(), without_secrets: true, ..Overrides::default() };
-        let config = Config::load(&overrides, environment)?;
+        let config = self.configured.load(environment)?;
         let address = reachable(&config.listen);
         let place = match run::place(&config, address, self.model.as_deref()) {
             Ok(place) => place,
@@ -102,12 +100,19 @@ impl Setup {
         for part in &client.files {
             let file = home()?.join(&part.path);
             let before = read(&file)?;
-            let after = part.over(&before, &filled)?;
+            let own = part.own(&filled)?;
+            let after = part.over(before.as_deref().unwrap_or_default(), own.clone(), &filled)?;
             writeln!(out, "\n~/{}:\n\n{after}", part.path).and_then(|()| out.flush()).map_err(written)?;
             if self.write {
-                let said = install(&file, &before, &after)?;
+                let installed = install(&file, before.as_deref(), &after)?;
                 // Without a reader of standard error there is nobody to tell.
-                let _ = writeln!(remarks, "{said}");
+                let _ = writeln!(remarks, "{}", installed.said);
+                if installed.changed {
+                    let mut journal = Journal::read(environment)?;
+                    let backups = installed.backup.into_iter().collect();
+                    journal.add(Entry { client: client.name.clone(), file, before, after, merged: own, backups });
+                    journal.write(environment)?;
+                }
             }
         }
         Ok(())
@@ -117,19 +122,27 @@ impl Setup {
 // === impl File ===
 
 impl File {
-    /// The file as it shall be; what else stands in a file that is merged stays, in its order.
-    fn over(&self, before: &str, filled: &dyn Fn(&str) -> String) -> Result<String, Error> {
-        let broken = |what: String| Error::proxy(format!("{}: {what}; mend it by hand first", self.path));
-        let Some(own) = &self.merge else {
+    /// The members to be merged; `None` where the whole file is ours.
+    fn own(&self, filled: &dyn Fn(&str) -> String) -> Result<Option<Value>, Error> {
+        let read = |text: &String| serde_json::from_str(&filled(text)).map_err(|error| self.broken(&error.to_string()));
+        self.merge.as_ref().map(read).transpose()
+    }
+
+    /// The file as it shall be; what else is in a file that is merged stays, in its order.
+    fn over(&self, before: &str, own: Option<Value>, filled: &dyn Fn(&str) -> String) -> Result<String, Error> {
+        let Some(own) = own else {
             return Ok(filled(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());
         };
-        let own: Value = serde_json::from_str(&filled(own)).map_err(|error| broken(error.to_string()))?;
         let mut whole = match before.trim() {
             "" => Value::Object(Map::new()),
-            text => serde_json::from_str(text).map_err(|error| broken(format!("is not a JSON object ({error})")))?,
+            text => serde_json::from_str(text).map_err(|error| self.broken(&format!("is not a JSON object ({error})")))?,
         };
-        merge(&mut whole, own).map_err(broken)?;
-        serde_json::to_string_pretty(&whole).map_err(|error| broken(error.to_string()))
+        merge(&mut whole, own).map_err(|what| self.broken(&what))?;
+        serde_json::to_string_pretty(&whole).map_err(|error| self.broken(&error.to_string()))
+    }
+
+    fn broken(&self, what: &str) -> Error {
+        Error::proxy(format!("{}: {what}; mend it by hand first", self.path))
     }
 }
 
@@ -160,29 +173,37 @@ fn clients() -> Result<Vec<Client>, Error> {
     Ok(clients.client)
 }
 
-/// The file's text; `""` if there is none.
-fn read(file: &Path) -> Result<String, Error> {
+/// The file's text; `None` if there is no file.
+pub(super) fn read(file: &Path) -> Result<Option<String>, Error> {
     match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::proxy(format!("cannot read {}: {error}", file.display()))),
     }
 }
 
-/// Writes the file, with what it was beside it; says what was done.
-fn install(file: &Path, before: &str, after: &str) -> Result<String, Error> {
+/// What became of a file.
+pub(super) struct Installed {
+    /// In words.
+    pub(super) said: String,
+    changed: bool,
+    /// The copy of what it was.
+    backup: Option<PathBuf>,
+}
+
+/// Writes the file, with what it was beside it.
+pub(super) fn install(file: &Path, before: Option<&str>, after: &str) -> Result<Installed, Error> {
     let failed = |error: std::io::Error| Error::proxy(format!("cannot write {}: {error}", file.display()));
-    if before.trim() == after.trim() {
-        return Ok(format!("{} has it already", file.display()));
+    if before.is_some_and(|before| before.trim() == after.trim()) {
+        return Ok(Installed { said: format!("{} has it already", file.display()), changed: false, backup: None });
     }
-    let mut said = String::new();
-    if !before.is_empty() {
-        let backup = free_name(file);
-        std::fs::copy(file, &backup).map_err(failed)?;
-        said = format!("; what it was is in {}", backup.display());
+    let backup = before.filter(|before| !before.is_empty()).map(|_| free_name(file));
+    if let Some(backup) = &backup {
+        std::fs::copy(file, backup).map_err(failed)?;
     }
-    atomic::write(file, format!("{after}\n").as_bytes()).map_err(failed)?;
-    Ok(format!("installed in {}{said}", file.display()))
+    atomic::write(file, format!("{}\n", after.trim_end()).as_bytes()).map_err(failed)?;
+    let kept = backup.as_ref().map(|backup| format!("; what it was is in {}", backup.display())).unwrap_or_default();
+    Ok(Installed { said: format!("installed in {}{kept}", file.display()), changed: true, backup })
 }
 
 /// A name for the backup that no earlier one has.

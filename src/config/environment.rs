@@ -19,9 +19,12 @@ pub struct Environment {
 
 /// What differs between systems: how variables are spelled, where programs and a user's files are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum System {
+pub enum System {
+    /// Linux and its relatives.
     Unix,
+    /// macOS.
     MacOs,
+    /// Windows.
     Windows,
 }
 
@@ -53,7 +56,7 @@ impl Environment {
     }
 
     /// These variables on this system.
-    fn on(system: System, variables: impl IntoIterator<Item = (String, String)>) -> Environment {
+    pub(crate) fn on(system: System, variables: impl IntoIterator<Item = (String, String)>) -> Environment {
         let mut environment = Environment { system, variables: BTreeMap::new() };
         for (name, value) in variables {
             environment.set(&name, value);
@@ -82,6 +85,16 @@ impl Environment {
     /// Windows says `Path` and means `PATH`.
     fn spelled<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.system == System::Windows { name.to_uppercase().into() } else { name.into() }
+    }
+
+    /// The system whose rules count.
+    pub fn system(&self) -> System {
+        self.system
+    }
+
+    /// Whether colours may be written to a terminal (<https://no-color.org>).
+    pub fn allows_colours(&self) -> bool {
+        self.get("NO_COLOR").is_none()
     }
 
     /// The user's home directory.
@@ -195,7 +208,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
     }
 }
 
-/// Where a user's own files are when there is no configuration file: `$XDG_DATA_HOME/toolglot` and its relatives.
+/// Where this user's data are: state and databases, in `~/.local/share/toolglot` and its relatives.
 pub fn data_directory(environment: &Environment) -> PathBuf {
     environment.data_directory().unwrap_or_default().join("toolglot")
 }

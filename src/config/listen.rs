@@ -42,19 +42,52 @@ impl Listen {
 impl std::str::FromStr for Listen {
     type Err = Error;
 
-    /// `address:port`; `127.0.0.1`, `[::1]` and `localhost` mean both families of loopback.
+    /// `address:port`. Without a port, 8000 is meant; without an address (`:8000`, `8000`), loopback. `127.0.0.1`, `[::1]` and
+    /// `localhost` mean both families of loopback.
     fn from_str(text: &str) -> Result<Listen, Error> {
-        if let Some(port) = text.strip_prefix("localhost:").and_then(|port| port.parse().ok()) {
-            return Ok(Listen::loopback(port));
-        }
-        let address: SocketAddr = text.parse().map_err(|_| {
+        let wrong = || {
             Error::proxy(format!(
-                "`{text}` is no address to listen on: write it as 127.0.0.1:{DEFAULT_PORT} or 0.0.0.0:{DEFAULT_PORT}"
+                "`{text}` is no address to listen on: write it as 127.0.0.1:{DEFAULT_PORT}, :{DEFAULT_PORT} or 0.0.0.0:{DEFAULT_PORT}"
             ))
-        })?;
+        };
+        let unbracketed = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let alone = unbracketed.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT));
+        let address = match (alone, text.rsplit_once(':')) {
+            (Ok(address), _) => address,
+            (_, Some(("" | "localhost", port))) => (Ipv4Addr::LOCALHOST, port.parse().map_err(|_| wrong())?).into(),
+            (_, None) if text == "localhost" => (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
+            (_, None) => (Ipv4Addr::LOCALHOST, text.parse().map_err(|_| wrong())?).into(),
+            (_, Some(_)) => text.parse().map_err(|_| wrong())?,
+        };
         match address.ip() {
             IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => Ok(Listen::loopback(address.port())),
             _ => Ok(Listen { addresses: vec![address] }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_and_port_may_each_be_missing() {
+        for (text, expected) in [
+            (":8123", Listen::loopback(8123)),
+            ("8123", Listen::loopback(8123)),
+            ("127.0.0.1", Listen::default()),
+            ("localhost", Listen::default()),
+            ("::1", Listen::default()),
+            ("[::1]", Listen::default()),
+            ("localhost:0", Listen::loopback(0)),
+            ("[::1]:81", Listen::loopback(81)),
+            ("0.0.0.0", Listen { addresses: vec![([0, 0, 0, 0], DEFAULT_PORT).into()] }),
+            ("192.168.1.5:81", Listen { addresses: vec![([192, 168, 1, 5], 81).into()] }),
+        ] {
+            assert_eq!(text.parse::<Listen>().unwrap(), expected, "{text}");
+        }
+        for text in ["", ":", "box", "box:80", "127.0.0.1:", "127.0.0.1:70000", "1.2.3", "http://127.0.0.1:80", "-1"] {
+            assert!(text.parse::<Listen>().is_err(), "{text}");
         }
     }
 }

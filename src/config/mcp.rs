@@ -89,9 +89,15 @@ impl RawMcp {
             return Err(Error::proxy("`mcp.builtin_tools`: this build has no built-in tools (the feature `sample-tools`)"));
         }
         Ok(Mcp {
-            registry: base.join(self.registry.as_deref().unwrap_or("mcp.json")),
+            registry: match &self.registry {
+                Some(named) => base.join(named),
+                None => super::user_directory(environment).join("mcp.json"),
+            },
             builtin_tools: self.builtin_tools,
-            database: base.join(self.database.as_deref().unwrap_or("db/mcp_data.db")),
+            database: match &self.database {
+                Some(named) => base.join(named),
+                None => super::data_directory(environment).join("db/mcp_data.db"),
+            },
             serve_registry: self.serve_registry,
             errors_as_text: self.errors_as_text,
             registry_http: self.registry_http.unwrap_or(if exposed { RegistryHttp::Token } else { RegistryHttp::On }),

@@ -77,6 +77,14 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
     })
 }
 
+/// The keys that a configuration may have, tables included.
+pub(super) fn keys() -> Vec<String> {
+    // serde lists them for a key that is none of them.
+    let refused = toml::from_str::<Raw>("\"\" = 0").err();
+    let message = refused.as_ref().map(toml::de::Error::message).unwrap_or_default();
+    message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
+}
+
 /// `:LINE: what is wrong; did you mean ...?`
 pub fn explained(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
@@ -87,7 +95,8 @@ pub fn explained(error: &toml::de::Error, text: &str) -> String {
 
 /// An error about the content of a file, with the line that it is about.
 pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
-    let Some(file) = file.filter(|_| !error.message.starts_with("`--")) else { return error };
+    let elsewhere = ["`--", "`TOOLGLOT_"].iter().any(|begin| error.message.starts_with(begin));
+    let Some(file) = file.filter(|_| !elsewhere) else { return error };
     match quoting_line(text, &error.message) {
         Some(line) => Error { message: format!("{}:{line}: {}", file.display(), error.message), ..error },
         None => error,

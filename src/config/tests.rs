@@ -25,7 +25,7 @@ fn no_file_is_a_complete_configuration() {
         }
     );
     if cfg!(target_os = "linux") {
-        assert_eq!(config.adapters, Overlay::Usual("/data/toolglot/adapters".into()));
+        assert_eq!(config.adapters, Overlay::Usual("/home/u/.config/toolglot/adapters".into()));
     }
 }
 
@@ -225,4 +225,19 @@ fn a_backend_may_be_a_url_alone() {
     let kinds: Vec<_> = config.backends.iter().map(|backend| (backend.url.as_str(), backend.kind)).collect();
     assert_eq!(kinds, [("http://box.lan:1", None), ("http://g.example/v1beta", Some(Kind::Google))]);
     assert!(parse("[[backend]]\nname = \"x\"\n").unwrap_err().contains("`url` or a `kind`"));
+}
+
+#[test]
+fn the_command_line_goes_before_the_variable_and_the_variable_before_the_file() {
+    let environment = Environment::from([("HOME", "/home/u"), ("TOOLGLOT_LISTEN", ":9002")]);
+    let listening = |flag: Option<&str>, environment: &Environment| {
+        let overrides = Overrides { listen: flag.map(str::to_owned), ..Overrides::default() };
+        let text = "listen = \":9003\"\n";
+        Config::parse(text, Some(Path::new("/etc/tg/proxy.toml")), &overrides, environment).map(|config| config.listen.port())
+    };
+    assert_eq!(listening(Some(":9001"), &environment).unwrap(), 9001);
+    assert_eq!(listening(None, &environment).unwrap(), 9002);
+    assert_eq!(listening(None, &Environment::from([("HOME", "/home/u")])).unwrap(), 9003);
+    let wrong = environment.with([("TOOLGLOT_LISTEN", "somewhere")]);
+    assert!(listening(None, &wrong).unwrap_err().message.starts_with("`TOOLGLOT_LISTEN`: `somewhere` is no address"));
 }

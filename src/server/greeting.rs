@@ -1,5 +1,5 @@
-//! What a user needs to know: at the start, on standard error, the address, the models, what to enter in Void; at `/` what
-//! this is.
+//! What a user needs to know: at the start, on standard error, the address, the models and how each is asked, what to enter
+//! in which client, in a dozen lines; at `/` what this is.
 
 use std::{
     fmt::Write as _,
@@ -9,14 +9,22 @@ use std::{
 use axum::{body::Body, response::Response};
 use http::{HeaderMap, header};
 
-use super::{catalog::Found, listen::Bound, reply, state::App};
+use super::{
+    catalog::Found,
+    listen::Bound,
+    reply,
+    state::App,
+    survey::{self, Spoken},
+};
 use crate::{
-    backend::{Kind, Model},
+    backend::{Kind, Model, ToolMode},
     redact,
 };
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 8;
+/// Lines for backends and models; what stands before them makes it a dozen.
+const LINES: usize = 5;
 const SHOWN_CHARS: usize = 200;
 
 /// What a person sees who opens the address in a browser.
@@ -61,28 +69,47 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
             "  INSECURE: whoever reaches this address may use your models and tools without a key (`insecure = true`)\n",
         );
     }
+    let address = addresses.first().cloned().unwrap_or_default();
+    let _ = writeln!(text, "  page: {address}/");
     if let Some(file) = &app.config.file {
         let _ = writeln!(text, "  configuration: {}", file.display());
+    }
+    if let Some(file) = &app.config.passed_over {
+        let _ = writeln!(text, "  not read: {}, which belongs to another program", file.display());
     }
     if let Some(recorder) = &app.recorder {
         let _ = writeln!(text, "  recording every chat into {}", recorder.directory().display());
     }
-    let address = addresses.first().cloned().unwrap_or_default();
-    let _ = writeln!(text, "  OpenAI base URL: {address}/v1");
     match address.rsplit(':').next().unwrap_or_default() {
         "8000" => text.push_str("  Void: nothing to set; its vLLM provider finds the models by itself within seconds\n"),
         port => _ = writeln!(text, "  Void: Settings > Models > Providers > vLLM > Endpoint: http://localhost:{port}"),
     }
+    text.push_str("  Claude Code: toolglot run claude\n  Codex: toolglot run codex\n");
+    let _ = writeln!(text, "  other clients: OpenAI base URL {address}/v1, Ollama {address}; `toolglot setup CLIENT` says more");
     say(&text);
     address
 }
 
 /// Which models there are, or where it looked for them; and what to try if there are recordings.
-pub(super) fn found(app: &App, found: &[Found], address: &str) {
+pub(super) async fn found(app: &App, found: &[Found], address: &str) {
     let mut text = String::new();
-    for Found { backend, models, error } in found.iter().filter(|found| found.backend.kind != Kind::Replay) {
+    let real: Vec<&Found> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
+    // The last line is for those that are not described.
+    let mut room = LINES.saturating_sub(real.len() + 1);
+    let mut untold = 0;
+    for Found { backend, models, error } in real {
         let what = error.clone().unwrap_or_else(|| names(models));
         let _ = writeln!(text, "  {} at {}: {what}", shown(&backend.name), shown(&backend.url));
+        for model in models.iter().take(room) {
+            if let Ok(spoken) = survey::look(app, backend, model, &[]).await {
+                let _ = writeln!(text, "    {}", asked(&spoken));
+            }
+        }
+        untold += models.len().saturating_sub(room);
+        room = room.saturating_sub(models.len());
+    }
+    if untold > 0 {
+        let _ = writeln!(text, "    and {untold} more: `toolglot models`");
     }
     if !app.catalog.has_backend() {
         let places: Vec<String> =
@@ -97,6 +124,17 @@ pub(super) fn found(app: &App, found: &[Found], address: &str) {
         }
     }
     say(&text);
+}
+
+/// How a model is read and asked, and why.
+fn asked(spoken: &Spoken) -> String {
+    let tools = match spoken.tools {
+        ToolMode::Native => "native tools",
+        ToolMode::Prompt => "tools in the prompt",
+        ToolMode::Raw => "tools in the prompt, in the model's own form",
+        ToolMode::Client => "the client's own tool prompt",
+    };
+    format!("{}: {tools} ({}); read as {}", shown(&spoken.model.id), spoken.why, spoken.reader.adapter.name)
 }
 
 fn names(models: &[Model]) -> String {

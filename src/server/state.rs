@@ -75,6 +75,16 @@ pub type App = Arc<State>;
 #[derive(Clone)]
 pub struct Live(Arc<ArcSwap<State>>);
 
+// === impl Settings ===
+
+impl Settings {
+    /// A server of this configuration: no demo, no recording.
+    pub fn of(config: Config, environment: &Environment) -> Settings {
+        let ollama = environment.ollama_url();
+        Settings { config, demo: false, ollama, record: None, environment: environment.clone() }
+    }
+}
+
 // === impl Live ===
 
 impl Live {

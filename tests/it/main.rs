@@ -18,6 +18,7 @@ mod drafts;
 mod fake;
 mod fixtures;
 mod floors;
+mod living;
 mod mcp;
 mod negative;
 mod ordinary;

@@ -36,7 +36,7 @@ TOOLS = [
         ["room", "on"],
     ),
 ]
-QUESTIONS = ["What is the weather in Oslo?", "Switch on the lamp in the hall.", "Hello!", "What can you do with your tools?"]
+QUESTIONS = ["What is the weather in Oslo?", "Hello!"]
 
 
 def free_port():
@@ -98,7 +98,7 @@ def send(url, body):
 
 def chat(base, content, stream=False, tools=None, **more):
     """What a client gets: text, calls, finish reason; the form of every chunk is checked on the way."""
-    body = {"model": NAME, "messages": [{"role": "user", "content": content}], "temperature": 0, "seed": 1, "max_tokens": 96}
+    body = {"model": NAME, "messages": [{"role": "user", "content": content}], "temperature": 0, "seed": 1, "max_tokens": 48}
     # Greedy answers may differ in the last bit between a prompt that is read and one that is remembered.
     body |= {"cache_prompt": False}
     body |= {"stream": stream, **more}
@@ -144,6 +144,10 @@ def fits(call):
 
 
 class Live(unittest.TestCase):
+    def setUp(self):
+        begun = time.monotonic()
+        self.addCleanup(lambda: print(f"{time.monotonic() - begun:.0f} s", end=" ", file=sys.stderr, flush=True))
+
     @classmethod
     def setUpClass(cls):
         port = free_port()
@@ -155,7 +159,7 @@ class Live(unittest.TestCase):
             context = process(serve, log)
             cls.server = context.__enter__()
             cls.addClassCleanup(context.__exit__, None, None, None)
-        wait_for(lambda: get(f"{cls.llama}/health"), 120)
+        wait_for(lambda: get(f"{cls.llama}/health"), 180)
 
     def test_the_server_and_its_model_are_recognised(self):
         command = [TOOLGLOT, "doctor", "--json", "--backend", self.llama, "--listen", f"127.0.0.1:{free_port()}"]
@@ -209,7 +213,7 @@ class Live(unittest.TestCase):
             with proxy(self.llama, *routes) as url:
                 for choice in ("required", named):
                     with self.subTest(routes=routes, choice=choice):
-                        _, calls, finish = chat(url, "Hello!", tools=TOOLS, tool_choice=choice, max_tokens=400)
+                        _, calls, finish = chat(url, "Hello!", tools=TOOLS, tool_choice=choice, max_tokens=160)
                         # A small model may fill a text without end: then nothing is delivered.
                         self.assertTrue(calls or finish == "length", (calls, finish))
                         self.assertTrue(all(fits(call) for call in calls), calls)

@@ -9,7 +9,7 @@ suite() { (cd "$work" && "$TOOLGLOT_NODE" "$TOOLGLOT_MCP_DIR/inspector/node_modu
 brief() { if ! "$@" > "$work/log" 2>&1; then cat "$work/log" "$work/server.log"; exit 1; fi; grep -E "^Total|passed|Passed:|baseline" "$work/log" | tail -1; }
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-printf '[[backend]]\nname = "recorded"\nkind = "replay"\n[mcp]\nserve_registry = true\n' > "$work/proxy.toml"
+printf '[[backend]]\nname = "recorded"\nkind = "replay"\n[mcp]\nregistry = "mcp.json"\nserve_registry = true\n' > "$work/proxy.toml"
 "$TOOLGLOT" mcp --config "$work/proxy.toml" add suite -- "$TOOLGLOT_MCP_DIR/mcp2/bin/python" "$here/conformance_server.py"
 "$TOOLGLOT" serve --config "$work/proxy.toml" --listen "127.0.0.1:$port" 2> "$work/server.log" &
 server=$!

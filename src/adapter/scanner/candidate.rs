@@ -87,6 +87,9 @@ impl Scanner {
         let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
         let step = reader.read(&self.buf[body..window], context);
+        // An element of another name is no call; at most somebody tells the model.
+        let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
+        let marked = marked && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
         match step {
             Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);
@@ -112,7 +115,8 @@ impl Scanner {
                     true => !calls.is_empty() || self.options.framing,
                     false => !calls.is_empty() && calls.iter().all(|call| self.counts(call)),
                 };
-                let stray = if count || marked { None } else { self.stray(&self.buf[body..to], call, &calls) };
+                let known = count || marked || (call.element && !self.at_line_start(candidate.at));
+                let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if stray.is_some() && self.tentative.is_empty() && self.closes_fence(&candidate, to, end) {
                     (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, None);
                     return true;
@@ -227,11 +231,15 @@ impl Scanner {
         fixed.is_some_and(|value| value.is_object() && Types::new(Some(tool)).required().all(|key| value.get(key).is_some()))
     }
 
-    /// Why this JSON, which has the form of one call, is none of an offered tool.
+    /// Why this JSON or element, which has the form of one call, is none of an offered tool.
     fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
-        let (Syntax::Json(keys), [call]) = (&form.syntax, calls) else { return None };
+        let [call] = calls else { return None };
         let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
-        let named = keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\"")));
+        let named = match &form.syntax {
+            Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
+            Syntax::Element => self.options.elements,
+            _ => false,
+        };
         // The description of a tool has a schema in the place of the arguments.
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
         if !self.options.strays || !plain || !named || described || !call.arguments.trim_start().starts_with('{') {

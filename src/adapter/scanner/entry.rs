@@ -6,7 +6,7 @@ use super::{
 };
 use crate::adapter::{
     Call, Syntax,
-    syntax::{Start, blank, starts_with_any},
+    syntax::{Start, blank, element::foreign, starts_with_any},
     triggers::Found,
 };
 
@@ -68,8 +68,10 @@ impl Scanner {
 
     /// Tries an element that is named after a tool.
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
-        let possible = self.names_a_tool(&self.buf[at + 1..], end);
-        let marked = self.options.elements && self.at_line_start(at);
+        let (inside, at_line_start) = (&self.buf[at + 1..], self.at_line_start(at));
+        let offered = self.names_a_tool(inside, end);
+        let marked = offered && self.options.elements && at_line_start;
+        let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
         if !marked && self.gone + at < self.inside_value {
             return false;
         }
@@ -87,6 +89,11 @@ impl Scanner {
         })
     }
 
+    /// Whether a tag, whose bracket is left out here, may begin a call of a name that is not offered.
+    fn may_be_foreign(&self, text: &str, end: bool) -> bool {
+        self.options.elements && self.options.strays && foreign::may_begin(text, end)
+    }
+
     /// Tries a call whose header begins at `at`, with a marker of this length.
     pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
         self.begin(at, (marker, true), vec![Entry { form, body: at, marked: true }], None);
@@ -94,14 +101,15 @@ impl Scanner {
 
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, tick: u8, length: usize, content: usize, language: &str) -> bool {
-        let element = self.options.elements && {
-            let rest = self.buf[content..].trim_start();
-            rest.is_empty() || rest.strip_prefix('<').is_some_and(|rest| self.names_a_tool(rest, false))
-        };
+        let rest = self.buf[content..].trim_start();
+        let inside = rest.strip_prefix('<');
+        let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
+        let marked = self.options.elements && offered;
+        let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
         let forms = self.adapter.calls.iter().enumerate();
         let forms = forms.filter(|(_, call)| (element && call.element) || call.fence.iter().any(|known| known == language));
         let entries: Vec<Entry> =
-            forms.map(|(form, call)| Entry { form, body: content, marked: element && call.element }).collect();
+            forms.map(|(form, call)| Entry { form, body: content, marked: marked && call.element }).collect();
         let close = [char::from(tick).to_string().repeat(length)];
         self.begin(at, (length, false), entries, Some(Fence { tick, length, content, close }))
     }

@@ -1,6 +1,7 @@
 //! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it. Where the prompt asks for
 //! this form ([`Context::lenient`]), a body that does not follow it is read by what the tool's parameters are ([`loose`]).
 
+use self::foreign::Foreign;
 use super::{
     Closing, Context, Parsed, Start, Step,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
@@ -10,6 +11,7 @@ use super::{
 };
 use crate::event::{Tool, Tools};
 
+pub(in crate::adapter) mod foreign;
 mod loose;
 #[cfg(test)]
 mod tests;
@@ -92,7 +94,17 @@ impl ElementReader {
                 Head::Open { attributes, body, closed } => return self.enter(tool, attributes, body, closed, text, context),
             }
         }
-        Some(if maybe && !context.end { Step::More } else { Step::Reject })
+        if maybe && !context.end {
+            return Some(Step::More);
+        }
+        if !context.lenient {
+            return Some(Step::Reject);
+        }
+        Some(match foreign::read(text, context) {
+            Foreign::Call(call, end) => Step::Done { calls: vec![call], end },
+            Foreign::Maybe => Step::More,
+            Foreign::No => Step::Reject,
+        })
     }
 
     fn enter(

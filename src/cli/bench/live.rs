@@ -23,7 +23,7 @@ use super::{
     world::World,
 };
 use crate::{
-    cli::serve::Given,
+    cli::given::Given,
     config::{self, Environment},
     error::Error,
 };
@@ -79,6 +79,9 @@ pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     #[serde(flatten)]
     pub(super) faults: Faults,
+    /// How often the model was asked again, hidden from the client.
+    #[serde(default)]
+    pub(super) again: u64,
     /// Tokens that the model read and wrote, as the backend counts them.
     pub(super) read: u64,
     pub(super) wrote: u64,
@@ -185,6 +188,7 @@ impl Live {
             task: task.id.clone(),
             verdict: Verdict::Error,
             faults: Faults::default(),
+            again: 0,
             read: 0,
             wrote: 0,
             seconds: 0.0,
@@ -205,7 +209,8 @@ impl Live {
         let mut last = Reply::default();
         let mut same = 0;
         for _ in 0..TURNS {
-            let completion = way.ask(&self.body(form, task, &messages, seed)).await?;
+            let (completion, again) = way.ask(&self.body(form, task, &messages, seed)).await?;
+            outcome.again += again;
             let count = |key: &str| completion["usage"][key].as_u64().unwrap_or_default();
             outcome.read += count("prompt_tokens");
             outcome.wrote += count("completion_tokens");

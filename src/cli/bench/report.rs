@@ -35,6 +35,8 @@ struct Row {
     unknown: usize,
     /// Calls whose arguments do not fit the schema.
     invalid: usize,
+    /// Times that the model was asked again, hidden from the client.
+    again: u64,
     /// Tokens read and written per task, and seconds.
     read: u64,
     wrote: u64,
@@ -95,15 +97,28 @@ impl Report {
         let mut out = format!("{} (toolglot {})\n\n", self.model, self.toolglot);
         let mut put = |line: std::fmt::Arguments<'_>| _ = out.write_fmt(line);
         put(format_args!(
-            "{:8}{:10}{:>5}{:>8}{:>13}{:>7}{:>8}{:>7}{:>7}{:>9}{:>9}{:>8}{:>8}\n",
-            "form", "way", "n", "right", "95 %", "wrong", "missed", "shown", "error", "unknown", "invalid", "tokens", "s/task"
+            "{:8}{:10}{:>5}{:>8}{:>13}{:>7}{:>8}{:>7}{:>7}{:>9}{:>9}{:>7}{:>8}{:>8}\n",
+            "form",
+            "way",
+            "n",
+            "right",
+            "95 %",
+            "wrong",
+            "missed",
+            "shown",
+            "error",
+            "unknown",
+            "invalid",
+            "again",
+            "tokens",
+            "s/task"
         ));
         for row in &self.rows {
             let [percent, low, high] = row.percent;
             let bounds = format!("{low:.0}-{high:.0} %");
             let share = |count: usize| format!("{:.0} %", 100.0 * count as f64 / row.n.max(1) as f64);
             put(format_args!(
-                "{:8}{:10}{:>5}{:>8}{:>13}{:>7}{:>8}{:>7}{:>7}{:>9}{:>9}{:>8}{:>8.1}\n",
+                "{:8}{:10}{:>5}{:>8}{:>13}{:>7}{:>8}{:>7}{:>7}{:>9}{:>9}{:>7}{:>8}{:>8.1}\n",
                 row.form,
                 row.way,
                 row.n,
@@ -115,6 +130,7 @@ impl Report {
                 row.errors,
                 row.unknown,
                 row.invalid,
+                row.again,
                 row.read + row.wrote,
                 row.seconds
             ));
@@ -148,6 +164,7 @@ impl Row {
             shown: 0,
             unknown: 0,
             invalid: 0,
+            again: 0,
             read: 0,
             wrote: 0,
             seconds: 0.0,
@@ -165,6 +182,7 @@ impl Row {
         self.shown += usize::from(outcome.faults.shown);
         self.unknown += outcome.faults.unknown;
         self.invalid += outcome.faults.invalid;
+        self.again += outcome.again;
         self.read += outcome.read;
         self.wrote += outcome.wrote;
         self.seconds += outcome.seconds;
@@ -239,6 +257,7 @@ mod tests {
             task: "one/x".into(),
             verdict,
             faults: Faults::default(),
+            again: 0,
             read: 100,
             wrote: 10,
             seconds: 1.0,

@@ -8,7 +8,7 @@ use crate::{
     config::{Config, Environment, Route},
     error::Error,
     openai::ChatRequest,
-    server::{self, App, survey},
+    server::{self, App, Settings, survey},
 };
 
 /// A way to the model.
@@ -30,22 +30,16 @@ impl Way {
             let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };
             config.routes.insert(0, route);
         }
-        let settings = server::Settings {
-            config,
-            demo: false,
-            ollama: environment.ollama_url(),
-            record: None,
-            environment: environment.clone(),
-        };
-        Ok(Way { name: name.to_owned(), app: server::app(settings)? })
+        Ok(Way { name: name.to_owned(), app: server::app(Settings::of(config, environment))? })
     }
 
-    /// The completion in OpenAI's form.
-    pub(super) async fn ask(&self, body: &Value) -> Result<Value, Error> {
+    /// The completion in OpenAI's form, and how often the model was asked again for it.
+    pub(super) async fn ask(&self, body: &Value) -> Result<(Value, u64), Error> {
         if self.name == "straight" {
-            return survey::straight(&self.app, body).await;
+            return Ok((survey::straight(&self.app, body).await?, 0));
         }
-        Ok(survey::ask(&self.app, ChatRequest::from_value(body.clone())?, None).await?.completion)
+        let tried = survey::ask(&self.app, ChatRequest::from_value(body.clone())?, None).await?;
+        Ok((tried.completion, tried.asked_again))
     }
 
     /// How tools would be offered to the model for this request.

@@ -141,7 +141,7 @@ fn a_configuration_is_checked_with_all_that_it_names() {
         "[\n  {\"name\": \"one\"},\n  {\"name\": \"two\", \"url\": \"http://h/\"}\n]\n",
     )
     .unwrap();
-    let (passed, said) = check("[mcp]\nregistry = \"mcp.json\"\n");
+    let (passed, said) = check("adapters = \"adapters\"\n[mcp]\nregistry = \"mcp.json\"\n");
     assert!(!passed && said.contains("mine.toml:2: ") && said.contains("mcp.json:2: one: "), "{said}");
     assert!(said.contains("2 faults"), "{said}");
 }

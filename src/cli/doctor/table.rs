@@ -54,6 +54,9 @@ fn backend_lines(backend: &Backend, out: &mut String) {
         if let Some(model) = at.checked_sub(1).and_then(|at| models.get(at)) {
             let _ = writeln!(out, "      adapter: {}; {}", model.adapter_why, model.proof_means);
             let _ = writeln!(out, "      tools: {}", model.tools_why);
+            if let Some(tried) = &model.tried {
+                let _ = writeln!(out, "      tried: {tried}");
+            }
             for note in &model.notes {
                 let _ = writeln!(out, "      note: {note}");
             }

@@ -18,7 +18,7 @@ fn every_agent_is_told_the_address_the_model_and_its_context() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let run = |agent: &str| Run { agent: agent.into(), model: None, config: None, listen: None, arguments: Vec::new() };
+    let run = |agent: &str| Run { agent: agent.into(), model: None, configured: Configured::default(), arguments: Vec::new() };
     let environment = Environment::from([("PATH", "/nowhere")]);
     assert!(run("emacs").run(&environment).unwrap_err().message.contains("claude, codex"));
     assert!(run("codex").run(&environment).unwrap_err().message.contains("npm install"));

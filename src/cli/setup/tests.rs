@@ -1,12 +1,18 @@
-use super::*;
+use super::{journal::Undone, *};
+
+fn environment(home: &Path) -> Environment {
+    let home = home.to_str().unwrap();
+    Environment::from([("HOME", home), ("USERPROFILE", home)])
+}
 
 fn run(client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
     run_at("127.0.0.1:8123", client, home, write)
 }
 
 fn run_at(listen: &str, client: &str, home: &Path, write: bool) -> Result<(String, String), Error> {
-    let setup = Setup { client: client.into(), model: Some("m:7b".into()), config: None, listen: Some(listen.into()), write };
-    let environment = Environment::from([("HOME", home.to_str().unwrap()), ("USERPROFILE", home.to_str().unwrap())]);
+    let configured = Configured { config: None, listen: Some(listen.into()) };
+    let setup = Setup { client: client.into(), model: Some("m:7b".into()), configured, write };
+    let environment = environment(home);
     let (mut out, mut remarks) = (Vec::new(), Vec::new());
     setup.run(&environment, &mut out, &mut remarks)?;
     Ok((String::from_utf8(out).unwrap(), String::from_utf8(remarks).unwrap()))
@@ -100,4 +106,54 @@ fn voids_file_is_changed_where_it_must_and_kept_as_it_was() {
     std::fs::write(&file, "{ // mine\n}").unwrap();
     assert!(run("void", home.path(), true).unwrap_err().message.contains("by hand"));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{ // mine\n}");
+}
+
+/// What taking our part out of this file of Claude Code would leave.
+fn undone(home: &Path) -> Option<Undone> {
+    let journal = Journal::read(&environment(home)).unwrap();
+    let entry = journal.entries.iter().find(|entry| entry.file == home.join(".claude/settings.json")).unwrap();
+    entry.undoing().unwrap()
+}
+
+#[test]
+fn what_was_written_can_be_taken_out_again() {
+    let room = tempfile::tempdir().unwrap();
+    let home = room.path();
+    let settings = home.join(".claude/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let own = "{\"env\":{\"MINE\":\"1\",\"ANTHROPIC_MODEL\":\"opus\"}}";
+    std::fs::write(&settings, own).unwrap();
+    run("claude", home, true).unwrap();
+    assert_eq!(undone(home), Some(Undone::Text(own.into())), "byte for byte, where nobody changed it since");
+    // Written again for another address: what we wrote first is not what the user had.
+    run_at("127.0.0.1:9", "claude", home, true).unwrap();
+    assert_eq!(undone(home), Some(Undone::Text(own.into())));
+    // Changed by the user since then: only what is still ours goes.
+    let mut now: Value = serde_json::from_str(&std::fs::read_to_string(&settings).unwrap()).unwrap();
+    now["env"]["ANTHROPIC_BASE_URL"] = "http://other".into();
+    now["theme"] = "dark".into();
+    std::fs::write(&settings, now.to_string()).unwrap();
+    let Some(Undone::Text(text)) = undone(home) else { panic!() };
+    let left: Value = serde_json::from_str(&text).unwrap();
+    let expected = serde_json::json!({"env": {"MINE": "1", "ANTHROPIC_MODEL": "opus", "ANTHROPIC_BASE_URL": "http://other"}, "theme": "dark"});
+    assert_eq!(left, expected);
+    std::fs::remove_file(&settings).unwrap();
+    assert_eq!(undone(home), None);
+}
+
+#[test]
+fn a_file_that_held_nothing_else_goes() {
+    let room = tempfile::tempdir().unwrap();
+    for client in ["claude", "codex", "void"] {
+        run(client, room.path(), true).unwrap();
+    }
+    let journal = Journal::read(&environment(room.path())).unwrap();
+    assert_eq!(journal.entries.len(), 4);
+    for entry in &journal.entries {
+        assert_eq!(entry.undoing().unwrap(), Some(Undone::Removed), "{}", entry.file.display());
+    }
+    // A file of another form that the user changed is left alone.
+    let codex = &journal.entries.iter().find(|entry| entry.file.ends_with("toolglot.config.toml")).unwrap();
+    std::fs::write(&codex.file, "model = \"mine\"\n").unwrap();
+    assert_eq!(codex.undoing().unwrap(), Some(Undone::Foreign));
 }

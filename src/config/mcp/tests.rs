@@ -4,17 +4,18 @@ use super::{Mcp, RegistryHttp};
 use crate::config::{Config, Environment, Overrides, Secret};
 
 fn parse(text: &str) -> Result<Mcp, String> {
-    let environment = Environment::from([("HOME", "/home/u"), ("XDG_DATA_HOME", "/data"), ("A_TOKEN", "t0ken")]);
+    let environment =
+        Environment::from([("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/conf"), ("XDG_DATA_HOME", "/data"), ("A_TOKEN", "t0ken")]);
     let parsed = Config::parse(text, Some(Path::new("/etc/tg/proxy.toml")), &Overrides::default(), &environment);
     parsed.map(|config| config.mcp).map_err(|error| error.message)
 }
 
 #[test]
-fn everything_lies_beside_the_configuration_and_nothing_is_offered_unasked() {
+fn everything_is_in_the_users_folders_and_nothing_is_offered_unasked() {
     let mcp = parse("").unwrap();
     assert_eq!(
         (mcp.registry.as_path(), mcp.database.as_path()),
-        (Path::new("/etc/tg/mcp.json"), Path::new("/etc/tg/db/mcp_data.db"))
+        (Path::new("/conf/toolglot/mcp.json"), Path::new("/data/toolglot/db/mcp_data.db"))
     );
     assert!(!mcp.builtin_tools && !mcp.serve_registry && !mcp.errors_as_text && mcp.trusted_headers.is_empty());
     assert_eq!((mcp.registry_http, mcp.token), (RegistryHttp::On, None));

@@ -239,7 +239,7 @@ fn a_quarantined_tool_is_accepted_by_hand() {
     std::fs::write(&path, "").unwrap();
     let said = user.complains(&["call", "s__act"]);
     assert!(said.contains("the definition of s__act has changed") && said.contains("toolglot mcp accept s"), "{said}");
-    assert!(text(&user.run(&["mcp", "tools"]).stderr).contains("has changed"));
+    assert!(user.complains(&["mcp", "tools"]).contains("has changed"));
     assert!(user.complains(&["mcp", "accept", "s", "other"]).contains("has no tool `other`"));
     assert_eq!(user.prints(&["mcp", "accept", "s", "act"]), "accepted: s__act\n");
     assert_eq!(user.prints(&["call", "s__act"]), "done\n");
@@ -254,6 +254,7 @@ fn our_server_speaks_over_standard_input() {
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "x__act", "arguments": {}}}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"}),
     ];
     let mut input = child.stdin.take().unwrap();
     for message in messages {
@@ -268,7 +269,10 @@ fn our_server_speaks_over_standard_input() {
     assert_eq!(of(json!(1))["result"]["protocolVersion"], "2024-11-05");
     assert_eq!(of(json!(2))["result"]["content"][0]["text"], "done");
     assert_eq!(of(Value::Null)["error"]["code"], -32700);
-    assert_eq!(answers.len(), 3);
+    assert_eq!(answers.len(), 4);
+    // The built-in tools are offered where the configuration says so.
+    let tools = of(json!(3))["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools.iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), ["x__act"]);
 }
 
 /// Servers die with the program that started them, and so does what they started.

@@ -18,11 +18,13 @@ use super::{Bench, serve};
 async fn the_same_tools_in_every_dialect() {
     let inner = Bench::new(json!({}));
     let url = serve(inner.engine(false).routes()).await;
+    std::fs::write(inner.path("proxy.toml"), "[mcp]\nbuiltin_tools = true\n").unwrap();
+    let words = json!(["mcp", "--config", inner.path("proxy.toml"), "--registry", inner.path("mcp.json"), "serve"]);
     let bench = Bench::new(json!({
         "http": {"url": format!("{url}/mcp"), "type": "http"},
         "sse": {"url": format!("{url}/sse"), "type": "sse"},
         "found": {"url": format!("{url}/sse")},
-        "stdio": {"command": env!("CARGO_BIN_EXE_toolglot"), "args": ["mcp", "--registry", inner.path("mcp.json"), "serve"],
+        "stdio": {"command": env!("CARGO_BIN_EXE_toolglot"), "args": words,
                   "env": {"XDG_DATA_HOME": inner.path("data")}},
     }));
     let offered = bench.pool.tools(None, Duration::from_secs(20)).await;

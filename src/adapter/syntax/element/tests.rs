@@ -57,7 +57,7 @@ fn adapter() -> Arc<Adapter> {
 /// What an answer holds where the client executes elements, cut into pieces of so many characters.
 fn scan(text: &str, reason: FinishReason, piece: usize) -> Seen {
     let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
-    let options = Options { elements: true, ..Options::default() };
+    let options = Options { elements: true, strays: true, ..Options::default() };
     let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
     let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
     let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
@@ -145,6 +145,52 @@ fn a_mention_is_no_call() {
     ] {
         assert_eq!(calls(text), [], "{text:?}");
     }
+}
+
+#[test]
+fn an_element_of_another_name_is_refused_only_at_the_end_of_the_answer() {
+    let refused = |text: &str| {
+        let read = |piece: usize| scan(text, FinishReason::Stop, piece);
+        let whole = read(usize::MAX);
+        assert!(whole.calls.is_empty(), "{text:?}: {:?}", whole.calls);
+        for piece in [1, 3] {
+            assert_eq!((read(piece).text, read(piece).refused), (whole.text.clone(), whole.refused), "{text:?} by {piece}");
+        }
+        assert_eq!(whole.refused == 0, whole.text.contains("</"), "{text:?} became {:?}", whole.text);
+        whole.refused == 1
+    };
+    for text in [
+        "<build_all>\n</build_all>",
+        "<build_all></build_all>",
+        "I build it.\n\n<build_all>\nmake all\n</build_all>\n",
+        "<rename_note>\n<note_path>a.md</note_path>\n<body>\nb.md\n</body>\n</rename_note>",
+        "<search>\n<query>x</query>\n</search>",
+        "```xml\n<rename_note>\n<note_path>a.md</note_path>\n</rename_note>\n```",
+        "Then:\n```xml\n<build_all>\n</build_all>\n```\n",
+    ] {
+        assert!(refused(text), "{text:?} is text");
+    }
+    for text in [
+        // Something follows: it is an example.
+        "<build_all>\n</build_all>\nThat is how it looks.",
+        "```xml\n<rename_note>\n<note_path>a.md</note_path>\n</rename_note>\n```\nYour file.",
+        // Nobody's parameters, no parameters, or text of its own.
+        "<build_all>\n<colour>red</colour>\n</build_all>",
+        "<search>\nx\n</search>",
+        "<div>\n<p>Hello</p>\n</div>",
+        "<user_data>\none\ntwo\n</user_data>",
+        "<user_data>\n<query>x</query>\nand more\n</user_data>",
+        "The tag <build_all></build_all>",
+        "`<build_all></build_all>`",
+        "<build_all attribute=\"x\"></build_all>",
+    ] {
+        assert!(!refused(text), "{text:?} was refused");
+    }
+    // A name that can only mean an offered tool.
+    assert_eq!(
+        calls("<runJob>\n<command>make all</command>\n</runJob>"),
+        [("run_job".to_owned(), json!({"command": "make all"}))]
+    );
 }
 
 #[test]

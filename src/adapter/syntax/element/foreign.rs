@@ -1,0 +1,106 @@
+//! An element in the form of a call whose name is not offered: `<rename_file><uri>a.rs</uri></rename_file>`. No client executes
+//! it, so that its user would see markup; it is answered to the model, like an unknown name in JSON.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    adapter::syntax::{Context, Parsed, blank, tagged::one_each, typing::Types},
+    event::Tools,
+};
+
+/// A longer name is no tool's.
+const NAME_BYTES: usize = 64;
+/// A longer element is no call that was only misnamed.
+const ELEMENT_BYTES: usize = 4096;
+
+/// What a text begins with.
+pub(super) enum Foreign {
+    /// A call, and where its element ends.
+    Call(Parsed, usize),
+    /// More text is needed to know.
+    Maybe,
+    No,
+}
+
+/// Whether `text`, which follows the bracket of a tag, may begin with the name of a tool: an identifier alone in its tag.
+pub(in crate::adapter) fn may_begin(text: &str, end: bool) -> bool {
+    match name(text) {
+        Name::Whole(_) => true,
+        Name::Open => !end,
+        Name::No => false,
+    }
+}
+
+/// Reads the element that `text` begins with. Inside of it there are parameters of offered tools and nothing else. An element
+/// without any has a name of several words, and at most one line of text.
+pub(super) fn read(text: &str, context: Context<'_>) -> Foreign {
+    match element(text, context.tools) {
+        None if context.end || text.len() > ELEMENT_BYTES => Foreign::No,
+        None => Foreign::Maybe,
+        Some(found) => found,
+    }
+}
+
+/// `None`: the text ends too early to know.
+fn element(text: &str, tools: &Tools) -> Option<Foreign> {
+    let tag = text[blank(text)..].chars().next()?;
+    let inside = &text[blank(text) + tag.len_utf8()..];
+    let name = match name(inside) {
+        Name::Whole(name) if tag == '<' => name,
+        Name::Open if tag == '<' => return None,
+        _ => return Some(Foreign::No),
+    };
+    let close = format!("</{name}>");
+    let mut members = Map::new();
+    let mut rest = &inside[name.len() + 1..];
+    loop {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix(&close) {
+            let counts = !members.is_empty() || name.contains('_');
+            let call = Parsed { name: name.to_owned(), id: None, arguments: Value::Object(members).to_string() };
+            return Some(if counts { Foreign::Call(call, text.len() - after.len()) } else { Foreign::No });
+        }
+        if close.starts_with(rest) {
+            return None;
+        }
+        if !rest.starts_with('<') {
+            let line = rest.find('<').unwrap_or(rest.len());
+            if !members.is_empty() || !name.contains('_') || rest[..line].trim_end().contains('\n') {
+                return Some(Foreign::No);
+            }
+            rest = &rest[line..];
+            if !rest.is_empty() && !rest.starts_with(&close) && !close.starts_with(rest) {
+                return Some(Foreign::No);
+            }
+            continue;
+        }
+        let key = match self::name(&rest[1..]) {
+            Name::Whole(key) if tools.iter().any(|tool| Types::new(Some(tool)).has(key)) => key,
+            Name::Open => return None,
+            _ => return Some(Foreign::No),
+        };
+        let (value, after) = rest[key.len() + 2..].split_once(&format!("</{key}>"))?;
+        members.insert(key.to_owned(), one_each(value, &["\r\n", "\n"]).into());
+        rest = after;
+    }
+}
+
+enum Name<'t> {
+    Whole(&'t str),
+    Open,
+    No,
+}
+
+/// The name of a tag without attributes.
+fn name(text: &str) -> Name<'_> {
+    let length = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let name = &text[..length];
+    if length > NAME_BYTES || name.starts_with(|c: char| !c.is_ascii_alphabetic()) {
+        return Name::No;
+    }
+    match text[length..].chars().next() {
+        Some('>') if length > 0 => Name::Whole(name),
+        None => Name::Open,
+        Some(_) => Name::No,
+    }
+}

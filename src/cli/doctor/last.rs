@@ -1,0 +1,67 @@
+//! What came of the last trial of a model, kept between runs.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::trial::Trial;
+use crate::{
+    config::{Environment, state_directory},
+    store::{Files, Key, Kind, Store},
+};
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::cli) struct LastTrial {
+    /// Seconds since 1970.
+    at: u64,
+    /// So many requests ended as they should.
+    good: usize,
+    /// Of so many.
+    of: usize,
+}
+
+/// A trial says nothing about a model for longer than this.
+const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
+// === impl LastTrial ===
+
+impl LastTrial {
+    /// The last trial of this model of this backend.
+    pub(super) async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {
+        let kept = Files::new(state_directory(environment)).get(&key(backend, model)).await?;
+        serde_json::from_slice(&kept).ok()
+    }
+
+    /// Keeps what came of this one.
+    pub(super) async fn keep(environment: &Environment, backend: &str, model: &str, trial: &Trial) {
+        let good = trial.attempts.iter().filter(|attempt| attempt.good).count();
+        let last = LastTrial { at: now(), good, of: trial.attempts.len() };
+        if let Ok(text) = serde_json::to_vec(&last) {
+            // Lost, it is only not shown.
+            let _ = Files::new(state_directory(environment)).put(key(backend, model), text.into(), KEPT).await;
+        }
+    }
+}
+
+impl fmt::Display for LastTrial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ago = match now().saturating_sub(self.at) / (24 * 60 * 60) {
+            0 => "today".to_owned(),
+            1 => "yesterday".to_owned(),
+            days => format!("{days} days ago"),
+        };
+        write!(f, "{} of {} {ago}", self.good, self.of)
+    }
+}
+
+fn key(backend: &str, model: &str) -> Key {
+    Key::local(Kind::Trial, format!("{backend}\n{model}"))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,44 @@
+//! `toolglot completions` and `toolglot man`: what shells and `man` know about the command line, made of its definition.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+
+use crate::error::Error;
+
+/// `toolglot completions`.
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// `toolglot man`.
+#[derive(Debug, Args)]
+pub(super) struct Man {
+    /// The folder for the pages, one for each command
+    #[arg(value_name = "DIRECTORY")]
+    into: PathBuf,
+}
+
+// === impl Completions ===
+
+impl Completions {
+    pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Error> {
+        // The generator panics where it cannot write; a vector takes everything.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command, "toolglot", &mut script);
+        out.write_all(&script).map_err(|error| Error::proxy(format!("standard output: {error}")))
+    }
+}
+
+// === impl Man ===
+
+impl Man {
+    pub(super) fn run(self, command: Command) -> Result<(), Error> {
+        let failed = |error: std::io::Error| Error::proxy(format!("{}: {error}", self.into.display()));
+        std::fs::create_dir_all(&self.into).map_err(failed)?;
+        clap_mangen::generate_to(command, &self.into).map_err(failed)
+    }
+}

@@ -1,0 +1,62 @@
+//! What the command line says about the configuration: which file, where the proxy listens, further backends.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::{
+    config::{Config, Environment, Overrides},
+    error::Error,
+};
+
+/// Which configuration, and where the proxy listens.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Configured {
+    /// The configuration file [default: see `toolglot paths`]
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Where the proxy listens: ADDRESS:PORT, ADDRESS or :PORT (this machine only) [default: 127.0.0.1:8000 and [::1]:8000]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(super) listen: Option<String>,
+}
+
+/// The same for a command that speaks to backends itself.
+#[derive(Debug, Default, Args)]
+pub(super) struct Given {
+    #[command(flatten)]
+    configured: Configured,
+    /// A backend beside those of the file: http://host:port, or with its kind: ollama=http://host:11434, openai=http://host:port/v1
+    #[arg(long, value_name = "[KIND=]URL")]
+    backend: Vec<String>,
+}
+
+// === impl Configured ===
+
+impl Configured {
+    /// The configuration with the command line over it. A key that cannot be had is a remark in it, not an error.
+    pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
+        Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides { file: self.config.clone(), listen: self.listen.clone(), ..Overrides::default() }
+    }
+}
+
+// === impl Given ===
+
+impl Given {
+    /// The configuration with the command line over it.
+    pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
+        Config::load(&self.overrides(), environment)
+    }
+
+    /// The same, where a key that cannot be had is a remark, not an error.
+    pub(super) fn load_without_secrets(&self, environment: &Environment) -> Result<Config, Error> {
+        Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides { backends: self.backend.clone(), ..self.configured.overrides() }
+    }
+}

@@ -1,0 +1,39 @@
+//! `toolglot init`: a configuration file with every key as a comment, where toolglot looks for it.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::Args;
+
+use super::setup;
+use crate::{
+    config::{Environment, user_file},
+    error::Error,
+};
+
+/// `toolglot init`.
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// Where to write it [default: this user's own, see `toolglot paths`]
+    file: Option<PathBuf>,
+    /// Replace a file that exists; it is kept beside the new one
+    #[arg(long)]
+    force: bool,
+}
+
+/// The file: all keys are comments, with their defaults.
+const COMMENTED: &str = include_str!("../../proxy.toml");
+
+// === impl Init ===
+
+impl Init {
+    pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+        let file = self.file.unwrap_or_else(|| user_file(environment));
+        if file.exists() && !self.force {
+            let what = format!("{} exists; --force replaces it and keeps the old one beside it", file.display());
+            return Err(Error::client(what));
+        }
+        let before = setup::read(&file)?;
+        let installed = setup::install(&file, before.as_deref(), COMMENTED)?;
+        writeln!(out, "{}", installed.said).map_err(|error| Error::proxy(format!("standard output: {error}")))
+    }
+}

@@ -1,0 +1,212 @@
+//! `toolglot service`: toolglot at every login of this user, without admin rights: a systemd user unit, a LaunchAgent, or a
+//! logon task of Windows.
+
+use std::{
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use clap::{Args, Subcommand};
+
+use super::given::Configured;
+use crate::{
+    atomic,
+    config::{Config, Environment, Overrides, System, data_directory, user_file},
+    error::Error,
+};
+
+mod definition;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use definition::Job;
+use steps::{Step, Verb};
+
+/// `toolglot service`.
+#[derive(Debug, Args)]
+pub(super) struct Service {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Start toolglot now and at every login, with the configuration that is found from here
+    Install(Configured),
+    /// Start it
+    Start,
+    /// Stop it until the next login
+    Stop,
+    /// Show whether it runs
+    Status,
+    /// Show the end of its log
+    Logs,
+    /// Stop it, and start it no more
+    Uninstall,
+}
+
+/// Variables that the service gets as they are at its installation: a login starts it without those of a shell.
+const VARIABLES: [&str; 5] = ["PATH", "OLLAMA_HOST", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TOOLGLOT_LOG"];
+/// How much of a log is shown.
+const SHOWN_BYTES: u64 = 16 * 1024;
+
+// === impl Service ===
+
+impl Service {
+    pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
+        let installed = file(environment)?.exists();
+        let verb = match self.action {
+            Action::Install(configured) => return install(&configured, environment, remarks),
+            _ if !installed => return Err(Error::client("the service is not installed: `toolglot service install`")),
+            Action::Start => Verb::Start,
+            Action::Stop => Verb::Stop,
+            Action::Status => Verb::Status,
+            Action::Uninstall => Verb::Uninstall,
+            Action::Logs => match log_file(environment) {
+                Some(log) => return show_end(&log, out),
+                None => Verb::Logs,
+            },
+        };
+        take(verb, environment)
+    }
+}
+
+/// The file that defines the service.
+pub(super) fn file(environment: &Environment) -> Result<PathBuf, Error> {
+    let home = || environment.home().ok_or_else(|| Error::proxy("the home directory is not known: set HOME"));
+    Ok(match environment.system() {
+        System::Unix => {
+            let settings = environment.settings_directory().map_or_else(|| home().map(|home| home.join(".config")), Ok)?;
+            settings.join("systemd/user").join(steps::UNIT)
+        }
+        System::MacOs => home()?.join(format!("Library/LaunchAgents/{}.plist", steps::LABEL)),
+        System::Windows => data_directory(environment).join("service.xml"),
+    })
+}
+
+/// The file that the service writes its log to, where the system keeps none.
+pub(super) fn log_file(environment: &Environment) -> Option<PathBuf> {
+    match environment.system() {
+        System::Unix => None,
+        System::MacOs | System::Windows => Some(data_directory(environment).join("service.log")),
+    }
+}
+
+/// Stops the service and removes it.
+pub(super) fn uninstall(environment: &Environment) -> Result<(), Error> {
+    take(Verb::Uninstall, environment)
+}
+
+fn install(configured: &Configured, environment: &Environment, remarks: &mut dyn Write) -> Result<(), Error> {
+    let config = configured.load(environment)?;
+    take_with(Verb::Install, Some(&job(&config, environment)?), environment)?;
+    // Nobody is left to hear that standard error is closed.
+    let mut say = |text: String| _ = writeln!(remarks, "toolglot: {text}");
+    say(format!("installed in {}; it listens on port {}", file(environment)?.display(), config.listen.port()));
+    for (name, what) in unset_at_login(&config, environment)? {
+        say(format!("backend {name}: {what}, as the service sees it: put the key into a file (`api_key_file`)"));
+    }
+    if environment.system() == System::Unix {
+        say("it ends when you log out; `loginctl enable-linger` lets it run from the start of the machine on".into());
+    }
+    Ok(())
+}
+
+/// What the service runs.
+fn job(config: &Config, environment: &Environment) -> Result<Job, Error> {
+    let program = std::env::current_exe().map_err(|error| Error::proxy(format!("where this program is: {error}")))?;
+    let path = |path: &Path| path.display().to_string();
+    let mut arguments = vec!["serve".to_owned()];
+    // The user's own file is found without a word, and may be written later.
+    if let Some(file) = config.file.as_ref().filter(|file| **file != user_file(environment)) {
+        arguments.extend(["--config".to_owned(), path(file)]);
+    }
+    let listen = config.overrides.listen.as_deref().or(environment.get("TOOLGLOT_LISTEN"));
+    if let Some(listen) = listen {
+        arguments.extend(["--listen".to_owned(), listen.to_owned()]);
+    }
+    if let Some(log) = log_file(environment) {
+        arguments.extend(["--log-file".to_owned(), path(&log)]);
+    }
+    let kept = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())));
+    let user = match (environment.get("USERDOMAIN"), environment.get("USERNAME")) {
+        (Some(domain), Some(user)) => format!("{domain}\\{user}"),
+        (_, user) => user.unwrap_or_default().to_owned(),
+    };
+    Ok(Job { program: path(&program), arguments, variables: kept.collect(), user })
+}
+
+/// Backends whose key is in a variable that a login does not set.
+fn unset_at_login(config: &Config, environment: &Environment) -> Result<Vec<(String, String)>, Error> {
+    if environment.system() == System::Windows {
+        // Variables of a user are set at login there.
+        return Ok(Vec::new());
+    }
+    let kept = ["HOME"].iter().chain(&VARIABLES).filter_map(|name| Some((*name, environment.get(name)?)));
+    let at_login = Environment::default().with(kept);
+    let overrides = Overrides { file: config.file.clone(), without_secrets: true, ..config.overrides.clone() };
+    let seen = Config::load(&overrides, &at_login)?;
+    Ok(seen.backends.into_iter().filter_map(|backend| Some((backend.name, backend.missing?))).collect())
+}
+
+fn take(verb: Verb, environment: &Environment) -> Result<(), Error> {
+    take_with(verb, None, environment)
+}
+
+fn take_with(verb: Verb, job: Option<&Job>, environment: &Environment) -> Result<(), Error> {
+    let file = file(environment)?;
+    let failed = |error: std::io::Error| Error::proxy(format!("{}: {error}", file.display()));
+    for step in steps::steps(environment.system(), verb, &file, user_id(environment)) {
+        match step {
+            Step::Write => {
+                let text = job.map(|job| definition::bytes(environment.system(), job)).unwrap_or_default();
+                atomic::write(&file, &text).map_err(failed)?;
+            }
+            Step::Remove => std::fs::remove_file(&file).map_err(failed)?,
+            Step::Run { command, may_fail } => match run(&command, environment) {
+                Err(error) if !may_fail => return Err(error),
+                _ => {}
+            },
+        }
+    }
+    Ok(())
+}
+
+fn run(words: &[String], environment: &Environment) -> Result<(), Error> {
+    let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+    let program = environment.find(name).ok_or_else(|| {
+        Error::proxy(format!(
+            "`{name}` is not on this machine: start `toolglot serve` the way your system starts programs at login"
+        ))
+    })?;
+    let status = Command::new(program).args(arguments).status();
+    let status = status.map_err(|error| Error::proxy(format!("cannot run `{name}`: {error}")))?;
+    if status.success() { Ok(()) } else { Err(Error::proxy(format!("`{}` failed ({status})", words.join(" ")))) }
+}
+
+/// The number of this user, by which launchd knows the login session: that of the owner of the home directory.
+fn user_id(environment: &Environment) -> u32 {
+    #[cfg(unix)]
+    let id = environment
+        .home()
+        .and_then(|home| std::fs::metadata(home).ok())
+        .map(|home| std::os::unix::fs::MetadataExt::uid(&home))
+        .unwrap_or_default();
+    #[cfg(not(unix))]
+    let id = environment.home().map(|_| 0).unwrap_or_default();
+    id
+}
+
+fn show_end(log: &Path, out: &mut dyn Write) -> Result<(), Error> {
+    let mut read = || {
+        let mut file = std::fs::File::open(log)?;
+        let begin = file.metadata()?.len().saturating_sub(SHOWN_BYTES);
+        file.seek(SeekFrom::Start(begin))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        out.write_all(&text)
+    };
+    read().map_err(|error| Error::proxy(format!("{}: {error}", log.display())))
+}

@@ -1,0 +1,146 @@
+//! What `setup --write` has put into files of clients, kept so that `purge` can take it out again.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    atomic,
+    config::{Environment, data_directory},
+    error::Error,
+};
+
+/// Everything that was written, one entry for each file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(in crate::cli) struct Journal {
+    pub(in crate::cli) entries: Vec<Entry>,
+}
+
+/// What was written into one file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::cli) struct Entry {
+    /// Whose file it is.
+    pub(in crate::cli) client: String,
+    pub(in crate::cli) file: PathBuf,
+    /// The file without what we wrote; `None`: it would not exist.
+    pub(in crate::cli) before: Option<String>,
+    /// The file as we wrote it.
+    pub(in crate::cli) after: String,
+    /// The members that we merged into it; `None`: all of it is ours.
+    pub(in crate::cli) merged: Option<Value>,
+    /// Copies that we left beside it.
+    pub(in crate::cli) backups: Vec<PathBuf>,
+}
+
+/// What becomes of a file when our part is taken out.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Undone {
+    /// It gets this text.
+    Text(String),
+    /// It held nothing else.
+    Removed,
+    /// It is not as we wrote it, and nobody can tell what in it is ours.
+    Foreign,
+}
+
+/// Where the journal is.
+pub(in crate::cli) fn file(environment: &Environment) -> PathBuf {
+    data_directory(environment).join("setup.json")
+}
+
+// === impl Journal ===
+
+impl Journal {
+    /// The journal, empty if there is none.
+    pub(in crate::cli) fn read(environment: &Environment) -> Result<Journal, Error> {
+        let file = file(environment);
+        let broken = |what: String| Error::proxy(format!("{}: {what}", file.display()));
+        match super::read(&file)? {
+            None => Ok(Journal::default()),
+            Some(text) => serde_json::from_str(&text).map_err(|error| broken(error.to_string())),
+        }
+    }
+
+    /// Adds what is written into a file. What an earlier entry wrote into it is not what it was before.
+    pub(super) fn add(&mut self, mut entry: Entry) {
+        if let Some(at) = self.entries.iter().position(|known| known.file == entry.file) {
+            let known = self.entries.remove(at);
+            entry.backups.splice(0..0, known.backups.iter().cloned());
+            entry.before = match entry.before.as_deref().map(|text| known.undone(text)) {
+                Some(Undone::Text(text)) => Some(text),
+                Some(Undone::Removed) => None,
+                Some(Undone::Foreign) | None => entry.before,
+            };
+        }
+        self.entries.push(entry);
+    }
+
+    /// Writes the journal.
+    pub(super) fn write(&self, environment: &Environment) -> Result<(), Error> {
+        let file = file(environment);
+        let failed = |what: String| Error::proxy(format!("{}: {what}", file.display()));
+        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.to_string()))?;
+        atomic::write(&file, text.as_bytes()).map_err(|error| failed(error.to_string()))
+    }
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// What taking our part out would do now; `None` if the file is gone.
+    pub(in crate::cli) fn undoing(&self) -> Result<Option<Undone>, Error> {
+        Ok(super::read(&self.file)?.map(|text| self.undone(&text)))
+    }
+
+    fn undone(&self, current: &str) -> Undone {
+        let before = || self.before.clone().map_or(Undone::Removed, Undone::Text);
+        if current.trim() == self.after.trim() {
+            return before();
+        }
+        let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+        let (Some(Value::Object(merged)), Some(mut whole)) = (&self.merged, object(current)) else { return Undone::Foreign };
+        let old = self.before.as_deref().and_then(object).unwrap_or_default();
+        take_out(&mut whole, merged, &old);
+        match serde_json::to_string_pretty(&whole) {
+            Ok(_) if whole.is_empty() => before(),
+            Ok(text) => Undone::Text(text + "\n"),
+            Err(_) => Undone::Foreign,
+        }
+    }
+}
+
+/// Takes members out of an object that are still as they were put in; they become what they were before.
+fn take_out(whole: &mut Map<String, Value>, merged: &Map<String, Value>, old: &Map<String, Value>) {
+    for (key, ours) in merged {
+        let before = old.get(key);
+        let goes = match (whole.get_mut(key), ours) {
+            (Some(Value::Object(inner)), Value::Object(ours)) => {
+                take_out(inner, ours, before.and_then(Value::as_object).unwrap_or(&Map::new()));
+                inner.is_empty() && before.is_none()
+            }
+            (Some(value), ours) if value == ours => {
+                if let Some(before) = before {
+                    *value = before.clone();
+                }
+                before.is_none()
+            }
+            _ => false,
+        };
+        if goes {
+            whole.shift_remove(key);
+        }
+    }
+}
+
+/// Does it.
+pub(in crate::cli) fn undo(file: &Path, undone: &Undone) -> std::io::Result<()> {
+    match undone {
+        Undone::Text(text) => atomic::write(file, text.as_bytes()),
+        Undone::Removed => fs::remove_file(file),
+        Undone::Foreign => Ok(()),
+    }
+}

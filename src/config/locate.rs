@@ -1,0 +1,126 @@
+//! Which file is the configuration: the one that is named, `proxy.toml` in the working directory if it is one of ours, or the
+//! user's own. Paths of ours that no file names are in the user's folder: they do not move with the working directory.
+
+use std::path::{Path, PathBuf};
+
+use super::{Environment, data_directory, raw};
+
+/// The configuration file, if there is one, and how it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Located {
+    /// The file, as an absolute path.
+    pub file: Option<PathBuf>,
+    /// A `proxy.toml` in the working directory that belongs to another program.
+    pub passed_over: Option<PathBuf>,
+}
+
+/// The name of a configuration file.
+const NAME: &str = "proxy.toml";
+
+/// The file that `--config` names, else `TOOLGLOT_CONFIG`, else `proxy.toml` in `here` if it is one of ours, else the user's
+/// own if it exists.
+pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environment) -> Located {
+    let named = named.or_else(|| environment.get("TOOLGLOT_CONFIG").map(Path::new));
+    if let Some(file) = named {
+        return Located { file: Some(absolute(file)), passed_over: None };
+    }
+    let local = here.join(NAME);
+    let mut passed_over = None;
+    if local.is_file() {
+        // What cannot be read is reported by whoever reads it.
+        if std::fs::read_to_string(&local).map_or(true, |text| is_ours(&text)) {
+            return Located { file: Some(absolute(&local)), passed_over: None };
+        }
+        passed_over = Some(absolute(&local));
+    }
+    let own = user_file(environment);
+    Located { file: own.is_file().then_some(own), passed_over }
+}
+
+/// The folder of this user's configuration, registry and adapters: `~/.config/toolglot` and its relatives.
+pub fn user_directory(environment: &Environment) -> PathBuf {
+    environment.settings_directory().map_or_else(|| data_directory(environment), |folder| folder.join("toolglot"))
+}
+
+/// This user's configuration file, which need not exist.
+pub fn user_file(environment: &Environment) -> PathBuf {
+    user_directory(environment).join(NAME)
+}
+
+/// Whether a text is a configuration of toolglot: its first line says so, or it has one of our keys or tables. Its syntax may
+/// be broken: that is to be reported, not passed over.
+fn is_ours(text: &str) -> bool {
+    let keys = raw::keys();
+    let has_key = |line: &str| {
+        let line = line.trim_start().trim_start_matches('[').trim_start();
+        let rest = keys.iter().find_map(|key| line.strip_prefix(key.as_str()).filter(|rest| !is_word(rest)));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
+    };
+    text.lines().next().is_some_and(|first| first.contains("toolglot")) || text.lines().any(has_key)
+}
+
+/// Whether a key goes on in this text.
+fn is_word(rest: &str) -> bool {
+    rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+}
+
+/// The path from the root: it is stored for processes that run elsewhere.
+fn absolute(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_named_file_goes_first_then_the_working_directory_then_the_user() {
+        let room = tempfile::tempdir().unwrap();
+        let path = |name: &str| room.path().join(name);
+        let home = path("home");
+        let here = path("here");
+        std::fs::create_dir_all(&here).unwrap();
+        let home_text = home.to_str().unwrap().to_owned();
+        let plain = Environment::from([("HOME", home_text.as_str()), ("USERPROFILE", &home_text)]);
+        let set = plain.with([("TOOLGLOT_CONFIG", path("set.toml").to_str().unwrap())]);
+        let found = |named: Option<&Path>, environment: &Environment| locate(named, &here, environment);
+
+        assert_eq!(found(None, &plain), Located::default());
+        let own = user_file(&plain);
+        std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+        std::fs::write(&own, "").unwrap();
+        assert_eq!(found(None, &plain).file, Some(own.clone()));
+        // Another program's file is named and passed over.
+        std::fs::write(here.join(NAME), "[upstream]\nport = 80\n").unwrap();
+        let passed = found(None, &plain);
+        assert_eq!((passed.file, passed.passed_over), (Some(own), Some(here.join(NAME))));
+        std::fs::write(here.join(NAME), "mode = \"off\"\n").unwrap();
+        assert_eq!(found(None, &plain), Located { file: Some(here.join(NAME)), passed_over: None });
+        // A named file counts, whether it exists or not.
+        assert_eq!(found(None, &set).file, Some(path("set.toml")));
+        assert_eq!(found(Some(&path("named.toml")), &set).file, Some(path("named.toml")));
+        assert!(found(Some(Path::new("named.toml")), &set).file.unwrap().is_absolute());
+    }
+
+    #[test]
+    fn a_file_is_ours_by_its_first_line_or_by_a_key() {
+        for ours in [
+            "# the configuration of toolglot\n",
+            "mode = \"off\"",
+            "  listen=\":8000\"\n",
+            "[mcp]\n",
+            "\n[[backend]]\nkind = \"ollama\"\n",
+            "limits.held_bytes = 1\n",
+            // Broken, and ours all the same.
+            "retry = \n",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for foreign in
+            ["", "\n# toolglot\n", "[server]\nmodel = 1\n", "modem = 1\n", "# mode = \"off\"\n", "model = \"x\"\n", "# limits\n"]
+        {
+            assert!(!is_ours(foreign), "{foreign}");
+        }
+        assert!(is_ours(include_str!("../../proxy.toml")));
+    }
+}
