@@ -11,6 +11,7 @@ use crate::{
     error::Error,
     event::{Note, Tools},
     openai::ChatRequest,
+    store::{self, Common, Key},
     upstream::Outgoing,
     wire::Framing,
 };
@@ -184,10 +185,11 @@ impl Backend {
         Backend { replay, ..Backend::open(name, Kind::Replay, "") }
     }
 
-    /// Waits until this backend takes another request; 429 if that would be too long.
-    pub async fn turn(&self) -> Result<(), Error> {
+    /// Waits until this backend takes another request, whichever of the instances that share the store sends it; 429 if that would
+    /// be too long.
+    pub async fn turn(&self, store: &dyn Common) -> Result<(), Error> {
         match &self.pace {
-            Some(pace) => pace.turn().await,
+            Some(pace) => pace.turn_of_all(&Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), store).await,
             None => Ok(()),
         }
     }

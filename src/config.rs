@@ -22,13 +22,15 @@ mod locate;
 mod mcp;
 mod raw;
 mod react;
+mod secret;
 mod shell;
+mod store;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, ClientKey};
+pub use access::{Access, ClientKey, Tenant};
 pub use alias::Alias;
-pub use backend::{Backend, Kind, Secret};
+pub use backend::{Backend, Kind};
 pub use environment::{Environment, System, data_directory};
 pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
@@ -36,7 +38,9 @@ pub use locate::{user_directory, user_file};
 pub use mcp::{Mcp, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
+pub use secret::Secret;
 pub use shell::{Shell, ShellForm, ShellVia};
+pub use store::SharedStore;
 
 /// Everything that an operator can decide, validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +89,10 @@ pub struct Config {
     pub access: Access,
     /// How many threads serve; `None`: as many as pay off on this machine.
     pub workers: Option<NonZeroUsize>,
+    /// The state that several instances share; `None`: each has its own.
+    pub store: Option<SharedStore>,
+    /// How the server ends.
+    pub drain: Drain,
     /// Names in the `Host` header that are accepted beside loopback and the listening address (without port).
     pub allowed_hosts: Vec<String>,
     /// Origins of pages that are accepted beside loopback (`https://chat.example`, `chrome-extension://id`).
@@ -198,6 +206,15 @@ pub struct Limits {
     pub tools_percent: u64,
 }
 
+/// How the server ends after the first signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drain {
+    /// How long running answers may go on once new requests are refused.
+    pub seconds: u64,
+    /// How long `/readyz` fails before that, so that a load balancer notices in time.
+    pub announce_seconds: u64,
+}
+
 /// What the command line says over the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
@@ -261,16 +278,17 @@ impl Config {
             backends.retain(|backend| backend.name != added.name);
             backends.push(added);
         }
+        let store = SharedStore::read(&raw, &base, environment, overrides.without_secrets)?;
+        let keys = access::keys(&raw, &base, environment, overrides.without_secrets)?;
         let config = Config {
             access: Access {
-                keys: match access::keys(raw.api_keys_file.as_deref(), raw.api_key_env.as_deref(), &base, environment) {
-                    Err(_) if overrides.without_secrets => Vec::new(),
-                    keys => keys?,
-                },
+                keys,
                 insecure: raw.insecure,
                 modes: raw.modes,
             },
             workers: raw.workers,
+            store,
+            drain: Drain { seconds: raw.drain_seconds.unwrap_or(Drain::default().seconds), announce_seconds: raw.drain_announce_seconds },
             mcp: raw.mcp.check(&base, environment, listen.is_beyond_loopback(), overrides.without_secrets)?,
             listen,
             mode: raw.mode.unwrap_or_default(),
@@ -357,6 +375,14 @@ impl Mode {
             Mode::Shell => "shell",
             Mode::React => "react",
         }
+    }
+}
+
+// === impl Drain ===
+
+impl Default for Drain {
+    fn default() -> Drain {
+        Drain { seconds: 10, announce_seconds: 0 }
     }
 }
 

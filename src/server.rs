@@ -20,6 +20,7 @@ mod catalog;
 mod chat;
 mod connection;
 mod drain;
+mod draining;
 mod forward;
 mod generate;
 mod greeting;
@@ -95,6 +96,7 @@ pub fn router(live: impl Into<Live>) -> Router {
             ServiceBuilder::new()
                 .layer(from_fn_with_state(live.clone(), trace::trace))
                 .layer(from_fn(drain::drain))
+                .layer(from_fn_with_state(live.clone(), draining::refuse))
                 .layer(from_fn_with_state(live.clone(), guard::guard))
                 .layer(from_fn_with_state(Arc::clone(&live.app().apart), apart::apart))
                 .layer(CatchPanicLayer::custom(|_| {

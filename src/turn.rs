@@ -19,7 +19,7 @@ use crate::{
     fix::{Schemas, Tally},
     mcp::pool::Pool,
     plan::Plan,
-    store::Store,
+    store::{Common, Store},
     upstream::{Client, Silence},
 };
 
@@ -47,8 +47,8 @@ use tap::Tap;
 pub struct Shared {
     /// The connections to backends.
     pub client: Client,
-    /// Learned facts.
-    pub store: Arc<dyn Store>,
+    /// Learned facts, and what turns leave for later ones.
+    pub store: Arc<dyn Common>,
     /// Where the process that a shell command starts finds its call.
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.

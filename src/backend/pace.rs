@@ -9,7 +9,10 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::error::Error;
+use crate::{
+    error::Error,
+    store::{Common, Key, Link},
+};
 
 #[cfg(test)]
 mod tests;
@@ -43,6 +46,23 @@ impl Pace {
         Pace { requests, window, patience, turns: Arc::default() }
     }
 
+    /// Waits for the next turn among all instances that share the store, which counts the requests of each window of time under
+    /// this key. Without others, or while they cannot be reached, among the requests of this one.
+    pub async fn turn_of_all(&self, key: &Key, store: &dyn Common) -> Result<(), Error> {
+        let begun = Instant::now();
+        while store.link().is_some_and(Link::is_present) {
+            let (count, left) = store.count(key, self.window).await;
+            if count <= self.requests as u64 {
+                return Ok(());
+            }
+            if begun.elapsed() + left > self.patience {
+                return Err(self.too_far(left));
+            }
+            tokio::time::sleep(left).await;
+        }
+        self.turn().await
+    }
+
     /// Waits for the next turn. Refuses with 429 (code `rate_limit_exceeded`) if that is too far away.
     pub async fn turn(&self) -> Result<(), Error> {
         let mut waiting = Waiting { pace: self, at: self.reserve(Instant::now())?, taken: false };
@@ -60,17 +80,21 @@ impl Pace {
         let at = behind.map_or(now, |earlier| (*earlier + self.window).max(now));
         let wait = at - now;
         if wait > self.patience {
-            return Err(Error::backend(format!(
-                "the backend takes {} requests in {} s, and the next free turn is in {} s",
-                self.requests,
-                self.window.as_secs(),
-                wait.as_secs()
-            ))
-            .with_status(429)
-            .with_code("rate_limit_exceeded"));
+            return Err(self.too_far(wait));
         }
         turns.push_back(at);
         Ok(at)
+    }
+
+    fn too_far(&self, wait: Duration) -> Error {
+        Error::backend(format!(
+            "the backend takes {} requests in {} s, and the next free turn is in {} s",
+            self.requests,
+            self.window.as_secs(),
+            wait.as_secs()
+        ))
+        .with_status(429)
+        .with_code("rate_limit_exceeded")
     }
 
     fn turns(&self) -> MutexGuard<'_, VecDeque<Instant>> {

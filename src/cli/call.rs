@@ -21,7 +21,7 @@ use crate::{
         pool::{BUILT_IN, Call as PoolCall, Pool},
         response::McpResponse,
     },
-    store::{Files, Key, Kind, Store},
+    store::{self, Common, Files, Key, Kind, Store},
 };
 
 /// Runs one tool of a registered MCP server or of the built-in ones.
@@ -65,13 +65,17 @@ struct Waiting {
     name: String,
     /// Its arguments, as JSON text.
     arguments: String,
+    /// It lies in the store that the configuration names, and this is a sign to it.
+    #[serde(default)]
+    shared: bool,
 }
 
 /// The same, and where it waits.
 struct Waits {
     call: Waiting,
+    config: Config,
     id: String,
-    files: Files,
+    store: Arc<dyn Store>,
 }
 
 const EXIT_CODES: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
@@ -80,6 +84,8 @@ Exit codes: 0 it answered, 1 it failed (the answer says why) or could not be cal
 pub(super) const PATIENCE: Duration = Duration::from_secs(25);
 /// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How long to wait for the shared store.
+const STORE: Duration = Duration::from_secs(2);
 
 // === impl Source ===
 
@@ -114,13 +120,10 @@ impl Call {
         super::block_on(async {
             let waits = match given {
                 Some(_) => None,
-                None => Waits::find(environment, &self.name).await?,
+                None => Waits::find(environment, &self.name, &self.source).await?,
             };
             let (config, name, source) = match (&waits, given) {
-                (Some(waits), _) => {
-                    let Waiting { config, name, arguments } = waits.call.clone();
-                    (waiting_config(config, environment)?, name, arguments)
-                }
+                (Some(Waits { call, config, .. }), _) => (config.clone(), call.name.clone(), call.arguments.clone()),
                 (None, given) => (self.source.config(environment)?, self.name.clone(), given.unwrap_or_else(|| "{}".into())),
             };
             let (pool, _) = whole_pool(config, environment)?;
@@ -210,23 +213,52 @@ fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Co
 
 impl Waits {
     /// The call that waits under this id. A text that can only be an id, and that nothing waits under, is an error.
-    async fn find(environment: &Environment, id: &str) -> Result<Option<Waits>, Error> {
+    async fn find(environment: &Environment, id: &str, source: &Source) -> Result<Option<Waits>, Error> {
         let files = Files::new(state_directory(environment));
-        let Some(bytes) = files.get(&Key::local(Kind::SpooledCall, id)).await else {
-            return if is_id(id) { Err(gone(id)) } else { Ok(None) };
+        let config = match read_waiting(&files, id).await? {
+            Some(call) if !call.shared => {
+                let config = waiting_config(call.config.clone(), environment)?;
+                return Ok(Some(Waits { call, config, id: id.to_owned(), store: Arc::new(files) }));
+            }
+            // The proxy of this machine knows where it is.
+            Some(sign) => waiting_config(sign.config, environment)?,
+            None if is_id(id) => source.config(environment)?,
+            None => return Ok(None),
         };
-        let call = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}")))?;
-        Ok(Some(Waits { call, id: id.to_owned(), files }))
+        let Some(shared) = &config.store else { return Err(gone(id)) };
+        let store = store::open(&shared.place()?)?;
+        if let Some(link) = store.link() {
+            link.opened(STORE).await;
+        }
+        match read_waiting(&*store, id).await? {
+            Some(call) => Ok(Some(Waits { call, config, id: id.to_owned(), store })),
+            None => Err(gone_from(&*store, id)),
+        }
     }
 
     /// Uses it up: of two processes, one gets it.
     async fn take(self) -> Result<(), Error> {
-        match self.files.take(&Key::local(Kind::SpooledCall, &*self.id)).await {
+        match self.store.take(&Key::local(Kind::SpooledCall, &*self.id)).await {
             Some(_) => Ok(()),
             None => Err(gone(&self.id)),
         }
     }
+}
+
+async fn read_waiting(store: &dyn Store, id: &str) -> Result<Option<Waiting>, Error> {
+    let Some(bytes) = store.get(&Key::local(Kind::SpooledCall, id)).await else { return Ok(None) };
+    let call = serde_json::from_slice(&bytes);
+    call.map(Some).map_err(|error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}")))
+}
+
+/// Why a call is not in the store that instances share.
+fn gone_from(store: &dyn Common, id: &str) -> Error {
+    if store.link().is_none_or(store::Link::is_present) {
+        return gone(id);
+    }
+    Error::proxy(format!(
+        "the call `{id}` may wait in the store that instances share (`store`), which does not answer now; run this again later"
+    ))
 }
 
 fn gone(id: &str) -> Error {

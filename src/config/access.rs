@@ -1,10 +1,17 @@
-//! Who may use the server, and what a request may choose: client keys, and the modes that are open to requests.
+//! Who may use the server, and what a request may choose: client keys with the tenants that they belong to, and the modes that
+//! are open to requests.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{Config, Environment, Mode};
+use super::{Config, Environment, Mode, Secret, matches, raw::Raw};
 use crate::error::Error;
 
 /// Who may use the server.
@@ -18,12 +25,47 @@ pub struct Access {
     pub modes: Option<Vec<Mode>>,
 }
 
-/// A key of a client, by the name of whoever holds it. Only the hash of the key is kept.
+/// A key of a client. Only the hash of the key is kept.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClientKey {
-    /// Who holds it, for the log and for what is kept per caller. Two keys may have one name.
-    pub name: String,
+    /// Who holds it. Two keys may belong to one tenant.
+    pub tenant: Arc<Tenant>,
     digest: [u8; 32],
+}
+
+/// Who uses the server, and what it may use of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    /// Its name, for the log and the metrics; `""` for the one local user.
+    pub name: String,
+    /// Whose state it shares: the prefix of its keys in the store.
+    pub prefix: String,
+    /// Globs of the models that it may use, by their own or their further names; `None`: all.
+    pub models: Option<Vec<String>>,
+    /// The modes that it may use; `None`: all.
+    pub modes: Option<Vec<Mode>>,
+    /// The MCP servers whose tools it may use; `None`: all.
+    pub mcp_servers: Option<Arc<[String]>>,
+    /// How many requests about models it may send in a minute, to all instances together.
+    pub requests_per_minute: Option<NonZeroU32>,
+    /// It may read the metrics, and change the registry of MCP servers.
+    pub operator: bool,
+}
+
+/// A table `[[key]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTenant {
+    name: String,
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+    prefix: Option<String>,
+    models: Option<Vec<String>>,
+    modes: Option<Vec<Mode>>,
+    mcp_servers: Option<Vec<String>>,
+    requests_per_minute: Option<NonZeroU32>,
+    #[serde(default)]
+    operator: bool,
 }
 
 /// The name of a key that was written without one.
@@ -32,12 +74,50 @@ const UNNAMED: &str = "client";
 // === impl Access ===
 
 impl Access {
-    /// The name of the key that was given. Takes the same time wherever keys differ.
-    pub fn name_of(&self, given: &str) -> Option<&str> {
+    /// Whose key was given. Takes the same time wherever keys differ.
+    pub fn tenant_of(&self, given: &str) -> Option<&Arc<Tenant>> {
         let given: [u8; 32] = Sha256::digest(given).into();
         let opens = |key: &ClientKey| key.digest.iter().zip(given).fold(0, |differ, (own, given)| differ | (own ^ given)) == 0;
         // Every key is looked at, whichever fits.
-        self.keys.iter().fold(None, |found, key| if opens(key) { Some(key.name.as_str()) } else { found })
+        self.keys.iter().fold(None, |found, key| if opens(key) { Some(&key.tenant) } else { found })
+    }
+}
+
+// === impl Tenant ===
+
+impl Tenant {
+    /// Somebody who may use everything.
+    pub fn named(name: impl Into<String>) -> Tenant {
+        let name = name.into();
+        Tenant { prefix: name.clone(), name, models: None, modes: None, mcp_servers: None, requests_per_minute: None, operator: true }
+    }
+
+    /// Whether it may use the model with this name of its own, which a client calls so.
+    pub fn may_use(&self, own: &str, called: &str) -> bool {
+        let fits = |glob: &String| matches(glob, own) || matches(glob, called);
+        self.models.as_ref().is_none_or(|models| models.iter().any(fits))
+    }
+
+    /// Whether it may use the tools of this MCP server.
+    pub fn may_use_server(&self, name: &str) -> bool {
+        self.mcp_servers.as_ref().is_none_or(|own| own.iter().any(|own| own == name))
+    }
+
+    /// Of these MCP servers (`None`: all) those that it may use.
+    pub fn servers(&self, wanted: Option<&[String]>) -> Option<Vec<String>> {
+        match (wanted, &self.mcp_servers) {
+            (None, None) => None,
+            (Some(wanted), None) => Some(wanted.to_vec()),
+            (None, Some(own)) => Some(own.to_vec()),
+            (Some(wanted), Some(own)) => Some(wanted.iter().filter(|name| own.contains(name)).cloned().collect()),
+        }
+    }
+}
+
+impl Default for Tenant {
+    /// The one local user.
+    fn default() -> Tenant {
+        Tenant::named("")
     }
 }
 
@@ -52,34 +132,79 @@ impl Config {
         }
         let address = self.listen.addresses.first().map(ToString::to_string).unwrap_or_default();
         Err(Error::proxy(format!(
-            "`listen` is {address}: other machines can reach it, and no client needs a key. Name the keys in `api_keys_file` or \
-             `api_key_env`, or set `insecure = true` if everybody in that network may use your models and tools"
+            "`listen` is {address}: other machines can reach it, and no client needs a key. Name the keys in `api_keys_file`, \
+             `api_key_env` or `[[key]]`, or set `insecure = true` if everybody in that network may use your models and tools"
         ))
         .with_code("configuration"))
     }
 }
 
-/// The keys of a file and of a variable.
-pub(super) fn keys(
-    file: Option<&Path>,
-    variable: Option<&str>,
-    base: &Path,
-    environment: &Environment,
-) -> Result<Vec<ClientKey>, Error> {
+/// The keys of the file, of the variable and of the tables. `without_secrets`: those that cannot be had are left out.
+pub(super) fn keys(raw: &Raw, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Vec<ClientKey>, Error> {
+    let mut keys = match unnamed(raw, base, environment) {
+        Err(_) if without_secrets => Vec::new(),
+        keys => keys?,
+    };
+    for tenant in &raw.tenants {
+        match tenant.read(base, environment) {
+            Err(_) if without_secrets => {}
+            key => keys.push(key?),
+        }
+    }
+    for (at, key) in keys.iter().enumerate() {
+        if let Some(other) = keys.iter().take(at).find(|other| other.digest == key.digest && other.tenant != key.tenant) {
+            let (one, two) = (&other.tenant.name, &key.tenant.name);
+            return Err(Error::proxy(format!("`{one}` and `{two}` have the same key: give each one of its own")));
+        }
+    }
+    Ok(keys)
+}
+
+/// The keys of `api_keys_file` and `api_key_env`, whose holders may use everything.
+fn unnamed(raw: &Raw, base: &Path, environment: &Environment) -> Result<Vec<ClientKey>, Error> {
     let mut keys = Vec::new();
-    if let Some(file) = file {
+    if let Some(file) = &raw.api_keys_file {
         let file = base.join(file);
         let text = std::fs::read_to_string(&file)
             .map_err(|error| Error::proxy(format!("`api_keys_file`: cannot read {}: {error}", file.display())))?;
         keys.extend(ClientKey::read_all(&text, "api_keys_file")?);
     }
-    if let Some(variable) = variable {
+    if let Some(variable) = &raw.api_key_env {
         let text = environment
             .get(variable)
             .ok_or_else(|| Error::proxy(format!("`api_key_env`: the environment variable `{variable}` is not set")))?;
         keys.extend(ClientKey::read_all(text, "api_key_env")?);
     }
     Ok(keys)
+}
+
+// === impl RawTenant ===
+
+impl RawTenant {
+    fn read(&self, base: &Path, environment: &Environment) -> Result<ClientKey, Error> {
+        let RawTenant { name, prefix, models, modes, mcp_servers, requests_per_minute, operator, .. } = self;
+        let wrong = |what: String| Error::proxy(format!("the key of `{name}`: {what}"));
+        for (field, text) in [("name", name), ("prefix", prefix.as_ref().unwrap_or(name))] {
+            if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
+                return Err(wrong(format!("its `{field}` must consist of letters, digits, `.`, `_` and `-`")));
+            }
+        }
+        let key = Secret::read("key", self.key_env.as_deref(), self.key_file.as_deref(), base, environment).map_err(wrong)?;
+        let key = key.ok_or_else(|| wrong("say in `key_env` or `key_file` which variable or file holds it".into()))?;
+        if !key.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(wrong("a key consists of visible ASCII characters, without spaces".into()));
+        }
+        let tenant = Tenant {
+            name: name.clone(),
+            prefix: prefix.clone().unwrap_or_else(|| name.clone()),
+            models: models.clone(),
+            modes: modes.clone(),
+            mcp_servers: mcp_servers.clone().map(Arc::from),
+            requests_per_minute: *requests_per_minute,
+            operator: *operator,
+        };
+        Ok(ClientKey { tenant: Arc::new(tenant), digest: Sha256::digest(key.reveal()).into() })
+    }
 }
 
 // === impl ClientKey ===
@@ -103,13 +228,13 @@ impl ClientKey {
             let what = "an entry is not `name:key` (a key consists of visible ASCII characters, without spaces and commas)";
             return Err(Error::proxy(format!("`{source}`: {what}")));
         }
-        Ok(ClientKey { name: name.to_owned(), digest: Sha256::digest(key).into() })
+        Ok(ClientKey { tenant: Arc::new(Tenant::named(name)), digest: Sha256::digest(key).into() })
     }
 }
 
 impl fmt::Debug for ClientKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ClientKey({})", self.name)
+        write!(f, "ClientKey({})", self.tenant.name)
     }
 }
 
@@ -132,12 +257,66 @@ mod tests {
             ("", None),
             ("k-11", None),
         ] {
-            assert_eq!(access.name_of(given), name, "{given}");
+            assert_eq!(access.tenant_of(given).map(|tenant| tenant.name.as_str()), name, "{given}");
         }
         assert!(!format!("{access:?}").contains("k-1"));
         for wrong in ["", "# only a comment", "ann:", ":key", "ann:a b"] {
             let error = ClientKey::read_all(wrong, "api_keys_file").unwrap_err();
             assert!(error.message.contains("name:key") && !error.message.contains("a b"), "{error}");
+        }
+    }
+    fn parse(text: &str) -> Result<Access, String> {
+        let environment = Environment::from([("HOME", "/h"), ("ANN", "k-ann"), ("BOB", "k-bob"), ("SPACE", "a b")]);
+        let parsed = Config::parse(text, None, &super::super::Overrides::default(), &environment);
+        parsed.map(|config| config.access).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn a_tenant_has_what_its_table_says_and_nothing_else() {
+        let access = parse(
+            r#"
+            [[key]]
+            name = "ann"
+            key_env = "ANN"
+            prefix = "team-a"
+            models = ["small*", "fast"]
+            modes = ["rewrite"]
+            mcp_servers = ["notes", "files"]
+            requests_per_minute = 30
+            [[key]]
+            name = "bob"
+            key_env = "BOB"
+            "#,
+        )
+        .unwrap();
+        let (ann, bob) = (access.tenant_of("k-ann").unwrap(), access.tenant_of("k-bob").unwrap());
+        assert_eq!((ann.name.as_str(), ann.prefix.as_str(), bob.prefix.as_str()), ("ann", "team-a", "bob"));
+        assert_eq!((ann.modes.clone(), ann.requests_per_minute.map(u32::from)), (Some(vec![Mode::Rewrite]), Some(30)));
+        for (own, called, may) in [("small:8b", "small:8b", true), ("big", "fast", true), ("SMALL", "x/SMALL", true), ("big", "big", false)] {
+            assert_eq!(ann.may_use(own, called), may, "{own} {called}");
+            assert!(bob.may_use(own, called));
+        }
+        let names = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(ann.servers(None), names(&["notes", "files"]));
+        assert_eq!(ann.servers(names(&["mail", "files"]).as_deref()), names(&["files"]));
+        assert_eq!((bob.servers(None), bob.servers(names(&["mail"]).as_deref())), (None, names(&["mail"])));
+        assert!(!ann.operator && !bob.operator && Tenant::default().operator && Tenant::named("x").operator);
+        assert!(!format!("{access:?}").contains("k-ann"));
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_meant_is_an_error() {
+        for (wrong, names) in [
+            ("name = \"ann\"", "key_env"),
+            ("name = \"ann\"\nkey_env = \"NOBODY\"", "NOBODY"),
+            ("name = \"ann\"\nkey_env = \"SPACE\"", "visible"),
+            ("name = \"a b\"\nkey_env = \"ANN\"", "`name`"),
+            ("name = \"a\"\nkey_env = \"ANN\"\nprefix = \"\"", "`prefix`"),
+            ("name = \"a\"\nkey_env = \"ANN\"\nmodel = []", "models"),
+            ("name = \"a\"\nkey_env = \"ANN\"\n[[key]]\nname = \"b\"\nkey_env = \"ANN\"", "same key"),
+        ] {
+            let error = parse(&format!("[[key]]\n{wrong}")).unwrap_err();
+            assert!(error.contains(names) && !error.contains("k-ann"), "{wrong}: {error}");
         }
     }
 }

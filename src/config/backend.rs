@@ -1,7 +1,6 @@
 //! A backend as it is configured, in the file or by a flag: its language, its place, its key.
 
-use std::fmt;
-
+use super::Secret;
 use crate::error::Error;
 
 /// What speaks which language where.
@@ -38,10 +37,6 @@ pub enum Kind {
     /// Recorded conversations: the demo's, which are part of this program, or a folder of them.
     Replay,
 }
-
-/// A text that must not be printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
 
 // === impl Backend ===
 
@@ -85,26 +80,6 @@ impl Backend {
             _ => return Err(wrong()),
         };
         Ok(Backend::open(name, Some(kind), base_url(url).ok_or_else(wrong)?))
-    }
-}
-
-// === impl Secret ===
-
-impl Secret {
-    /// Keeps a text from being printed.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
-    }
-
-    /// The text, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
     }
 }
 

@@ -35,8 +35,16 @@ pub(super) struct Raw {
     pub(super) insecure: bool,
     pub(super) modes: Option<Vec<Mode>>,
     pub(super) workers: Option<NonZeroUsize>,
+    pub(super) store: Option<String>,
+    pub(super) store_password_env: Option<String>,
+    pub(super) store_password_file: Option<PathBuf>,
+    pub(super) store_cluster: bool,
+    pub(super) drain_seconds: Option<u64>,
+    pub(super) drain_announce_seconds: u64,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) allowed_origins: Vec<String>,
+    #[serde(rename = "key")]
+    pub(super) tenants: Vec<super::access::RawTenant>,
     backend: Vec<RawBackend>,
     #[serde(rename = "route")]
     pub(super) routes: Vec<Route>,
@@ -166,7 +174,8 @@ impl RawBackend {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,
         };
-        let secrets = self.key(base, environment).and_then(|key| Ok((key, self.headers(environment)?)));
+        let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), base, environment);
+        let secrets = key.and_then(|key| Ok((key, self.headers(environment)?)));
         let (key, headers, missing) = match secrets {
             Ok((key, headers)) => (key, headers, None),
             Err(what) if without_secrets => (None, Vec::new(), Some(what)),
@@ -200,25 +209,5 @@ impl RawBackend {
             }
         };
         self.headers.iter().map(read).collect()
-    }
-
-    /// The key, out of the variable or the file that holds it.
-    fn key(&self, base: &Path, environment: &Environment) -> Result<Option<Secret>, String> {
-        match (&self.api_key_env, &self.api_key_file) {
-            (None, None) => Ok(None),
-            (Some(_), Some(_)) => Err("its key is in `api_key_env` or in `api_key_file`, not in both".to_owned()),
-            (Some(variable), None) => match environment.get(variable) {
-                Some(key) => Ok(Some(Secret::new(key))),
-                None => Err(format!("the environment variable {variable} of `api_key_env` is not set")),
-            },
-            (None, Some(file)) => {
-                let file = base.join(file);
-                let text = std::fs::read_to_string(&file).map_err(|error| format!("the key file {}: {error}", file.display()))?;
-                match text.trim() {
-                    "" => Err(format!("the key file {} is empty", file.display())),
-                    key => Ok(Some(Secret::new(key))),
-                }
-            }
-        }
     }
 }

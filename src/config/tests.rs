@@ -64,7 +64,7 @@ fn every_key_acts() {
     )
     .unwrap();
     assert_eq!(config.listen.addresses.len(), 1);
-    assert_eq!(config.access.name_of("s3cret"), Some("client"));
+    assert_eq!(config.access.tenant_of("s3cret").map(|tenant| tenant.name.as_str()), Some("client"));
     assert_eq!(config.access.modes, Some(vec![Mode::Off, Mode::Rewrite]));
     assert_eq!(config.workers.map(usize::from), Some(3));
     assert_eq!(config.mcp.registry_http, RegistryHttp::Token, "other machines may not change the registry");

@@ -15,7 +15,10 @@ use rmcp::{
     RoleServer, ServiceExt,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
-    transport::{Transport, streamable_http_server::StreamableHttpServerConfig},
+    transport::{
+        Transport,
+        streamable_http_server::{StreamableHttpServerConfig, session::SessionStore},
+    },
 };
 use tokio::sync::mpsc;
 
@@ -23,6 +26,7 @@ use super::pool::Pool;
 use crate::{
     config::{Mcp, RegistryHttp, Secret},
     fix::Schemas,
+    store::Common,
 };
 
 mod handler;
@@ -53,6 +57,10 @@ pub struct Options {
     /// How many sessions there may be of each kind.
     pub sessions: usize,
 }
+
+/// Of which servers the sender of a request may use tools (`None`: of all): an extension of the request.
+#[derive(Debug, Clone, Default)]
+pub struct Servers(pub Option<Arc<[String]>>);
 
 /// Our MCP server. Clones share everything.
 #[derive(Clone)]
@@ -130,8 +138,19 @@ impl From<&Mcp> for Options {
 impl Engine {
     /// A server over this pool.
     pub fn new(pool: Arc<Pool>, options: Options) -> Engine {
+        Engine::build(pool, options, None)
+    }
+
+    /// The same; a session of streamable HTTP goes on at any instance that shares this store.
+    pub fn sharing(pool: Arc<Pool>, options: Options, store: Arc<dyn Common>) -> Engine {
+        let begun = store.link().is_some().then(|| Arc::new(sessions::Begun(Arc::clone(&store))) as Arc<dyn SessionStore>);
+        Engine::build(pool, options, begun)
+    }
+
+    fn build(pool: Arc<Pool>, options: Options, begun: Option<Arc<dyn SessionStore>>) -> Engine {
         // Hosts and origins are checked once, in front of all routes.
-        let http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        let mut http = StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(REQUEST_BYTES);
+        http.session_store = begun;
         let shared = Shared { pool, options, schemas: Schemas::default(), http, sessions: Mutex::default() };
         Engine { shared: Arc::new(shared) }
     }

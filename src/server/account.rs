@@ -35,6 +35,8 @@ pub(super) struct Facts {
     pub(super) path: String,
     /// The model as the client calls it; `None`: the request is not about one.
     pub(super) model: Option<String>,
+    /// The name of whose key it carried; `""` where none is asked for.
+    pub(super) tenant: String,
     pub(super) backend: String,
     pub(super) mode: &'static str,
     pub(super) client: Option<String>,
@@ -89,6 +91,11 @@ impl Account {
     /// What is known now.
     pub(super) fn facts(&self) -> Facts {
         self.lock().clone()
+    }
+
+    /// Whose request it is.
+    pub(super) fn sent_by(&self, tenant: &str) {
+        tenant.clone_into(&mut self.lock().tenant);
     }
 
     /// Which model the request is about. It passes as it is, until [`Account::watch`] is called.

@@ -129,23 +129,23 @@ pub(super) async fn plan(
     mut request: front::Request,
 ) -> Result<Plan, Error> {
     let Asked { mode, front, last_counts } = asked;
-    let headers = &received.headers;
+    let (headers, tenant) = (&received.headers, &received.sender.tenant);
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
     let react = match mode {
-        Mode::React => Some(react::of(app, &mut request.chat, headers, last_counts).await?),
+        Mode::React => Some(react::of(app, tenant, &mut request.chat, headers, last_counts).await?),
         _ => None,
     };
     let mut incoming = client::read(request, &hints)?;
     if mode == Mode::Shell {
-        for tool in app.mcp.pool().tools(None, crate::mcp::pool::PATIENCE).await.tools {
+        for tool in app.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());
         }
     }
     let backend = Arc::clone(&target.backend);
     let model = app.catalog.describe(&backend, &incoming.request.model).await;
-    let caller = Caller { tenant: received.sender.name.clone(), client: user_agent };
+    let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
     let key = Learned::key(&caller, &backend, &incoming.request.model);
     let learned = match app.turns.store.get(&key).await {
         // What cannot be read is of another version: as if nothing were known.

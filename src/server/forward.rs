@@ -102,7 +102,7 @@ pub(super) async fn send(
     if let Some(value) = app.instance.via(headers) {
         sent.insert(header::VIA, value);
     }
-    backend.turn().await?;
+    backend.turn(&*app.turns.store).await?;
     app.turns.client.send(Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     client::front::{self, TRACE},
-    config::Mode,
+    config::{Mode, Tenant},
     error::{Blame, Error},
     openai::ChatRequest,
 };
@@ -82,10 +82,10 @@ async fn generate(app: &App, received: &Received, request: Value, tools: bool) -
     let params = params(request)?;
     let called = match params.model.clone() {
         Some(model) => model,
-        None => first_model(app).await?,
+        None => first_model(app, &received.sender.tenant).await?,
     };
-    let target = Target::find(app, called).await?;
-    let tools = tools && react::has_servers(app);
+    let target = Target::find(app, &received.sender.tenant, called).await?;
+    let tools = tools && react::has_servers(app, &received.sender.tenant);
     let chat = ChatRequest::from_value(chat(&target.model, params, tools)).map_err(invalid_params)?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
     received.sender.check(&app.config, tools.then_some(mode), mode)?;
@@ -153,9 +153,10 @@ fn chat(model: &str, params: Params, tools: bool) -> Value {
 }
 
 /// The model of a request that names none.
-async fn first_model(app: &App) -> Result<String, Fault> {
+async fn first_model(app: &App, tenant: &Tenant) -> Result<String, Fault> {
     let found = app.catalog.current().await;
-    let first = found.iter().flat_map(|found| &found.models).next().map(|model| model.id.clone());
+    let mut own = found.iter().flat_map(|found| &found.models).filter(|model| tenant.may_use(&model.id, &model.id));
+    let first = own.next().map(|model| model.id.clone());
     first.ok_or_else(|| Fault { code: INTERNAL_ERROR, message: "no backend has a model".into() })
 }
 

@@ -2,7 +2,11 @@
 //! rebinding, Origin against foreign pages), other machines need a key, no request runs in a circle (Via), and a body says
 //! that it is JSON.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     extract::{Request, State},
@@ -11,11 +15,12 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{page, reply, state::App};
+use super::{account::Account, page, reply, state::App};
 use crate::{
-    config::{Config, Mode},
+    config::{Config, Mode, Tenant},
     error::Error,
     mcp::engine,
+    store::{Key, Kind},
 };
 
 /// The address of ours that a client has connected to.
@@ -25,8 +30,8 @@ pub(super) struct Local(pub(super) SocketAddr);
 /// Who sent a request, as far as the checks found out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sender {
-    /// The name of the client key that it carried; `""` where none is asked for.
-    pub(super) name: String,
+    /// Whose key it carried; the one local user where none is asked for.
+    pub(super) tenant: Arc<Tenant>,
     /// It is a page of another server on this machine, which may use models, but not the tools.
     pub(super) is_neighbour: bool,
 }
@@ -38,6 +43,11 @@ const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://",
 const OPEN: &[&str] = &["/", "/healthz", "/readyz", page::CSS, page::SCRIPT];
 /// The headers in which clients send a key, apart from `Authorization: Bearer`: Anthropic's, Azure's and Google's.
 const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
+/// What may stand before the routes of models.
+const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
+/// Where tools are used, not managed.
+const TOOL_PATHS: &[&str] = &["/generate", "/generate_with_mcp", "/mcp", "/sse", "/sse/message"];
+const MINUTE: Duration = Duration::from_secs(60);
 /// The first segments of the routes of models, below a path prefix or not.
 const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
 
@@ -55,6 +65,10 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
             return refusal;
         }
     };
+    if let Some(account) = request.extensions().get::<Account>() {
+        account.sent_by(&sender.tenant.name);
+    }
+    request.extensions_mut().insert(engine::Servers(sender.tenant.mcp_servers.clone()));
     request.extensions_mut().insert(sender);
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),
@@ -80,11 +94,15 @@ fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
         .with_code("loop_detected"));
     }
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ORIGIN);
-    let name = if is_preflight { String::new() } else { check_key(config, request)? };
+    let tenant = if is_preflight { Arc::default() } else { check_key(config, request)? };
+    if !tenant.operator && !is_for_tenants(request.uri().path()) {
+        let what = format!("the key of `{}` is none of an operator (`operator = true`), who alone may use this", tenant.name);
+        return Err(Error::client(what).with_status(403).with_code("operators_only"));
+    }
     if request.method() == Method::POST && !is_json(request.headers()) && !is_plain_tool(request.headers()) {
         return Err(Error::client("the body must be declared as JSON (`content-type: application/json`)").with_status(415));
     }
-    Ok(Sender { name, is_neighbour })
+    Ok(Sender { tenant, is_neighbour })
 }
 
 fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
@@ -138,10 +156,10 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
     }
 }
 
-/// The name of the key that the request carries. The key is taken out of the request: no backend gets it.
-fn check_key(config: &Config, request: &mut Request) -> Result<String, Error> {
+/// Whose key the request carries. The key is taken out of the request: no backend gets it.
+fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Error> {
     if config.access.keys.is_empty() || OPEN.contains(&request.uri().path()) {
-        return Ok(String::new());
+        return Ok(Arc::default());
     }
     let headers = request.headers();
     let bearer = |value: &str| {
@@ -152,14 +170,14 @@ fn check_key(config: &Config, request: &mut Request) -> Result<String, Error> {
     let authorization = text(header::AUTHORIZATION.as_str());
     let given = authorization.and_then(bearer).map(|key| (header::AUTHORIZATION.as_str(), key)).into_iter();
     let mut given = given.chain(KEY_HEADERS.iter().filter_map(|name| Some((*name, text(name)?.to_owned()))));
-    let found = given.find_map(|(header, key)| Some((header, config.access.name_of(&key)?.to_owned())));
-    if let Some((header, name)) = found {
+    let found = given.find_map(|(header, key)| Some((header, Arc::clone(config.access.tenant_of(&key)?))));
+    if let Some((header, tenant)) = found {
         request.headers_mut().remove(header);
-        return Ok(name);
+        return Ok(tenant);
     }
     let caller = engine::Caller { authorization, ..engine::Caller::default() };
     if engine::is_surface(request.uri().path()) && engine::has_token(&caller, config.mcp.token.as_ref()) {
-        return Ok(String::new());
+        return Ok(Arc::default());
     }
     let what = "this server needs a key of its own: send it as `Authorization: Bearer KEY`, `x-api-key` or `api-key`";
     Err(Error::client(what).with_status(401).with_code("invalid_api_key"))
@@ -168,6 +186,21 @@ fn check_key(config: &Config, request: &mut Request) -> Result<String, Error> {
 // === impl Sender ===
 
 impl Sender {
+    /// Counts a request about a model. Fails (429) if its sender has sent as many as it may in a minute, to all instances.
+    pub(super) async fn count(&self, app: &App) -> Result<(), Error> {
+        let Some(most) = self.tenant.requests_per_minute else { return Ok(()) };
+        let key = Key { tenant: self.tenant.name.clone(), kind: Kind::Requests, id: String::new() };
+        let (count, left) = app.turns.store.count(&key, MINUTE).await;
+        if count <= u64::from(most.get()) {
+            return Ok(());
+        }
+        let seconds = left.as_secs() + 1;
+        let what = format!("your key is for {most} requests per minute; the next one is possible in {seconds} s");
+        let mut error = Error::client(what).with_status(429).with_code("rate_limit_exceeded");
+        error.headers.push(("retry-after".into(), seconds.to_string()));
+        Err(error)
+    }
+
     /// Fails if the sender may not use this mode, or may not choose it (`asked`).
     pub(super) fn check(&self, config: &Config, asked: Option<Mode>, mode: Mode) -> Result<(), Error> {
         if let (Some(asked), Some(open)) = (asked, &config.access.modes)
@@ -176,6 +209,11 @@ impl Sender {
             let open: Vec<&str> = open.iter().map(|mode| mode.name()).collect();
             let what =
                 format!("requests may not choose mode `{}` here; `modes` in proxy.toml has: {}", asked.name(), open.join(", "));
+            return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
+        }
+        if let Some(own) = self.tenant.modes.as_ref().filter(|own| !own.contains(&mode)) {
+            let own: Vec<&str> = own.iter().map(|mode| mode.name()).collect();
+            let what = format!("your key is not for mode `{}`; it is for: {}", mode.name(), own.join(", "));
             return Err(Error::client(what).with_status(403).with_code("mode_not_allowed"));
         }
         if self.is_neighbour && matches!(mode, Mode::Shell | Mode::React) {
@@ -188,6 +226,14 @@ impl Sender {
 }
 
 // === private ===
+
+/// Whether others than operators may use this path: models in every API, tools over MCP, and whether the server runs.
+fn is_for_tenants(path: &str) -> bool {
+    let mut segments = path.split('/').skip(1);
+    let first = segments.next().unwrap_or_default();
+    let of_models = if PREFIXES.contains(&first) { segments.next().unwrap_or_default() } else { first };
+    OPEN.contains(&path) || TOOL_PATHS.contains(&path) || PREFIXES.contains(&first) && of_models.is_empty() || MODEL_ROUTES.contains(&of_models)
+}
 
 /// The host of `host`, `host:port`, `[v6]`, `[v6]:port`, without brackets.
 fn host_of(authority: &str) -> &str {

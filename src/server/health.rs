@@ -10,14 +10,16 @@ use serde_json::json;
 use super::{catalog::Found, reply, state::App};
 use crate::{backend::Kind, config};
 
-/// 200 where a backend answers, 503 where none does. Recordings count only where they were asked for.
+/// 200 where a backend answers, 503 where none does, or where the server is about to end. Recordings count only where they were asked for.
 pub(super) async fn ready(State(app): State<App>) -> Response {
     let found = app.catalog.current().await;
     let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(config::Kind::Replay));
     let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
     let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
-    let mut response = reply::json(&json!({"ready": !answering.is_empty(), "backends": answering}));
-    if answering.is_empty() {
+    let draining = app.draining.is_announced();
+    let ready = !answering.is_empty() && !draining;
+    let mut response = reply::json(&json!({"ready": ready, "backends": answering, "draining": draining}));
+    if !ready {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }
     response

@@ -41,6 +41,8 @@ const CALLS: &str = "toolglot_calls_total";
 const REFUSALS: &str = "toolglot_refusals_total";
 const BACKEND_ERRORS: &str = "toolglot_backend_errors_total";
 const TOKENS: &str = "toolglot_tokens_total";
+const TENANT_REQUESTS: &str = "toolglot_tenant_requests_total";
+const TENANT_TOKENS: &str = "toolglot_tenant_tokens_total";
 /// What the counters by request are.
 const COUNTERS: &[(&str, &str)] = &[
     (
@@ -51,6 +53,8 @@ const COUNTERS: &[(&str, &str)] = &[
     (REFUSALS, "Calls that were not delivered, by reason."),
     (BACKEND_ERRORS, "Turns that failed at a backend, by backend and status."),
     (TOKENS, "Tokens that backends counted, by kind."),
+    (TENANT_REQUESTS, "Requests about models that are over, by the name of the client key and status."),
+    (TENANT_TOKENS, "Tokens that backends counted, by the name of the client key and kind."),
 ];
 
 // === impl Metrics ===
@@ -69,6 +73,10 @@ impl Metrics {
         counted.add(REQUESTS, &[("mode", facts.mode), ("status", &code)], 1);
         if facts.model.is_none() {
             return;
+        }
+        let tenant = facts.tenant.as_str();
+        if !tenant.is_empty() {
+            counted.add(TENANT_REQUESTS, &[("tenant", tenant), ("status", &code)], 1);
         }
         counted.duration.observe(taken);
         if let Some(first) = first {
@@ -91,8 +99,17 @@ impl Metrics {
         for reason in &turn.refusals {
             counted.add(REFUSALS, &[("reason", reason)], 1);
         }
-        counted.add(TOKENS, &[("kind", "prompt")], turn.usage.prompt_tokens);
-        counted.add(TOKENS, &[("kind", "completion")], turn.usage.completion_tokens);
+        for (kind, tokens) in [("prompt", turn.usage.prompt_tokens), ("completion", turn.usage.completion_tokens)] {
+            counted.add(TOKENS, &[("kind", kind)], tokens);
+            if !tenant.is_empty() {
+                counted.add(TENANT_TOKENS, &[("tenant", tenant), ("kind", kind)], tokens);
+            }
+        }
+    }
+
+    /// Requests whose response is not over.
+    pub(super) fn under_way(&self) -> u64 {
+        self.lock().under_way
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
@@ -164,6 +181,14 @@ fn exposed(app: &App) -> String {
     for (server, failed, count) in app.mcp.pool().calls() {
         let result = if failed { "failed" } else { "ok" };
         let _ = writeln!(out, "toolglot_mcp_calls_total{} {count}", written(&[("server", &server), ("result", result)]));
+    }
+    if let Some(link) = app.turns.store.link() {
+        head("toolglot_store_present", "gauge", "Whether the shared store answers.", &mut out);
+        let _ = writeln!(out, "toolglot_store_present {}", u8::from(link.is_present()));
+        head("toolglot_store_operations_total", "counter", "Commands that were sent to the shared store.", &mut out);
+        let _ = writeln!(out, "toolglot_store_operations_total {}", link.operations());
+        head("toolglot_store_failures_total", "counter", "Commands that the shared store failed or did not answer in time.", &mut out);
+        let _ = writeln!(out, "toolglot_store_failures_total {}", link.failures());
     }
     if let Some(bytes) = resident_bytes() {
         head("process_resident_memory_bytes", "gauge", "Resident memory of the process.", &mut out);

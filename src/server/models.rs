@@ -4,26 +4,28 @@
 use std::{collections::HashSet, iter, sync::atomic::Ordering};
 
 use axum::{
+    Extension,
     extract::{Path, State},
     response::Response,
 };
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
-use super::{catalog::Found, reply, state::App};
+use super::{catalog::Found, guard::Sender, reply, state::App};
 use crate::{
     backend::{Backend, Model},
     client::front::{Kind, messages::ALIAS},
+    config::Tenant,
     error::Error,
 };
 
 /// Claude Code shows only models with `claude` in their name; others take such a name for a model of Anthropic's.
 const CLAUDE_CODE: &[&str] = &["claude-code/", "claude-cli/"];
 
-pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Response {
+pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>, headers: HeaderMap) -> Response {
     app.seen.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.catalog.current().await;
-    let mut data = entries(&app, &found);
+    let mut data = entries(&app, &sender.tenant, &found);
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     if CLAUDE_CODE.iter().any(|name| agent.starts_with(name)) {
         let aliases = data.iter().filter_map(|entry| Some(entry_of(&format!("{ALIAS}{}", entry["id"].as_str()?), "toolglot")));
@@ -35,9 +37,9 @@ pub(super) async fn list(State(app): State<App>, headers: HeaderMap) -> Response
     reply::json(&json!({"object": "list", "data": data, "has_more": false, "first_id": first, "last_id": last}))
 }
 
-pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Response {
+pub(super) async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(id): Path<String>) -> Response {
     let found = app.catalog.current().await;
-    match entries(&app, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
+    match entries(&app, &sender.tenant, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
         Some(entry) => reply::json(&entry),
         None => reply::error(
             Kind::OpenAi,
@@ -47,19 +49,23 @@ pub(super) async fn one(State(app): State<App>, Path(id): Path<String>) -> Respo
 }
 
 /// Each model under its name and behind it under its further names; of two backends with the same name the first one serves
-/// it.
-pub(super) fn named<'a>(app: &'a App, found: &'a [Found]) -> impl Iterator<Item = (String, &'a Backend, &'a Model)> {
+/// it. Only those that the tenant may use.
+pub(super) fn named<'a>(
+    app: &'a App,
+    tenant: &'a Tenant,
+    found: &'a [Found],
+) -> impl Iterator<Item = (String, &'a Backend, &'a Model)> {
     let mut seen = HashSet::new();
     let all = found.iter().flat_map(|found| found.models.iter().map(|model| (found.backend.as_ref(), model)));
     let names = all.flat_map(|(backend, model)| {
         let names = iter::once(model.id.clone()).chain(app.config.further_names(&model.id));
         names.map(move |name| (name, backend, model))
     });
-    names.filter(move |(name, _, _)| seen.insert(name.clone()))
+    names.filter(move |(name, _, model)| tenant.may_use(&model.id, name) && seen.insert(name.clone()))
 }
 
-fn entries(app: &App, found: &[Found]) -> Vec<Value> {
-    named(app, found).map(|(name, backend, _)| entry_of(&name, &backend.name)).collect()
+fn entries(app: &App, tenant: &Tenant, found: &[Found]) -> Vec<Value> {
+    named(app, tenant, found).map(|(name, backend, _)| entry_of(&name, &backend.name)).collect()
 }
 
 /// A model in the words of OpenAI's list and of Anthropic's.

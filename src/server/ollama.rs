@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::{
     answer::{self, Asked},
     forward::{self, Endpoint},
+    guard::Sender,
     models,
     received::{Prefix, Received, Target},
     reply,
@@ -72,9 +73,13 @@ pub(super) async fn version() -> Response {
     reply::json(&json!({"version": VERSION}))
 }
 
-pub(super) async fn tags(State(app): State<App>, Extension(prefix): Extension<Prefix>) -> Response {
+pub(super) async fn tags(
+    State(app): State<App>,
+    Extension(prefix): Extension<Prefix>,
+    Extension(sender): Extension<Sender>,
+) -> Response {
     let found = app.catalog.current().await;
-    let models = models::named(&app, &found).map(|(name, backend, model)| {
+    let models = models::named(&app, &sender.tenant, &found).map(|(name, backend, model)| {
         let mut entry = model.entry.clone().unwrap_or_else(|| unlisted(&app, backend, model));
         if let Value::Object(entry) = &mut entry {
             entry.insert("name".into(), json!(name));
@@ -97,13 +102,13 @@ pub(super) async fn show(State(app): State<App>, request: Request) -> Response {
 async fn shown(app: &App, request: Request) -> Result<Response, Error> {
     let received = Received::read(app, request).await?;
     received.check_values()?;
-    let Received { body, prefix, .. } = received;
+    let Received { body, prefix, sender, .. } = received;
     let mut question: Map<String, Value> =
         serde_json::from_slice(&body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
     let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
-    let Target { model: name, backend, .. } = Target::find(app, called).await?;
+    let Target { model: name, backend, .. } = Target::find(app, &sender.tenant, called).await?;
     if backend.kind != Kind::Ollama {
         return described(app, &backend, &name).await;
     }

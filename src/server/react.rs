@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::state::App;
 use crate::{
     client::front::TRACE,
-    config::Lowered,
+    config::{Lowered, Tenant},
     error::Error,
     mcp::pool::{BUILT_IN, PATIENCE},
     openai::ChatRequest,
@@ -16,16 +16,23 @@ use crate::{
 };
 
 /// How this request runs tools. Its field `toolglot` says what it wants for itself, and goes no further.
-pub(super) async fn of(app: &App, chat: &mut ChatRequest, headers: &HeaderMap, last_counts: bool) -> Result<React, Error> {
+pub(super) async fn of(
+    app: &App,
+    tenant: &Tenant,
+    chat: &mut ChatRequest,
+    headers: &HeaderMap,
+    last_counts: bool,
+) -> Result<React, Error> {
     let lowered: Lowered = match chat.rest.shift_remove(TRACE) {
         None | Some(Value::Null) => Lowered::default(),
         Some(value) => serde_json::from_value(value).map_err(|error| Error::client(format!("`{TRACE}`: {error}")))?,
     };
-    let limits = app.config.react.lowered(&lowered);
+    let mut limits = app.config.react.lowered(&lowered);
     let pool = app.mcp.pool();
     for name in limits.servers.iter().flatten() {
-        check_server(app, name)?;
+        check_server(app, tenant, name)?;
     }
+    limits.servers = tenant.servers(limits.servers.as_deref());
     let catalogue = Arc::new(pool.tools(limits.servers.as_deref(), PATIENCE).await);
     let trusted = app.config.mcp.trusted_headers.iter().filter_map(|name| {
         let value = headers.get(name.as_str())?.to_str().ok()?;
@@ -35,21 +42,21 @@ pub(super) async fn of(app: &App, chat: &mut ChatRequest, headers: &HeaderMap, l
 }
 
 /// Whether there is any server, or a tool of our own.
-pub(super) fn has_servers(app: &App) -> bool {
+pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
     let pool = app.mcp.pool();
-    pool.has_built_in() || !pool.registry().snapshot().servers.is_empty()
+    pool.has_built_in() && tenant.may_use_server(BUILT_IN) || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
-/// Fails if nobody knows a server of this name.
-fn check_server(app: &App, name: &str) -> Result<(), Error> {
+/// Fails if nobody knows a server of this name. To a tenant, servers that are not its own do not exist.
+fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
     let snapshot = app.mcp.pool().registry().snapshot();
     let known = (name == BUILT_IN && app.mcp.pool().has_built_in())
         || snapshot.servers.iter().any(|server| server.name == name)
         || snapshot.unusable.iter().any(|entry| entry.name == name);
-    if known {
-        Ok(())
-    } else {
-        let names: Vec<&str> = snapshot.servers.iter().map(|server| server.name.as_str()).collect();
-        Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", "))).with_code("mcp_server"))
+    if known && tenant.may_use_server(name) {
+        return Ok(());
     }
+    let names = snapshot.servers.iter().map(|server| server.name.as_str()).filter(|name| tenant.may_use_server(name));
+    let names: Vec<&str> = names.collect();
+    Err(Error::client(format!("there is no MCP server `{name}`; there are: {}", names.join(", "))).with_code("mcp_server"))
 }

@@ -11,7 +11,12 @@ use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
 use super::{account::Account, guard::Sender, page, state::App};
-use crate::{backend::Backend, config::Mode, error::Error, plan};
+use crate::{
+    backend::Backend,
+    config::{Mode, Tenant},
+    error::Error,
+    plan,
+};
 
 /// The header that chooses the mode of one request.
 const MODE: &str = "x-toolglot-mode";
@@ -57,9 +62,10 @@ impl Received {
     /// Reads the body, up to `limits.body_bytes`.
     pub(super) async fn read(app: &App, request: Request) -> Result<Received, Error> {
         let (head, body) = request.into_parts();
+        let sender = head.extensions.get::<Sender>().cloned().unwrap_or_default();
+        sender.count(app).await?;
         let body = read(&head.headers, body, app.config.limits.body_bytes).await?;
         let prefix = head.extensions.get::<Prefix>().copied().unwrap_or_default();
-        let sender = head.extensions.get::<Sender>().cloned().unwrap_or_default();
         let account = head.extensions.get::<Account>().cloned().unwrap_or_default();
         Ok(Received { headers: head.headers, prefix, sender, account, body })
     }
@@ -79,7 +85,7 @@ impl Received {
         let written = Named::read(&received.body).map(|(_, written)| written);
         page::begins(app, &received, written.as_deref().unwrap_or_default());
         let written = written?;
-        let target = Target::find(app, own(&written).to_owned()).await?;
+        let target = Target::find(app, &received.sender.tenant, own(&written).to_owned()).await?;
         received.account.is_about(&target);
         if target.model != written {
             received.body = renamed(&received.body, &target.model)?;
@@ -129,11 +135,26 @@ impl Received {
 // === impl Target ===
 
 impl Target {
-    /// The model that a client calls so.
-    pub(super) async fn find(app: &App, called: String) -> Result<Target, Error> {
+    /// The model that a client calls so. To a tenant, models that are not its own do not exist.
+    pub(super) async fn find(app: &App, tenant: &Tenant, called: String) -> Result<Target, Error> {
         let model = app.config.own_name(&called);
-        let backend = app.backend_of(&model).await?;
-        Ok(Target { called, model, backend })
+        let found = if tenant.may_use(&model, &called) {
+            app.backend_of(&model).await
+        } else {
+            Err(Error::client("").with_status(404).with_code("model_not_found"))
+        };
+        match (found, &tenant.models) {
+            (Ok(backend), _) => Ok(Target { called, model, backend }),
+            // Why it is not there may name models of others.
+            (Err(error), Some(own)) => {
+                let what = match error.status {
+                    404 => format!("there is no model `{called}` for your key, which is for: {}", own.join(", ")),
+                    _ => format!("no backend that has the model `{called}` answers"),
+                };
+                Err(Error { message: what, ..error })
+            }
+            (Err(error), None) => Err(error),
+        }
     }
 }
 

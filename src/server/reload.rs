@@ -42,6 +42,7 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
     for (key, differs) in [
         ("listen", config.listen != before.listen),
         ("mcp", config.mcp != before.mcp),
+        ("store", config.store != before.store),
         ("workers", config.workers != before.workers),
         ("limits.connections", config.limits.connections != before.limits.connections),
     ] {
@@ -51,6 +52,7 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
     }
     config.listen = before.listen.clone();
     config.mcp = before.mcp.clone();
+    config.store.clone_from(&before.store);
     config.check_exposure()?;
     live.replace(Arc::new(State::renewed(&now, config)?));
     tracing::info!("the configuration has been read again");

@@ -61,7 +61,7 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
     received.forget_body();
     let items = responses::items(body.get("input"))?;
     let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
-    let tenant = received.sender.name.clone();
+    let tenant = received.sender.tenant.prefix.clone();
     if let Some(previous) = &previous {
         let mut all = history(app, &tenant, previous, app.config.limits.body_bytes).await?;
         all.extend(items.iter().cloned());
@@ -115,7 +115,7 @@ pub(super) async fn one(State(app): State<App>, Path(id): Path<String>, request:
 pub(super) async fn delete(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
     match app.turns.store.take(&key(&tenant(&request), &id)).await {
         Some(_) => reply::json(&json!({"id": id, "object": "response", "deleted": true})),
-        None => reply::error(FRONT, &missing(&id).with_status(404)),
+        None => reply::error(FRONT, &not_found(&app, &id)),
     }
 }
 
@@ -137,14 +137,14 @@ async fn history(app: &App, tenant: &str, id: &str, limit: usize) -> Result<Vec<
     let mut turns = Vec::new();
     let mut bytes = 0;
     while let Some(id) = next {
-        let value = app.turns.store.get(&key(tenant, &id)).await.ok_or_else(|| missing(&id))?;
+        let value = app.turns.store.get(&key(tenant, &id)).await.ok_or_else(|| missing(app, &id))?;
         bytes += value.len();
         if turns.len() == MOST || bytes > limit {
             return Err(
                 Error::client("the conversation behind `previous_response_id` is too long").with_code("context_length_exceeded")
             );
         }
-        let kept: Kept = serde_json::from_slice(&value).map_err(|_| missing(&id))?;
+        let kept: Kept = serde_json::from_slice(&value).map_err(|_| missing(app, &id))?;
         next = kept.previous.clone();
         turns.push(kept);
     }
@@ -161,20 +161,30 @@ async fn history(app: &App, tenant: &str, id: &str, limit: usize) -> Result<Vec<
 async fn find(app: &App, tenant: &str, id: &str) -> Result<Kept, Error> {
     let found = app.turns.store.get(&key(tenant, id)).await;
     let found = found.and_then(|value| serde_json::from_slice(&value).ok());
-    found.ok_or_else(|| missing(id).with_status(404))
+    found.ok_or_else(|| not_found(app, id))
 }
 
 fn tenant(request: &Request) -> String {
-    request.extensions().get::<super::guard::Sender>().map(|sender| sender.name.clone()).unwrap_or_default()
+    request.extensions().get::<super::guard::Sender>().map(|sender| sender.tenant.prefix.clone()).unwrap_or_default()
 }
 
 fn key(tenant: &str, id: &str) -> Key {
     Key { tenant: tenant.to_owned(), kind: Kind::Response, id: id.to_owned() }
 }
 
-fn missing(id: &str) -> Error {
+fn missing(app: &App, id: &str) -> Error {
+    if app.turns.store.link().is_some_and(|link| !link.is_present()) {
+        let what = format!("the response `{id}` is not kept on this instance, and the shared store does not answer; try again soon");
+        return Error::proxy(what).with_status(503).with_code("store_absent");
+    }
     Error::client(format!(
         "the response `{id}` is not kept: it was sent with `store: false`, is older than a day, or was too large; send the whole conversation"
     ))
     .with_code("previous_response_not_found")
+}
+
+/// The same, for a request about that response alone.
+fn not_found(app: &App, id: &str) -> Error {
+    let error = missing(app, id);
+    if error.status == 400 { error.with_status(404) } else { error }
 }

@@ -19,10 +19,14 @@ use super::{
     greeting, listen, reload, router,
     state::{App, Live, Settings, app},
 };
-use crate::error::Error;
+use crate::{config::Drain, error::Error};
 
-/// How long running answers may go on after the first signal; the second ends them at once.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long connections on which nothing runs may take to end.
+const CLOSING: Duration = Duration::from_secs(1);
+/// How often a server that drains looks whether answers still run.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the start waits for the shared store.
+const STORE: Duration = Duration::from_secs(1);
 /// How long MCP servers may take to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How often to look again while no backend was found.
@@ -35,8 +39,9 @@ const WORKERS: usize = 2;
 /// How far the end has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// Answers run; connections are taken.
     Running,
-    /// No new connections; running answers go on.
+    /// Nothing runs any more, or not in time: connections are closed, no new ones are taken.
     Ending,
     Ended,
 }
@@ -66,6 +71,9 @@ async fn run(settings: Settings) -> Result<(), Error> {
     let room = Room::new(config.limits.connections);
     let mut listening = listen::bind(&config.listen).await?;
     let app = app(settings)?;
+    if let Some(link) = app.turns.store.link() {
+        link.opened(STORE).await;
+    }
     let address = greeting::listening(&app, &listening);
     let live = Live::from(Arc::clone(&app));
     let sockets = std::mem::take(&mut listening.listeners).into_iter().map(TcpListener::into_std);
@@ -82,7 +90,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
         () = reload::follow(&live) => Ok(()),
-        () = end(&to_stage, &app, all_done.recv()) => Ok(()),
+        () = end(&to_stage, &live, all_done.recv()) => Ok(()),
     };
     let farewell = timeout(FAREWELL, app.mcp.pool().shut_down());
     tokio::select! {
@@ -182,16 +190,34 @@ async fn look_around(app: &App, address: &str) {
     future::pending().await
 }
 
-/// After the first signal: ends once everything is done, or some time later, or at the second signal.
-async fn end(stage: &watch::Sender<Stage>, app: &App, all_done: impl Future<Output = Option<()>>) {
+/// After the first signal: ends once everything is done, or some time later, or at the second signal. New requests are refused
+/// once a load balancer had time to notice, and the address stays open: who is told to come again is better off than who finds
+/// nobody.
+async fn end(stage: &watch::Sender<Stage>, live: &Live, all_done: impl Future<Output = Option<()>>) {
     signal().await;
-    app.mcp.end_sessions();
+    let app = live.app();
+    let Drain { seconds, announce_seconds } = app.config.drain;
+    app.draining.announce();
     app.page.close();
-    tracing::info!("ending; running answers have {} s, a second signal ends them at once", GRACE.as_secs());
+    tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");
+    let idle = async {
+        sleep(Duration::from_secs(announce_seconds)).await;
+        app.draining.refuse();
+        // Their clients open them again, elsewhere.
+        app.mcp.end_sessions();
+        while app.metrics.under_way() > 0 {
+            sleep(LOOK).await;
+        }
+    };
+    tokio::select! {
+        () = idle => {}
+        () = sleep(Duration::from_secs(announce_seconds.saturating_add(seconds))) => {}
+        () = signal() => return,
+    }
     let _ = stage.send(Stage::Ending);
     tokio::select! {
         _ = all_done => {}
-        () = sleep(GRACE) => {}
+        () = sleep(CLOSING) => {}
         () = signal() => {}
     }
 }

@@ -8,7 +8,9 @@ use std::{
 use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
-use super::{apart::Apart, catalog::Catalog, guard::Instance, metrics::Metrics, page, record::Recorder, unknown::Missed};
+use super::{
+    apart::Apart, catalog::Catalog, draining::Draining, guard::Instance, metrics::Metrics, page, record::Recorder, unknown::Missed,
+};
 use crate::{
     adapter::Library,
     backend::Backend,
@@ -20,7 +22,7 @@ use crate::{
         engine::{Engine, Options},
         registry::Registry,
     },
-    store::{Files, Memory},
+    store::{self, Common, Files, Memory},
     turn, upstream,
 };
 
@@ -54,6 +56,7 @@ pub struct State {
     pub(super) missed: Arc<Missed>,
     pub(super) page: Arc<page::Turns>,
     pub(super) bypass: Arc<page::Bypass>,
+    pub(super) draining: Arc<Draining>,
     /// What the configuration is read with, when it is read again.
     pub(super) environment: Environment,
     demo: bool,
@@ -138,6 +141,7 @@ impl State {
             missed: Arc::clone(&self.missed),
             page: Arc::clone(&self.page),
             bypass: Arc::clone(&self.bypass),
+            draining: Arc::clone(&self.draining),
             environment: settings.environment,
             demo: settings.demo,
             ollama: settings.ollama,
@@ -167,8 +171,12 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     mcp.builtin_tools |= settings.demo;
     let files = Arc::new(Files::new(&mcp.state));
     let pool = mcp::open(&mcp, &settings.environment, files.clone())?;
+    let store: Arc<dyn Common> = match &settings.config.store {
+        Some(shared) => store::open(&shared.place()?)?,
+        None => Arc::new(Memory::default()),
+    };
     Ok(Arc::new(State {
-        mcp: Engine::new(Arc::clone(&pool), Options::from(&mcp)),
+        mcp: Engine::sharing(Arc::clone(&pool), Options::from(&mcp), Arc::clone(&store)),
         instance: Instance::new(),
         apart: Apart::new()?,
         catalog: Catalog::new(&settings, client.clone()),
@@ -178,7 +186,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         library,
         turns: turn::Shared {
             client,
-            store: Arc::new(Memory::default()),
+            store,
             spool: files,
             schemas: Arc::default(),
             tally: Arc::default(),
@@ -191,6 +199,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         missed: Arc::default(),
         page: Arc::default(),
         bypass: Arc::default(),
+        draining: Arc::default(),
         config: settings.config,
     }))
 }

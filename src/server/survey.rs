@@ -17,7 +17,7 @@ use crate::{
     adapter::Found,
     backend::{self, Backend, Kind, Model, Profile, ToolMode},
     client::{self, Hints, front},
-    config::Mode,
+    config::{Mode, Tenant},
     error::Error,
     event::Note,
     openai::ChatRequest,
@@ -113,7 +113,7 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
 
 /// How this chat would be answered.
 pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
-    let target = Target::find(app, std::mem::take(&mut chat.model)).await?;
+    let target = Target::find(app, &Tenant::default(), std::mem::take(&mut chat.model)).await?;
     chat.model.clone_from(&target.model);
     let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
     answer::plan(app, &Received::default(), &target, asked, chat.into()).await
@@ -122,7 +122,7 @@ pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
 /// The same chat without us: what the backend's own endpoint answers to this body.
 pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let target = Target::find(app, model).await?;
+    let target = Target::find(app, &Tenant::default(), model).await?;
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let sent = forward::send(app, &target.backend, Endpoint::OpenAi("/chat/completions"), &headers, body.to_string().into());
     let mut answer = sent.await?;

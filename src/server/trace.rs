@@ -128,6 +128,7 @@ impl Drop for Ending {
         tracing::info!(
             parent: &self.span,
             client = facts.client,
+            tenant = Some(&facts.tenant).filter(|tenant| !tenant.is_empty()),
             model,
             backend = facts.backend,
             mode = facts.mode,

@@ -10,10 +10,8 @@ use std::{
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{Key, Store, Stored};
+use super::{Key, Store, Stored, VALUE_BYTES};
 use crate::atomic;
-
-const VALUE_BYTES: usize = 8 * 1024 * 1024;
 
 /// A folder of values. A file is a line with the time of its end (seconds since 1970) and the value.
 #[derive(Debug, Clone)]

@@ -8,9 +8,8 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{Key, Store, Stored};
+use super::{Common, Key, Store, Stored, VALUE_BYTES};
 
-const VALUE_BYTES: usize = 8 * 1024 * 1024;
 const STORE_BYTES: usize = 64 * 1024 * 1024;
 /// What an entry takes beside its value, about.
 const ENTRY_BYTES: usize = 512;
@@ -39,6 +38,16 @@ impl Memory {
     /// Bytes that are held.
     pub fn bytes(&self) -> usize {
         self.entries().bytes
+    }
+
+    /// Removes the value that expires first, and says for how long it would have been kept.
+    #[cfg(feature = "redis")]
+    pub(super) fn pop(&self) -> Option<(Key, Bytes, Duration)> {
+        let (mut entries, now) = (self.entries(), Instant::now());
+        entries.expire(now);
+        let (expires, key) = entries.by_expiry.first().cloned()?;
+        let value = entries.remove(&key)?;
+        Some((key, value, expires.saturating_duration_since(now)))
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -71,6 +80,13 @@ impl Store for Memory {
     }
 }
 
+impl Common for Memory {
+    fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)> {
+        let counted = self.entries().count(key, Instant::now(), window);
+        Box::pin(std::future::ready(counted))
+    }
+}
+
 // === impl Entries ===
 
 impl Entries {
@@ -88,6 +104,15 @@ impl Entries {
         // A value may be a piece of something larger, which it must not keep alive.
         let value = Bytes::copy_from_slice(&value);
         self.by_key.insert(key, Entry { value, expires });
+    }
+
+    fn count(&mut self, key: &Key, now: Instant, window: Duration) -> (u64, Duration) {
+        self.expire(now);
+        let before = self.by_key.get(key).map(|entry| (entry.value.as_ref().try_into().map_or(0, u64::from_be_bytes), entry.expires));
+        let (count, expires) = before.map_or((1, now + window), |(count, expires)| (count + 1, expires));
+        let left = expires.saturating_duration_since(now);
+        self.put(key.clone(), Bytes::copy_from_slice(&count.to_be_bytes()), now, left);
+        (count, left)
     }
 
     fn remove(&mut self, key: &Key) -> Option<Bytes> {
@@ -133,6 +158,15 @@ mod tests {
         assert!(entries.by_key.contains_key(&key(50)) && entries.by_key.contains_key(&key(99)));
         assert!(!entries.by_key.contains_key(&key(0)));
         assert_eq!(entries.by_key.len(), entries.by_expiry.len());
+    }
+
+    #[test]
+    fn a_window_begins_with_its_first_request_and_ends_for_all() {
+        let (mut entries, now, minute) = (Entries::default(), Instant::now(), Duration::from_secs(60));
+        assert_eq!(entries.count(&key("ann"), now, minute), (1, minute));
+        assert_eq!(entries.count(&key("ann"), now + minute / 2, minute), (2, minute / 2));
+        assert_eq!(entries.count(&key("bob"), now + minute / 2, minute), (1, minute));
+        assert_eq!(entries.count(&key("ann"), now + minute, minute), (1, minute));
     }
 
     #[test]

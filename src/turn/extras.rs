@@ -49,8 +49,9 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
         let calls = message.tool_calls.iter().enumerate();
         calls.filter(|(_, call)| call.extra.is_none()).map(move |(position, call)| (at, position, call.id.clone()))
     });
-    for (at, position, id) in calls.collect::<Vec<_>>() {
-        let Some(extra) = shared.store.get(&key(plan, id)).await else { continue };
+    let (places, keys): (Vec<_>, Vec<_>) = calls.map(|(at, position, id)| ((at, position), key(plan, id))).unzip();
+    for ((at, position), extra) in places.into_iter().zip(shared.store.get_all(&keys).await) {
+        let Some(extra) = extra else { continue };
         let call = plan.chat.messages.get_mut(at).and_then(|message| message.tool_calls.get_mut(position));
         if let (Some(call), Ok(extra)) = (call, serde_json::from_slice(&extra)) {
             call.extra = Some(extra);

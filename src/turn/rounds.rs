@@ -206,7 +206,7 @@ impl<O: Sink> Rounds<O> {
             if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
                 request.headers.insert(http::header::VIA, via.clone());
             }
-            plan.backend.turn().await?;
+            plan.backend.turn(&*self.shared.store).await?;
             let held = match Held::of(&round).filter(|_| may_hold) {
                 Some(held) => held.prepare(&self.shared.client, &round, &prepared).await,
                 None => Ok(None),

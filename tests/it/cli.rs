@@ -254,7 +254,7 @@ fn the_example_configuration_is_valid_with_every_key_in_force() {
     let config = parse(&text);
     assert!(config.is_ok(), "{config:?}\n{text}");
     // An unknown key is told which ones there are: each of them is shown, in its own table.
-    for table in ["", "[[backend]]", "[[route]]", "[[alias]]", "[react]", "[limits]", "[mcp]"] {
+    for table in ["", "[[key]]", "[[backend]]", "[[route]]", "[[alias]]", "[react]", "[limits]", "[mcp]"] {
         let refused = parse(&format!("{table}\nunheard_of = 1\n")).unwrap_err().message;
         assert!(refused.contains(":2: unknown field `unheard_of`"), "{table}: {refused}");
         let known = refused.split_once("expected").map_or("", |(_, known)| known);

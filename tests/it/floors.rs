@@ -45,6 +45,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
 const LOCKS: &[&str] = &[
     "src/fix/schema/cache.rs",    // compiled schemas
     "src/store/memory.rs",        // the store of a single process
+    "src/store/redis.rs",         // when the log last heard of its absence
     "src/backend/pace.rs",        // when requests were sent, for a minute
     "src/server/account.rs",      // what became of a request, until its end
     "src/server/metrics.rs",      // counters
@@ -72,6 +73,7 @@ const TASKS: &[&str] = &[
     "src/server/run.rs",          // the threads that serve
     "src/mcp/engine/registry.rs", // edits of the registry's file
     "src/store/files.rs",         // reading and writing of files
+    "src/store/redis.rs",         // the connection to the shared store
     "src/mcp/engine.rs",          // the loop of a session of our MCP server
     "src/mcp/pool.rs",            // SQLite, which blocks
     "src/mcp/pool/slot.rs",       // connecting to an MCP server

@@ -24,7 +24,7 @@ pub(super) const NAMES: [&str; 5] = ["straight", "native", "prompt", "raw", "cli
 impl Way {
     /// Opens the way: a server of its own, so that nothing is learned from another one.
     pub(super) fn open(name: &str, model: &str, config: &Config, environment: &Environment) -> Result<Way, Error> {
-        let mut config = config.clone();
+        let mut config = Config { store: None, ..config.clone() };
         if let Some(tools) = mode(name)? {
             let own = config.route(model).cloned();
             let route = Route { model: model.to_owned(), tools: Some(tools), ..own.unwrap_or_else(|| empty(model)) };

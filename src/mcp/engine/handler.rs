@@ -17,7 +17,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Shared;
+use super::{Servers, Shared};
 use crate::{
     fix::{self, End},
     mcp::{
@@ -44,13 +44,23 @@ impl Handler {
         Handler { shared, context: Mutex::default() }
     }
 
-    async fn offered(&self) -> Catalogue {
-        let only_ours = [BUILT_IN.to_owned()];
-        self.shared.pool.tools(if self.shared.options.gateway { None } else { Some(&only_ours) }, PATIENCE).await
+    async fn offered(&self, asked: &RequestContext<RoleServer>) -> Catalogue {
+        let request = asked.extensions.get::<http::request::Parts>();
+        let own = request.and_then(|request| request.extensions.get::<Servers>()?.0.clone());
+        let servers = match (self.shared.options.gateway, own) {
+            (true, None) => None,
+            (true, Some(own)) => Some(own.to_vec()),
+            (false, own) => {
+                let only_ours = own.is_none_or(|own| own.iter().any(|name| name == BUILT_IN));
+                Some(only_ours.then(|| BUILT_IN.to_owned()).into_iter().collect())
+            }
+        };
+        self.shared.pool.tools(servers.as_deref(), PATIENCE).await
     }
 
-    async fn call(&self, name: &str, arguments: Map<String, Value>, headers: Vec<(String, String)>) -> McpResponse {
-        let offered = self.offered().await;
+    async fn call(&self, name: &str, arguments: Map<String, Value>, asked: &RequestContext<RoleServer>) -> McpResponse {
+        let headers = self.trusted_headers(asked);
+        let offered = self.offered(asked).await;
         let context: Vec<ServiceInfo> = {
             let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
             context.iter().cloned().collect()
@@ -138,9 +148,9 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        asked: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offered = self.offered().await;
+        let offered = self.offered(&asked).await;
         let tools = offered.tools.iter().filter_map(|tool| serde_json::from_value(described(tool)).ok());
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
@@ -150,9 +160,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let headers = self.trusted_headers(&context);
         let response = tokio::select! {
-            response = self.call(&request.name, request.arguments.unwrap_or_default(), headers) => response,
+            response = self.call(&request.name, request.arguments.unwrap_or_default(), &context) => response,
             () = context.ct.cancelled() => failure("cancelled".into()),
         };
         self.to_result(response).map(CallToolResponse::Complete)

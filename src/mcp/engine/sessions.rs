@@ -3,8 +3,9 @@
 
 use std::{
     collections::HashMap,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures_util::{Stream, StreamExt};
@@ -13,14 +14,24 @@ use rmcp::{
     transport::{
         common::server_side_http::ServerSseMessage,
         streamable_http_server::session::{
-            RestoreOutcome, SessionId, SessionManager,
+            RestoreOutcome, SessionId, SessionManager, SessionState, SessionStore, SessionStoreError,
             local::{LocalSessionManager, LocalSessionManagerError},
         },
     },
 };
 use serde_json::Value;
 
-use crate::mcp::response::ServiceInfo;
+use crate::{
+    mcp::response::ServiceInfo,
+    store::{Common, Key, Kind},
+};
+
+/// How sessions began, in a store that instances share: another instance begins such a session again in the same way. What
+/// streams still owe of it stays with the instance that they are open at.
+pub(super) struct Begun(pub(super) Arc<dyn Common>);
+
+/// How long a session may rest.
+const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bounded sessions.
 pub(super) struct Sessions {
@@ -123,7 +134,57 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
+        if let Some(oldest) = self.oldest().await {
+            self.close_session(&oldest).await?;
+        }
+        self.touch(&id);
         self.inner.restore_session(id).await
+    }
+}
+
+// === impl Begun ===
+
+impl Begun {
+    /// The id is a random secret of its session.
+    fn key(id: &str) -> Key {
+        Key::local(Kind::Session, id)
+    }
+}
+
+/// What the SDK's macro would write: a future in a box.
+type Boxed<'f, T> = Pin<Box<dyn Future<Output = Result<T, SessionStoreError>> + Send + 'f>>;
+
+impl SessionStore for Begun {
+    fn load<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, Option<SessionState>>
+    where
+        Self: 'f,
+    {
+        Box::pin(async move {
+            let kept = self.0.get(&Begun::key(id)).await;
+            // What cannot be read is of another version: the client begins anew.
+            Ok(kept.and_then(|kept| serde_json::from_slice(&kept).ok()))
+        })
+    }
+
+    fn store<'a: 'f, 'b: 'f, 'c: 'f, 'f>(&'a self, id: &'b str, state: &'c SessionState) -> Boxed<'f, ()>
+    where
+        Self: 'f,
+    {
+        Box::pin(async move {
+            let state = serde_json::to_vec(state)?;
+            self.0.put(Begun::key(id), state.into(), TTL).await;
+            Ok(())
+        })
+    }
+
+    fn delete<'a: 'f, 'b: 'f, 'f>(&'a self, id: &'b str) -> Boxed<'f, ()>
+    where
+        Self: 'f,
+    {
+        Box::pin(async move {
+            self.0.take(&Begun::key(id)).await;
+            Ok(())
+        })
     }
 }
 

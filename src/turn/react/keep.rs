@@ -3,7 +3,7 @@
 //! knows. Where the client's form of a call has no id, the call itself and its place take its part. After that while, and
 //! with an answer too large to keep, the conversation is still valid: our part is missing.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -42,6 +42,7 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
 /// Puts back what was kept. If the turn that goes on now has seen results that strangers may have written: of which server.
 pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<String> {
     let mut tainted = None;
+    let early = all_at_once(shared, plan).await;
     let (mut at, mut answers) = (0, 0);
     while let Some(message) = plan.chat.messages.get(at) {
         if message.role == "user" {
@@ -52,7 +53,11 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
         let mut kept = None;
         for name in names {
             let key = key(plan, &name, plan.chat.messages.get(..at).unwrap_or_default());
-            kept = shared.store.get(&key).await.and_then(|kept| read(&kept));
+            let found = match early.get(&key) {
+                Some(found) => found.clone(),
+                None => shared.store.get(&key).await,
+            };
+            kept = found.and_then(|found| read(&found));
             if kept.is_some() {
                 break;
             }
@@ -76,6 +81,20 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
         tainted = by;
     }
     tainted
+}
+
+/// What is kept under all calls of the history, in one question to the store. Messages that are put back may change a later
+/// key; those few are asked for by themselves.
+async fn all_at_once(shared: &Shared, plan: &Plan) -> HashMap<Key, Option<Bytes>> {
+    let mut keys = Vec::new();
+    let mut answers = 0;
+    for (at, message) in plan.chat.messages.iter().enumerate() {
+        let before = plan.chat.messages.get(..at).unwrap_or_default();
+        keys.extend(message.tool_calls.iter().map(|call| key(plan, &name_of(plan, call, answers), before)));
+        answers += usize::from(message.role == "assistant");
+    }
+    let found = shared.store.get_all(&keys).await;
+    keys.into_iter().zip(found).collect()
 }
 
 fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {

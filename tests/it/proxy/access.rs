@@ -47,6 +47,43 @@ async fn a_key_opens_every_route_and_goes_no_further() {
 }
 
 #[tokio::test]
+async fn a_tenant_has_its_models_its_modes_and_its_pace() {
+    let of = |limits: &str| format!("[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{limits}");
+    let key = |request: reqwest::RequestBuilder| answer(request.header("x-api-key", "s3cret"));
+    let body = r#"{"model":"m","input":"x"}"#;
+    // Models of others do not exist, in no list and no error.
+    let (proxy, fake) = with(&of("models = [\"small*\"]"), "").await;
+    for list in ["/v1/models", "/api/tags"] {
+        let (status, listed) = key(proxy.get(list)).await;
+        assert!(status == 200 && !listed.to_string().contains("\"m\""), "{list}: {listed}");
+    }
+    for (path, model) in [("/v1/embeddings", "m"), ("/api/show", "m"), ("/v1/embeddings", "small-none")] {
+        let (status, refused) = key(proxy.post(path, &json!({"model": model, "input": "x"}).to_string())).await;
+        assert!(status == 404 || model != "m", "{path}: {refused}");
+        assert!(!refused.to_string().contains("there are: m"), "{refused}");
+    }
+    assert!(fake.seen("/v1/embeddings").iter().all(|seen| !seen.body.contains("\"m\"")));
+    // What belongs to operators.
+    let (proxy, _fake) = with(&of("modes = [\"off\"]\nrequests_per_minute = 2"), "").await;
+    for path in ["/metrics", "/mcp/list", "/anything"] {
+        assert_eq!(key(proxy.get(path)).await.0, 403, "{path}");
+    }
+    assert_eq!(key(proxy.get("/v1/models")).await.0, 200, "a list counts for nothing");
+    let chat = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+    assert_eq!(key(proxy.post("/v1/chat/completions", chat)).await.0, 403, "mode rewrite is not among hers");
+    assert_eq!(key(proxy.post("/v1/embeddings", body)).await.0, 200);
+    let late = proxy.post("/v1/embeddings", body).header("x-api-key", "s3cret").send().await.unwrap();
+    assert_eq!(late.status(), 429);
+    let seconds: u64 = late.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=61).contains(&seconds), "{seconds}");
+    let (proxy, _fake) = with(&of("operator = true"), "").await;
+    assert_eq!(key(proxy.get("/mcp/list")).await.0, 200);
+    key(proxy.post("/v1/embeddings", body)).await;
+    let metrics = proxy.get("/metrics").header("x-api-key", "s3cret").send().await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("toolglot_tenant_requests_total{tenant=\"ann\",status=\"200\"} 1"), "{metrics}");
+}
+
+#[tokio::test]
 async fn a_preflight_carries_no_key() {
     let (proxy, _fake) = with("api_key_env = \"A_KEY\"", "").await;
     let preflight = client()

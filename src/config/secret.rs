@@ -1,0 +1,56 @@
+//! Passwords and keys, which the configuration names and never holds.
+
+use std::{fmt, path::Path};
+
+use super::Environment;
+
+/// A text that must not be printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+// === impl Secret ===
+
+impl Secret {
+    /// Keeps a text from being printed.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The one that a variable (`NAME_env`) or a file (`NAME_file`, relative to `base`) holds; `None` where neither is named.
+    /// The error says which of them is wrong.
+    pub(super) fn read(
+        name: &str,
+        variable: Option<&str>,
+        file: Option<&Path>,
+        base: &Path,
+        environment: &Environment,
+    ) -> Result<Option<Secret>, String> {
+        match (variable, file) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(format!("it is in `{name}_env` or in `{name}_file`, not in both")),
+            (Some(variable), None) => match environment.get(variable) {
+                Some(text) => Ok(Some(Secret::new(text))),
+                None => Err(format!("the environment variable {variable} of `{name}_env` is not set")),
+            },
+            (None, Some(file)) => {
+                let file = base.join(file);
+                let text = std::fs::read_to_string(&file).map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
+                match text.trim() {
+                    "" => Err(format!("the file {} of `{name}_file` is empty", file.display())),
+                    text => Ok(Some(Secret::new(text))),
+                }
+            }
+        }
+    }
+
+    /// The text, for the one place that sends it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}

@@ -1,0 +1,55 @@
+//! The time between the first signal and the end: answers that run go on, everything new is sent elsewhere. A load balancer
+//! learns it from `/readyz`; what it sends after it had time to notice is refused.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::{HeaderValue, header};
+
+use super::{reply, state::App};
+use crate::error::Error;
+
+/// How far the end has come.
+#[derive(Debug, Default)]
+pub(super) struct Draining {
+    announced: AtomicBool,
+    refuses: AtomicBool,
+}
+
+/// What answers to the end: load balancers and metrics look at a server that drains.
+const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
+
+// === impl Draining ===
+
+impl Draining {
+    /// From now on the server is not ready; requests are served still.
+    pub(super) fn announce(&self) {
+        self.announced.store(true, Relaxed);
+    }
+
+    /// From now on new requests are refused.
+    pub(super) fn refuse(&self) {
+        self.refuses.store(true, Relaxed);
+    }
+
+    pub(super) fn is_announced(&self) -> bool {
+        self.announced.load(Relaxed)
+    }
+}
+
+/// Refuses what comes too late. Nothing of such a request has been done: it may be sent again at once.
+pub(super) async fn refuse(State(app): State<App>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if !app.draining.refuses.load(Relaxed) || OPEN.contains(&path) {
+        return next.run(request).await;
+    }
+    let mut error = Error::proxy("this toolglot is about to end; send the request again").with_status(503).with_code("draining");
+    error.headers.push((header::RETRY_AFTER.to_string(), "1".into()));
+    let mut response = reply::error_at(path, &error);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
