@@ -189,7 +189,9 @@ impl Backend {
     /// be too long.
     pub async fn turn(&self, store: &dyn Common) -> Result<(), Error> {
         match &self.pace {
-            Some(pace) => pace.turn_of_all(&Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), store).await,
+            Some(pace) => {
+                pace.turn_of_all(&Key::local(store::Kind::Requests, format!("{}\n{}", self.name, self.url)), store).await
+            }
             None => Ok(()),
         }
     }

@@ -281,14 +281,13 @@ impl Config {
         let store = SharedStore::read(&raw, &base, environment, overrides.without_secrets)?;
         let keys = access::keys(&raw, &base, environment, overrides.without_secrets)?;
         let config = Config {
-            access: Access {
-                keys,
-                insecure: raw.insecure,
-                modes: raw.modes,
-            },
+            access: Access { keys, insecure: raw.insecure, modes: raw.modes },
             workers: raw.workers,
             store,
-            drain: Drain { seconds: raw.drain_seconds.unwrap_or(Drain::default().seconds), announce_seconds: raw.drain_announce_seconds },
+            drain: Drain {
+                seconds: raw.drain_seconds.unwrap_or(Drain::default().seconds),
+                announce_seconds: raw.drain_announce_seconds,
+            },
             mcp: raw.mcp.check(&base, environment, listen.is_beyond_loopback(), overrides.without_secrets)?,
             listen,
             mode: raw.mode.unwrap_or_default(),

@@ -16,12 +16,12 @@ mod files;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "redis")]
+pub use self::redis::Redis;
 #[cfg(feature = "daemon")]
 pub use files::Files;
 #[cfg(feature = "daemon")]
 pub use memory::Memory;
-#[cfg(feature = "redis")]
-pub use self::redis::Redis;
 
 /// The largest value.
 #[cfg(feature = "daemon")]

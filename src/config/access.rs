@@ -89,7 +89,15 @@ impl Tenant {
     /// Somebody who may use everything.
     pub fn named(name: impl Into<String>) -> Tenant {
         let name = name.into();
-        Tenant { prefix: name.clone(), name, models: None, modes: None, mcp_servers: None, requests_per_minute: None, operator: true }
+        Tenant {
+            prefix: name.clone(),
+            name,
+            models: None,
+            modes: None,
+            mcp_servers: None,
+            requests_per_minute: None,
+            operator: true,
+        }
     }
 
     /// Whether it may use the model with this name of its own, which a client calls so.
@@ -292,7 +300,9 @@ mod tests {
         let (ann, bob) = (access.tenant_of("k-ann").unwrap(), access.tenant_of("k-bob").unwrap());
         assert_eq!((ann.name.as_str(), ann.prefix.as_str(), bob.prefix.as_str()), ("ann", "team-a", "bob"));
         assert_eq!((ann.modes.clone(), ann.requests_per_minute.map(u32::from)), (Some(vec![Mode::Rewrite]), Some(30)));
-        for (own, called, may) in [("small:8b", "small:8b", true), ("big", "fast", true), ("SMALL", "x/SMALL", true), ("big", "big", false)] {
+        for (own, called, may) in
+            [("small:8b", "small:8b", true), ("big", "fast", true), ("SMALL", "x/SMALL", true), ("big", "big", false)]
+        {
             assert_eq!(ann.may_use(own, called), may, "{own} {called}");
             assert!(bob.may_use(own, called));
         }

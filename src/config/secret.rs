@@ -34,7 +34,8 @@ impl Secret {
             },
             (None, Some(file)) => {
                 let file = base.join(file);
-                let text = std::fs::read_to_string(&file).map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
+                let text = std::fs::read_to_string(&file)
+                    .map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
                 match text.trim() {
                     "" => Err(format!("the file {} of `{name}_file` is empty", file.display())),
                     text => Ok(Some(Secret::new(text))),

@@ -22,21 +22,32 @@ pub struct SharedStore {
 
 impl SharedStore {
     /// The one that the configuration names.
-    pub(super) fn read(raw: &Raw, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Option<SharedStore>, Error> {
+    pub(super) fn read(
+        raw: &Raw,
+        base: &Path,
+        environment: &Environment,
+        without_secrets: bool,
+    ) -> Result<Option<SharedStore>, Error> {
         let (variable, file) = (raw.store_password_env.as_deref(), raw.store_password_file.as_deref());
         let Some(url) = &raw.store else {
             if variable.is_some() || file.is_some() || raw.store_cluster {
-                return Err(Error::proxy("there is no `store` for `store_password_env`, `store_password_file` or `store_cluster`"));
+                return Err(Error::proxy(
+                    "there is no `store` for `store_password_env`, `store_password_file` or `store_cluster`",
+                ));
             }
             return Ok(None);
         };
         let hosts = url.strip_prefix("redis://").or_else(|| url.strip_prefix("rediss://"));
         let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty() && !hosts.contains(char::is_whitespace)) else {
-            return Err(Error::proxy("`store` is no URL of a Redis server; write it as redis://host:6379, with TLS as rediss://host:6379"));
+            return Err(Error::proxy(
+                "`store` is no URL of a Redis server; write it as redis://host:6379, with TLS as rediss://host:6379",
+            ));
         };
         let (user, hosts) = hosts.rsplit_once('@').unwrap_or(("", hosts));
         if user.contains(':') {
-            return Err(Error::proxy("`store` holds a password; name the variable or the file that has it in `store_password_env` or `store_password_file`"));
+            return Err(Error::proxy(
+                "`store` holds a password; name the variable or the file that has it in `store_password_env` or `store_password_file`",
+            ));
         }
         if hosts.contains(',') && !raw.store_cluster {
             return Err(Error::proxy("`store` names several servers: only a cluster has them (`store_cluster = true`)"));
@@ -72,7 +83,8 @@ mod tests {
             Config::parse(text, Some(Path::new("/etc/tg/proxy.toml")), &overrides, &environment)
         };
         assert_eq!(parse("", false).unwrap().store, None);
-        let store = parse("store = \"rediss://app@cache:6380/1\"\nstore_password_env = \"PASSWORD\"", false).unwrap().store.unwrap();
+        let store =
+            parse("store = \"rediss://app@cache:6380/1\"\nstore_password_env = \"PASSWORD\"", false).unwrap().store.unwrap();
         let place = store.place().unwrap();
         assert_eq!((place.url, place.password, place.cluster), ("rediss://app@cache:6380/1", Some("s3cret"), false));
         assert!(!format!("{store:?}").contains("s3cret"));

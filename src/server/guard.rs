@@ -232,7 +232,10 @@ fn is_for_tenants(path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
     let of_models = if PREFIXES.contains(&first) { segments.next().unwrap_or_default() } else { first };
-    OPEN.contains(&path) || TOOL_PATHS.contains(&path) || PREFIXES.contains(&first) && of_models.is_empty() || MODEL_ROUTES.contains(&of_models)
+    OPEN.contains(&path)
+        || TOOL_PATHS.contains(&path)
+        || PREFIXES.contains(&first) && of_models.is_empty()
+        || MODEL_ROUTES.contains(&of_models)
 }
 
 /// The host of `host`, `host:port`, `[v6]`, `[v6]:port`, without brackets.

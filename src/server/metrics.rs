@@ -187,7 +187,12 @@ fn exposed(app: &App) -> String {
         let _ = writeln!(out, "toolglot_store_present {}", u8::from(link.is_present()));
         head("toolglot_store_operations_total", "counter", "Commands that were sent to the shared store.", &mut out);
         let _ = writeln!(out, "toolglot_store_operations_total {}", link.operations());
-        head("toolglot_store_failures_total", "counter", "Commands that the shared store failed or did not answer in time.", &mut out);
+        head(
+            "toolglot_store_failures_total",
+            "counter",
+            "Commands that the shared store failed or did not answer in time.",
+            &mut out,
+        );
         let _ = writeln!(out, "toolglot_store_failures_total {}", link.failures());
     }
     if let Some(bytes) = resident_bytes() {

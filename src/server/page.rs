@@ -82,7 +82,7 @@ pub(super) fn begins(app: &App, received: &Received, model: &str) {
     }
     let client = received.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     received.account.is_listed(app.page.begin(&Opening {
-        owner: &received.sender.name,
+        owner: &received.sender.tenant.name,
         id: &facts.id,
         path: &facts.path,
         client,
@@ -118,19 +118,19 @@ async fn script() -> Response {
 
 /// The rows, the latest first, and whether what is said is kept even while no page is open.
 async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    reply::json(&json!({"turns": app.page.rows(&sender.name), "full": app.config.exchanges == Exchanges::Full}))
+    reply::json(&json!({"turns": app.page.rows(&sender.tenant.name), "full": app.config.exchanges == Exchanges::Full}))
 }
 
 /// What was said in one turn.
 async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
-    let Some((row, kept)) = app.page.get(&sender.name, number) else { return missing() };
+    let Some((row, kept)) = app.page.get(&sender.tenant.name, number) else { return missing() };
     let detail = kept.map(|kept| detail::detail(&kept.lock().unwrap_or_else(PoisonError::into_inner)));
     reply::json(&json!({"row": row, "detail": detail}))
 }
 
 /// One turn as a file that `toolglot check` replays.
 async fn save(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
-    let Some((row, Some(kept))) = app.page.get(&sender.name, number) else { return missing() };
+    let Some((row, Some(kept))) = app.page.get(&sender.tenant.name, number) else { return missing() };
     let saved = fixture::fixture(&row, &kept.lock().unwrap_or_else(PoisonError::into_inner), &app.library);
     let text = match saved {
         Ok(text) => text,
@@ -151,7 +151,7 @@ fn missing() -> Response {
 
 /// What happens, as server-sent events: `turn` with a row, `lagged` where this page was too slow to hear everything.
 async fn events(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    reply::bytes("text/event-stream", Body::from_stream(told(app, sender.name)))
+    reply::bytes("text/event-stream", Body::from_stream(told(app, sender.tenant.name.clone())))
 }
 
 fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {

@@ -44,7 +44,8 @@ pub(super) async fn of(
 /// Whether there is any server, or a tool of our own.
 pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
     let pool = app.mcp.pool();
-    pool.has_built_in() && tenant.may_use_server(BUILT_IN) || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
+    pool.has_built_in() && tenant.may_use_server(BUILT_IN)
+        || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
 /// Fails if nobody knows a server of this name. To a tenant, servers that are not its own do not exist.

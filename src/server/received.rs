@@ -100,7 +100,7 @@ impl Received {
         let asked = asked_mode(&self.headers)?.or(self.prefix.mode);
         let mode = plan::mode(&app.config, &target.model, asked.or_else(|| app.config.mode_of_name(&target.called)));
         self.sender.check(&app.config, asked, mode)?;
-        let mode = if app.bypass.covers(&self.sender.name, &target.called) { Mode::Off } else { mode };
+        let mode = if app.bypass.covers(&self.sender.tenant.name, &target.called) { Mode::Off } else { mode };
         match mode {
             // The body passes unread.
             Mode::Off => return Ok(mode),

@@ -174,7 +174,8 @@ fn key(tenant: &str, id: &str) -> Key {
 
 fn missing(app: &App, id: &str) -> Error {
     if app.turns.store.link().is_some_and(|link| !link.is_present()) {
-        let what = format!("the response `{id}` is not kept on this instance, and the shared store does not answer; try again soon");
+        let what =
+            format!("the response `{id}` is not kept on this instance, and the shared store does not answer; try again soon");
         return Error::proxy(what).with_status(503).with_code("store_absent");
     }
     Error::client(format!(

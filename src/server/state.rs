@@ -9,7 +9,8 @@ use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
 use super::{
-    apart::Apart, catalog::Catalog, draining::Draining, guard::Instance, metrics::Metrics, page, record::Recorder, unknown::Missed,
+    apart::Apart, catalog::Catalog, draining::Draining, guard::Instance, metrics::Metrics, page, record::Recorder,
+    unknown::Missed,
 };
 use crate::{
     adapter::Library,

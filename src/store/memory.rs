@@ -108,7 +108,8 @@ impl Entries {
 
     fn count(&mut self, key: &Key, now: Instant, window: Duration) -> (u64, Duration) {
         self.expire(now);
-        let before = self.by_key.get(key).map(|entry| (entry.value.as_ref().try_into().map_or(0, u64::from_be_bytes), entry.expires));
+        let before =
+            self.by_key.get(key).map(|entry| (entry.value.as_ref().try_into().map_or(0, u64::from_be_bytes), entry.expires));
         let (count, expires) = before.map_or((1, now + window), |(count, expires)| (count + 1, expires));
         let left = expires.saturating_duration_since(now);
         self.put(key.clone(), Bytes::copy_from_slice(&count.to_be_bytes()), now, left);

@@ -12,10 +12,8 @@ use std::{
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use redis::{
-    Cmd, ConnectionInfo, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError,
-    aio::MultiplexedConnection,
-    cluster::ClusterClient,
-    cluster_async::ClusterConnection,
+    Cmd, ConnectionInfo, FromRedisValue, IntoConnectionInfo, Pipeline, RedisError, aio::MultiplexedConnection,
+    cluster::ClusterClient, cluster_async::ClusterConnection,
 };
 use sha2::{Digest, Sha256};
 use tokio::{
@@ -316,7 +314,8 @@ fn nodes(place: &Place<'_>) -> Result<Vec<ConnectionInfo>, RedisError> {
 fn name(key: &Key) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     // Braces would say which part of a cluster it belongs to, colons where the tenant ends.
-    let tenant: String = key.tenant.chars().map(|c| if plain(c) { c.to_string() } else { format!("%{:x}", u32::from(c)) }).collect();
+    let tenant: String =
+        key.tenant.chars().map(|c| if plain(c) { c.to_string() } else { format!("%{:x}", u32::from(c)) }).collect();
     let id: String = Sha256::digest(&key.id).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("toolglot:{tenant}:{:?}:{id}", key.kind)
 }

@@ -29,7 +29,7 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
             "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
         ));
     }
-    let counts = app.page.counts(&sender.name);
+    let counts = app.page.counts(&sender.tenant.name);
     reply::json(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "backends": surveyed.iter().map(backend).collect::<Vec<_>>(),
@@ -37,7 +37,7 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
         "servers": app.mcp.pool().status().iter().map(|status| status.to_value()).collect::<Vec<_>>(),
         "counts": counts.iter().map(|(model, counts)| json!({"model": model, "counts": counts})).collect::<Vec<_>>(),
         "rules": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
-        "bypass": app.bypass.active(&sender.name).iter().map(|(model, left)| json!({"model": model, "seconds": left})).collect::<Vec<_>>(),
+        "bypass": app.bypass.active(&sender.tenant.name).iter().map(|(model, left)| json!({"model": model, "seconds": left})).collect::<Vec<_>>(),
     }))
 }
 
