@@ -93,8 +93,6 @@ pub struct Scanner {
     stray: Option<Why>,
     /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
     behind: Option<usize>,
-    /// The ticks of a code fence that opened before the calls right before this place: they close it, and are not content.
-    around: Option<String>,
     /// Nothing but whitespace, reasoning and calls stand before this place: an unmarked call counts here.
     fresh: bool,
     /// The forms without a marker were tried at this place.
@@ -167,7 +165,6 @@ impl Scanner {
             transcript: false,
             stray: None,
             behind: None,
-            around: None,
             fresh: true,
             tried: false,
             said: false,

@@ -77,8 +77,7 @@ impl Scanner {
         let adapter = std::sync::Arc::clone(&self.adapter);
         let Some(call) = adapter.calls.get(entry.form) else { return true };
         let (form, marked, body) = (entry.form, entry.marked, entry.body);
-        let fence = candidate.fence.as_ref().filter(|_| !entry.wrapped);
-        let close: &[String] = fence.map_or(&call.close, |fence| &fence.close);
+        let close: &[String] = candidate.fence.as_ref().map_or(&call.close, |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);
         let limit = match candidate.confirmed {
@@ -285,8 +284,7 @@ impl Scanner {
 
     /// A call in a fence is its whole content: the closing fence follows, or the end.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
-        let wrapped = candidate.entries.front().is_some_and(|entry| entry.wrapped);
-        let Some(fence) = candidate.fence.as_ref().filter(|_| !wrapped && !self.is_element(candidate)) else { return true };
+        let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
         self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
     }
 
@@ -319,9 +317,6 @@ impl Scanner {
         let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
         self.swallow_blank |= meant.is_empty() && !self.said;
         self.last_marked = if marked { meant } else { Vec::new() };
-        if let Some(fence) = candidate.fence.as_ref().filter(|_| candidate.entries.front().is_some_and(|entry| entry.wrapped)) {
-            self.around = Some(fence.close[0].clone());
-        }
         (self.from, self.pos) = (to, to);
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
         // Behind the marker of a result there is what the model made up, and calls that follow from it.
@@ -452,19 +447,6 @@ impl Scanner {
         if at == self.buf.len() {
             self.pos = at;
             return (!end).then_some(false);
-        }
-        if let Some(ticks) = &self.around {
-            let rest = &self.buf[at..];
-            match rest.strip_prefix(ticks.as_str()) {
-                Some("") if !end => return Some(false),
-                Some(after) if after.is_empty() || after.starts_with(['\n', '\r']) => {
-                    (self.from, self.pos) = (at + ticks.len(), at + ticks.len());
-                    self.around = None;
-                    return Some(true);
-                }
-                None if !end && ticks.starts_with(rest) => return Some(false),
-                _ => {}
-            }
         }
         match starts_with_any(&self.buf[at..], call.close.iter().chain(&call.section_close), end) {
             Start::Yes(length) => {

@@ -21,18 +21,6 @@ pub(super) struct Entry {
     pub(super) body: usize,
     /// A marker of its own stands before it.
     pub(super) marked: bool,
-    /// It stands in a code fence with its own markers, which end its body.
-    pub(super) wrapped: bool,
-}
-
-impl Entry {
-    fn unmarked(form: usize, body: usize) -> Entry {
-        Entry { form, body, marked: false, wrapped: false }
-    }
-
-    fn new(form: usize, body: usize, marked: bool) -> Entry {
-        Entry { marked, ..Entry::unmarked(form, body) }
-    }
 }
 
 impl Scanner {
@@ -45,7 +33,9 @@ impl Scanner {
             // In reasoning only what cannot be chatter counts.
             let unmarked_here = self.region != Region::Reasoning && (self.fresh || !call.start_only);
             match entry(text, call, end) {
-                Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
+                Entered::At(body, marked) if marked || unmarked_here => {
+                    entries.push(Entry { form, body: found.at + body, marked })
+                }
                 Entered::Maybe => return None,
                 _ => {}
             }
@@ -71,7 +61,7 @@ impl Scanner {
                 _ => fresh,
             };
             if fits {
-                entries.push(Entry::unmarked(form, at));
+                entries.push(Entry { form, body: at, marked: false });
             }
         }
         self.begin(at, (bracket_length, false), entries, None)
@@ -87,7 +77,7 @@ impl Scanner {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry::new(form, at, marked)).collect();
+        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked }).collect();
         self.begin(at, (1, false), entries, None)
     }
 
@@ -107,11 +97,11 @@ impl Scanner {
 
     /// Tries a call whose header begins at `at`, with a marker of this length.
     pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
-        self.begin(at, (marker, true), vec![Entry::new(form, at, true)], None);
+        self.begin(at, (marker, true), vec![Entry { form, body: at, marked: true }], None);
     }
 
-    /// Tries a code fence whose whole content may be a call. `None`: more text is needed to know.
-    pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str, end: bool) -> Option<bool> {
+    /// Tries a code fence whose whole content may be a call.
+    pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
         let rest = self.buf[fence.content..].trim_start();
         let inside = rest.strip_prefix('<');
         let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
@@ -120,25 +110,9 @@ impl Scanner {
         let here = |call: &Call| self.fresh || !(call.start_only || call.whole_answer);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
-        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, fence.content, marked && call.element)).collect();
-        // An answer that begins with a fence around the form's own markers: the fence counts for as little as one around JSON.
-        if self.fresh {
-            let body = fence.content + gap(&self.buf[fence.content..]);
-            let rest = &self.buf[body..];
-            if !end && (rest.is_empty() || self.adapter.triggers.may_become(rest)) {
-                return None;
-            }
-            for (form, call) in self.adapter.calls.iter().enumerate() {
-                match entry(rest, call, end) {
-                    Entered::At(length, true) => {
-                        entries.push(Entry { wrapped: true, ..Entry::unmarked(form, body + length) });
-                    }
-                    Entered::Maybe => return None,
-                    Entered::At(_, false) | Entered::No => {}
-                }
-            }
-        }
-        Some(self.begin(at, (fence.length, false), entries, Some(fence)))
+        let body = fence.content;
+        let entries: Vec<Entry> = forms.map(|(form, call)| Entry { form, body, marked: marked && call.element }).collect();
+        self.begin(at, (fence.length, false), entries, Some(fence))
     }
 
     fn begin(&mut self, at: usize, marker: (usize, bool), mut entries: Vec<Entry>, fence: Option<Fence>) -> bool {

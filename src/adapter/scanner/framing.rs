@@ -199,12 +199,8 @@ impl Scanner {
                 let one_line = matches!(head, Some(Head::Line(_)));
                 let close = [char::from(tick).to_string().repeat(length)];
                 let fence = Fence { tick, length, one_line, content, close };
-                if self.wanted() {
-                    match self.begin_fence(at, fence, language, end) {
-                        None => return false,
-                        Some(true) => return true,
-                        Some(false) => {}
-                    }
+                if self.wanted() && self.begin_fence(at, fence, language) {
+                    return true;
                 }
                 if !one_line {
                     self.advance(content, out);

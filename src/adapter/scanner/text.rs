@@ -28,7 +28,7 @@ impl Scanner {
         }
         self.tentative.clear();
         self.stray = None;
-        (self.fresh, self.behind, self.around) = (false, None, None);
+        (self.fresh, self.behind) = (false, None);
         let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
     }
