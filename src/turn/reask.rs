@@ -7,6 +7,7 @@ use super::answer::Reask;
 use crate::{
     client::shape,
     event::{Tool, Tools, Why},
+    fix::{self, End},
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::Plan,
 };
@@ -18,10 +19,14 @@ mod tests;
 const SCHEMA_BYTES: usize = 2000;
 /// What small models need to hear before they use a result.
 pub(super) const WRAP_UP: &str = "\n\nAnswer with this result.";
+/// The same in an editor's own form, where a task has further steps more often than not: told to answer, a small model copies the
+/// result and stops.
+const GO_ON: &str = "\n\nYou have this result. Do the next step of the task with a tool, or answer if it is done.";
 
 /// Appends to the conversation what the model is told; `said` is the prose of the answer that the client already has.
 pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     match reask {
+        Reask::Refused { why: Why::Repeated, .. } if plan.verbatim => tell(&mut plan.chat.messages, GO_ON),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages),
         Reask::Refused { name, why, raw } => {
             let form = plan.verbatim.then_some(plan.shape);
@@ -33,10 +38,14 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
 
 /// Tells the model to use the results that it has. What was said since is left out: it was nothing new.
 pub(super) fn wrap_up(messages: &mut [Message]) {
+    tell(messages, WRAP_UP);
+}
+
+fn tell(messages: &mut [Message], words: &str) {
     let Some(last) = messages.last_mut() else { return };
     match &mut last.content {
-        Content::Parts(parts) => parts.push(serde_json::json!({"type": "text", "text": WRAP_UP.trim_start()})),
-        other => *other = Content::Text(other.to_text().trim_end().to_owned() + WRAP_UP),
+        Content::Parts(parts) => parts.push(serde_json::json!({"type": "text", "text": words.trim_start()})),
+        other => *other = Content::Text(other.to_text().trim_end().to_owned() + words),
     }
 }
 
@@ -46,7 +55,7 @@ fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: O
     let whole = serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_object());
     let gap = if said.is_empty() || said.ends_with('\n') { "" } else { "\n" };
     if let Some(form) = form {
-        let call = shape::written(form, tools, name, raw).unwrap_or_else(|| format!("{name} {raw}").trim().to_owned());
+        let call = in_form(form, tools, name, raw, matches!(why, Why::Truncated(_)));
         return [Message::text("assistant", format!("{said}{gap}{call}")), Message::text("user", complaint)];
     }
     if !whole || name.is_empty() {
@@ -62,33 +71,58 @@ fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: O
     ]
 }
 
+/// A call as this client writes it, as far as the model has written it: a form that it is shown, it follows.
+fn in_form(form: shape::Kind, tools: &Tools, name: &str, raw: &str, cut: bool) -> String {
+    let begun = || fix::fix(raw, None, &[], End::Whole).arguments.unwrap_or_else(|| "{}".into());
+    let call = match cut {
+        true => shape::written(form, tools, name, &begun()),
+        false => shape::written(form, tools, name, raw),
+    };
+    let open = |call: String| call.strip_suffix(&closing(name)).map(|call| call.trim_end().to_owned());
+    let call = if cut { call.and_then(open) } else { call };
+    call.unwrap_or_else(|| format!("{name} {raw}").trim().to_owned())
+}
+
+/// What ends a call in the forms of clients.
+fn closing(name: &str) -> String {
+    format!("</{name}>")
+}
+
 /// One line of error for the model, with what it needs to do better.
 pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
     if let Why::UnknownTool(_) = why {
-        return unknown(name, tools, form);
+        return unknown(name, raw, tools, form);
     }
     let subject = if name.is_empty() { "a tool" } else { name };
     let tool = tools.get(name);
     let missing = tool.map(|tool| missing(tool, raw)).unwrap_or_default();
     let schema = tool.map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
+    if let (Why::Truncated(_), Some(_)) = (why, form) {
+        return format!("Error: the call of {subject} was not run: its end, {}, is missing. Write the whole call again.", closing(subject));
+    }
     let needed = match schema {
         _ if !missing.is_empty() => format!(" Missing: {}.", missing.join("; ")),
+        // A schema would be an example of another form.
+        _ if form.is_some() => tool.map(parameters).unwrap_or_default(),
         Some(schema) => format!(" Its parameters are: {schema}."),
         None => String::new(),
     };
     format!("Error: the call of {subject} was not run: {why}.{needed} Write the whole call again, corrected.")
 }
 
-/// The names that there are, the nearest first, and how the nearest is called.
-fn unknown(name: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
+/// The names that there are, the nearest first. If the nearest shares a word with what was written and takes what was given, how
+/// it is called with that. Never an example with made-up values: small models copy it, and it would be run.
+fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
     let mut offered: Vec<&Tool> = tools.iter().collect();
     // A stable sort: tools that are equally far keep the client's order.
     offered.sort_by(|a, b| likeness(name, &b.name).total_cmp(&likeness(name, &a.name)));
     let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
-    let example = offered.first().map(|tool| format!(" For example:\n{}\n", example(tool, tools, form))).unwrap_or_default();
+    let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
+    let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
     format!(
-        "Error: there is no tool {name}. The tools are: {}.{example}Call one of these tools, or answer without a tool.",
-        names.join(", ")
+        "Error: there is no tool {name}. The tools are: {}.{}Call one of these tools, or answer without a tool.",
+        names.join(", "),
+        meant.as_deref().unwrap_or(" ")
     )
 }
 
@@ -102,22 +136,14 @@ fn likeness(written: &str, offered: &str) -> f64 {
     common as f64 + strsim::normalized_levenshtein(&written.to_lowercase(), &offered.to_lowercase())
 }
 
-/// A call of this tool with its required parameters.
-fn example(tool: &Tool, tools: &Tools, form: Option<shape::Kind>) -> String {
-    let mut arguments = Map::new();
-    for (key, property) in required(tool) {
-        let value = match property.get("type").and_then(Value::as_str) {
-            Some("integer" | "number") => Value::from(1),
-            Some("boolean") => Value::from(true),
-            Some("array") => Value::Array(Vec::new()),
-            Some("object") => Value::Object(Map::new()),
-            _ => property.get("enum").and_then(|values| values.get(0)).cloned().unwrap_or_else(|| Value::from("...")),
-        };
-        arguments.insert(key, value);
-    }
+/// A call of this tool with what was given to another one; `None`: something that it needs was not given.
+fn rewritten(tool: &Tool, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> Option<String> {
+    let given: Map<String, Value> = serde_json::from_str(raw).ok()?;
+    let needed = required(tool).into_iter().map(|(key, _)| Some((key.clone(), given.get(&key)?.clone())));
+    let arguments: Map<String, Value> = needed.collect::<Option<_>>()?;
     let arguments = Value::Object(arguments);
     let written = form.and_then(|form| shape::written(form, tools, &tool.name, &arguments.to_string()));
-    written.unwrap_or_else(|| format!("{{\"name\": {}, \"arguments\": {arguments}}}", Value::from(tool.wire_name.as_str())))
+    Some(written.unwrap_or_else(|| format!("{{\"name\": {}, \"arguments\": {arguments}}}", Value::from(tool.wire_name.as_str()))))
 }
 
 /// The required parameters that are not in the arguments, each with what it is.
@@ -129,6 +155,19 @@ fn missing(tool: &Tool, raw: &str) -> Vec<String> {
         None => format!("`{key}`"),
     });
     described.collect()
+}
+
+/// The parameters by name.
+fn parameters(tool: &Tool) -> String {
+    let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
+    let required = required(tool);
+    let name = |key: &String| match required.iter().any(|(needed, _)| needed == key) {
+        true => format!("`{key}`"),
+        false => format!("`{key}` (optional)"),
+    };
+    let names: Vec<String> =
+        schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(name).collect();
+    if names.is_empty() { " It has no parameters.".into() } else { format!(" Its parameters are: {}.", names.join(", ")) }
 }
 
 fn required(tool: &Tool) -> Vec<(String, Value)> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::ToolChoice;
+use crate::event::{FinishReason, ToolChoice};
 
 fn tools() -> Tools {
     let schema = r#"{"type":"object","properties":{"uri":{"type":"string","description":"Where it is"},"line":{"type":"integer"}},"required":["uri"]}"#;
@@ -48,14 +48,19 @@ fn a_missing_key_is_named_with_what_it_is() {
 
 #[test]
 fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
-    for (written, first, example) in [
-        ("reed_file", "read_file", r#"{"name": "read_file", "arguments": {"uri":"..."}}"#),
-        ("run_tests", "run_command", r#"{"name": "run_command", "arguments": {"command":"..."}}"#),
+    let uri = r#"{"uri":"a.rs"}"#;
+    for (written, raw, first, meant) in [
+        ("reed_file", uri, "read_file", r#"{"name": "read_file", "arguments": {"uri":"a.rs"}}"#),
+        ("run_tests", r#"{"command":"make"}"#, "run_command", r#"{"name": "run_command", "arguments": {"command":"make"}}"#),
+        // What it needs was not given, and what was given may be meant for any of them.
+        ("run_tests", "{}", "run_command", ""),
+        ("git", uri, "read_file", ""),
     ] {
-        let [_, told] = again(written, Why::UnknownTool(String::new()), "{}", "");
+        let [_, told] = again(written, Why::UnknownTool(String::new()), raw, "");
         let text = told.content.to_text();
-        assert!(text.contains(&format!("The tools are: {first}, ")) && text.contains(example), "{text}");
-        assert!(tools().iter().all(|tool| text.contains(&tool.name)), "{text}");
+        assert!(text.contains(&format!("The tools are: {first}, ")) && text.contains(meant), "{text}");
+        assert_eq!(text.contains("Did you mean"), !meant.is_empty(), "{text}");
+        assert!(tools().iter().all(|tool| text.contains(&tool.name)) && !text.contains("..."), "{text}");
     }
 }
 
@@ -68,13 +73,32 @@ fn a_huge_schema_is_not_quoted() {
 #[test]
 fn a_conversation_in_the_clients_form_stays_in_it() {
     let form = Some(shape::Kind::VoidXml);
-    let [asked, told] = messages("run_tests", &Why::UnknownTool(String::new()), "{}", "I test it.", &tools(), form, 3);
+    let make = r#"{"command":"make"}"#;
+    let [asked, told] = messages("run_tests", &Why::UnknownTool(String::new()), make, "I test it.", &tools(), form, 3);
     assert!(asked.tool_calls.is_empty() && told.tool_call_id.is_none());
     assert!(asked.content.to_text().starts_with("I test it.\nrun_tests"), "{asked:?}");
     let text = told.content.to_text();
-    assert!(text.contains("<run_command>\n<command>\n...\n</command></run_command>"), "{text}");
+    assert!(text.contains("<run_command>\n<command>\nmake\n</command></run_command>"), "{text}");
     let [asked, _] = messages("read_file", &Why::Schema("no".into()), r#"{"uri":"a"}"#, "", &tools(), form, 3);
     assert_eq!(asked.content.to_text(), "<read_file>\n<uri>\na\n</uri></read_file>");
+}
+
+#[test]
+fn a_call_that_was_not_closed_is_shown_in_the_clients_form() {
+    let form = Some(shape::Kind::VoidXml);
+    let cut = Why::Truncated(FinishReason::Stop);
+    for (raw, shown) in [
+        ("{\"", "<run_command>"),
+        ("", "<run_command>"),
+        (r#"{"command":"make" "#, "<run_command>\n<command>\nmake\n</command>"),
+    ] {
+        let [asked, told] = messages("run_command", &cut, raw, "", &tools(), form, 3);
+        assert_eq!(asked.content.to_text(), shown, "{raw}");
+        let text = told.content.to_text();
+        assert!(text.contains("</run_command>") && !text.contains('{'), "{text}");
+    }
+    let [_, told] = messages("read_file", &Why::Schema("no".into()), r#"{"uri":1}"#, "", &tools(), form, 3);
+    assert!(told.content.to_text().contains("`uri`, `line` (optional)"), "{told:?}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn lines(body: &str, types: &Types) -> Option<Members> {
 
 /// The value alone, of the one parameter that it can be.
 fn lone(body: &str, given: &Members, types: &Types) -> Option<Members> {
-    let key = only(types).filter(|key| given.iter().all(|(given, _)| given != key))?;
+    let key = only(types).or_else(|| first(body, types)).filter(|key| given.iter().all(|(given, _)| given != key))?;
     // Tags of its own mean that something else was written here.
     let torn = body.match_indices('<').any(|(at, _)| {
         let inside = &body[at + 1..];
@@ -120,6 +120,12 @@ fn only(types: &Types) -> Option<&str> {
         (Some(key), None, ..) | (None, None, Some(key), None) => Some(key),
         _ => None,
     }
+}
+
+/// Of a tool that needs nothing: the parameter that is declared first. A line alone in its element is meant for that one.
+fn first<'t>(line: &str, types: &'t Types) -> Option<&'t str> {
+    let needs_nothing = types.required().next().is_none();
+    types.keys().next().filter(|_| needs_nothing && !line.contains('\n'))
 }
 
 /// The parameter that a name means: its own, in any spelling.

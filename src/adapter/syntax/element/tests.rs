@@ -44,6 +44,7 @@ fn tools() -> Tools {
             Tool::new("find_text", "", text(&["query"], &[("is_regex", "boolean"), ("in_folder", "string")])),
             Tool::new("write_note", "", text(&["note_path", "body"], &[])),
             Tool::new("list_notes", "", text(&[], &[])),
+            Tool::new("list_folder", "", text(&[], &[("folder_path", "string"), ("page", "integer")])),
         ],
         ToolChoice::Auto,
     )
@@ -123,6 +124,10 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<list_notes>\n</list_notes>", ("list_notes", json!({}))),
         ("<list_notes/>", ("list_notes", json!({}))),
         ("<list_notes></list_notes> lists them.", ("list_notes", json!({}))),
+        // A tool that needs nothing: a line is its first parameter.
+        ("<list_folder>\nnotes/a\n</list_folder>", ("list_folder", json!({"folder_path": "notes/a"}))),
+        ("<list_folder>\n<page>2</page>\n</list_folder>", ("list_folder", json!({"page": 2}))),
+        ("<list_folder></list_folder>", ("list_folder", json!({}))),
         // The forms of the models count beside it.
         ("```json\n{\"name\": \"run_job\", \"arguments\": {\"command\": \"make all\"}}\n```", job()),
     ] {
@@ -207,6 +212,7 @@ fn what_was_cut_or_torn_does_not_run() {
         assert!(complete || seen.calls.is_empty(), "{:?} ran as {:?}", &write[..end], seen.calls);
     }
     for text in [
+        "<list_folder>\nnotes/a\nnotes/b\n</list_folder>",
         // Which of the two is meant?
         "<write_note>\na.md\n</write_note>",
         // A text of several lines that nothing closes.
