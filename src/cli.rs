@@ -94,7 +94,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLGLOT_BU
 
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
-Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in
+Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in \
 RUST_LOG), OLLAMA_HOST (where to look for Ollama), NO_COLOR (no colours in the log).";
 
 /// Runs the command that the process was started with.
