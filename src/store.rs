@@ -27,6 +27,9 @@ pub use memory::Memory;
 #[cfg(feature = "daemon")]
 const VALUE_BYTES: usize = 8 * 1024 * 1024;
 
+/// A request waits no longer than this for a shared store.
+pub const PATIENCE: Duration = Duration::from_millis(50);
+
 /// What is kept under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -81,6 +84,8 @@ pub struct Place<'a> {
     pub password: Option<&'a str>,
     /// It is a cluster.
     pub cluster: bool,
+    /// How long a command may take: [`PATIENCE`] where a request waits for it.
+    pub patience: Duration,
 }
 
 /// How the way to a shared store is doing.

@@ -70,7 +70,7 @@ def measure(folder, binary, count, streams):
     instances = [Toolglot(folder, f"i{at}", binary, store, backend) for at in range(count)]
     for instance in instances:
         until("it has the store", instance.has_store)
-    balancer = Balancer(folder, instances)
+    balancer = Balancer(folder, instances, failures=100)
     try:
         asyncio.run(load(balancer.port, 20, lambda _: None))  # everything that happens once
         parts = {"toolglot": instances, "haproxy": [balancer], "redis": [redis]}

@@ -226,7 +226,8 @@ impl Waits {
             None => return Ok(None),
         };
         let Some(shared) = &config.store else { return Err(gone(id)) };
-        let store = store::open(&shared.place()?)?;
+        // Nobody else waits: rather late than a call that was taken and is lost.
+        let store = store::open(&store::Place { patience: STORE, ..shared.place()? })?;
         if let Some(link) = store.link() {
             link.opened(STORE).await;
         }

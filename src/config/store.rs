@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::{Environment, Secret, raw::Raw};
-use crate::{error::Error, store::Place};
+use crate::{
+    error::Error,
+    store::{PATIENCE, Place},
+};
 
 /// A shared store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +67,12 @@ impl SharedStore {
     pub fn place(&self) -> Result<Place<'_>, Error> {
         match &self.missing {
             Some(what) => Err(Error::proxy(format!("the password of `store`: {what}")).with_code("configuration")),
-            None => Ok(Place { url: &self.url, password: self.password.as_ref().map(Secret::reveal), cluster: self.cluster }),
+            None => Ok(Place {
+                url: &self.url,
+                password: self.password.as_ref().map(Secret::reveal),
+                cluster: self.cluster,
+                patience: PATIENCE,
+            }),
         }
     }
 }

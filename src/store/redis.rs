@@ -1,6 +1,6 @@
 //! The store that several instances share: Redis, or whatever speaks its protocol (Valkey, KeyDB), one server or a cluster.
 //!
-//! A request never waits for it longer than [`PATIENCE`]. The first command that fails or takes longer makes it absent for
+//! A request never waits for it longer than [`PATIENCE`](super::PATIENCE). The first command that fails or takes longer makes it absent for
 //! everybody: from then on requests work with what this instance has, until a task in the background has reached it again.
 //! What was to be kept meanwhile is handed in then.
 
@@ -24,13 +24,11 @@ use tokio::{
 use super::{Common, Key, Kind, Link, Memory, Place, Store, Stored, VALUE_BYTES};
 use crate::error::Error;
 
-/// A request waits no longer for one command.
-const PATIENCE: Duration = Duration::from_millis(50);
 /// Connecting happens in the background and may take longer.
 const CONNECTING: Duration = Duration::from_secs(2);
 /// How long to rest between two attempts to connect.
 const REST: Duration = Duration::from_millis(250);
-/// Says no more often than this that it is absent: a server at the edge of [`PATIENCE`] would fill the log.
+/// Says no more often than this that it is absent: a server at the edge of what is waited for would fill the log.
 const SAYING: Duration = Duration::from_secs(10);
 /// A probe is written, because a server that is full or a replica answers reads.
 const PROBE: &str = "toolglot:probe";
@@ -44,6 +42,7 @@ pub struct Redis {
 struct Shared {
     nodes: Vec<ConnectionInfo>,
     cluster: bool,
+    patience: Duration,
     /// `None`: absent.
     connection: ArcSwapOption<Connection>,
     /// Wakes the task: the connection is lost.
@@ -78,6 +77,7 @@ impl Redis {
         let shared = Arc::new(Shared {
             nodes,
             cluster: place.cluster,
+            patience: place.patience,
             connection: ArcSwapOption::empty(),
             lost: Notify::new(),
             link: Link::default(),
@@ -181,10 +181,10 @@ impl Shared {
     async fn ask<T: FromRedisValue>(&self, ask: Ask) -> Option<T> {
         let connection = self.connection.load_full()?;
         self.link.operations.fetch_add(1, Relaxed);
-        let why = match timeout(PATIENCE, connection.as_ref().clone().send(&ask)).await {
+        let why = match timeout(self.patience, connection.as_ref().clone().send(&ask)).await {
             Ok(Ok(answer)) => return Some(answer),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} ms", PATIENCE.as_millis()),
+            Err(_) => format!("no answer within {} ms", self.patience.as_millis()),
         };
         self.link.failures.fetch_add(1, Relaxed);
         // Of many that fail together, one says so.
@@ -235,7 +235,7 @@ impl Shared {
         };
         let mut probe = redis::cmd("SET");
         probe.arg(PROBE).arg("").arg("PX").arg(milliseconds(CONNECTING));
-        match timeout(PATIENCE, connection.send::<()>(&Ask::One(probe))).await {
+        match timeout(self.patience, connection.send::<()>(&Ask::One(probe))).await {
             Ok(written) => written.map(|()| connection),
             Err(_) => Err((redis::ErrorKind::Io, "it is too slow").into()),
         }

@@ -13,14 +13,20 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PASSWORD = "a-password"
-KEYS = {"ann": "key-of-ann", "bob": "key-of-bob", "carl": "key-of-carl", "boss": "key-of-boss"}
+KEYS = {"ann": "key-of-ann", "bob": "key-of-bob", "boss": "key-of-boss"}
+# Each with its own six requests per minute.
+PACED = ["carl", "cleo", "cora"]
+KEYS.update({name: f"key-of-{name}" for name in PACED})
 LOADED = 40  # this machine may be busy with other things: how long to wait for anything, in seconds
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A free port, so low that the one of a cluster's bus, which is 10000 higher, is one as well."""
+    while True:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            if s.getsockname()[1] < 55000:
+                return s.getsockname()[1]
 
 
 def until(what, condition, seconds=LOADED):
@@ -106,6 +112,9 @@ class Toolglot(Part):
         super().__init__(folder, name)
         self.binary, self.environment = binary, {"XDG_DATA_HOME": self.folder, "HOME": self.folder, **(environment or {})}
         self.environment.update({f"KEY_OF_{name.upper()}": key for name, key in KEYS.items()})
+        # Commands of mode shell begin with its name.
+        os.symlink(binary, os.path.join(self.folder, "toolglot"))
+        self.environment["PATH"] = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
         self.write("password", PASSWORD)
         self.config = self.write(
             "proxy.toml",
@@ -134,14 +143,11 @@ models = ["talk", "native"]
 modes = ["rewrite"]
 mcp_servers = []
 [[key]]
-name = "carl"
-key_env = "KEY_OF_CARL"
-requests_per_minute = 6
-[[key]]
 name = "boss"
 key_env = "KEY_OF_BOSS"
 operator = true
-""",
+"""
+            + "".join(f'[[key]]\nname = "{name}"\nkey_env = "KEY_OF_{name.upper()}"\nrequests_per_minute = 6\n' for name in PACED),
         )
         self.run()
 
@@ -170,7 +176,8 @@ operator = true
 class Balancer(Part):
     """HAProxy, round robin without affinity, as deploy/haproxy.cfg has it, with faster checks."""
 
-    def __init__(self, folder, instances):
+    def __init__(self, folder, instances, failures=1):
+        """`failures`: of so many checks in a row an instance is taken out."""
         super().__init__(folder, "haproxy")
         servers = "\n".join(f"    server {one.name} 127.0.0.1:{one.port}" for one in instances)
         config = self.write(
@@ -193,7 +200,7 @@ backend toolglot
     balance roundrobin
     option httpchk GET /readyz
     http-check send hdr Host localhost
-    default-server check inter 500ms fall 1 rise 1
+    default-server check inter 500ms fall {failures} rise 1
 {servers}
 """,
         )

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Redis, name, nodes};
-use crate::store::{Common, Key, Kind, Place, Store};
+use crate::store::{Common, Key, Kind, PATIENCE, Place, Store};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -27,7 +27,7 @@ fn tenants_have_keys_of_their_own() {
 
 #[test]
 fn a_place_has_hosts_a_database_and_a_password_from_elsewhere() {
-    let of = |url, password| nodes(&Place { url, password, cluster: false });
+    let of = |url, password| nodes(&Place { url, password, cluster: false, patience: PATIENCE });
     let node = &of("redis://app@cache.lan:7000/2", Some("s3cret")).unwrap()[0];
     let settings = node.redis_settings();
     assert_eq!((node.addr().to_string().as_str(), settings.db()), ("cache.lan:7000", 2));
@@ -39,7 +39,7 @@ fn a_place_has_hosts_a_database_and_a_password_from_elsewhere() {
 #[tokio::test]
 async fn without_the_server_an_instance_goes_on_with_what_it_has() {
     // Nothing listens on port 1.
-    let redis = Redis::open(&Place { url: "redis://127.0.0.1:1", password: None, cluster: false }).unwrap();
+    let redis = Redis::open(&Place { url: "redis://127.0.0.1:1", password: None, cluster: false, patience: PATIENCE }).unwrap();
     let key = Key::local(Kind::Learned, "x");
     let begun = std::time::Instant::now();
     assert!(redis.put(key.clone(), Bytes::from_static(b"1"), HOUR).await);
