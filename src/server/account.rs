@@ -2,7 +2,10 @@
 //! for the metrics.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -17,12 +20,15 @@ use crate::{
     openai::ChatRequest,
     plan::Plan,
     redact,
-    turn::tap::Tap,
+    turn::{prefix::Prefix, tap::Tap},
 };
 
 /// The facts of one request, shared by all that know some of them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Account(Arc<Mutex<Facts>>);
+pub(super) struct Account {
+    facts: Arc<Mutex<Facts>>,
+    is_heavy: Arc<AtomicBool>,
+}
 
 /// What became of a request, as far as it is known.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +53,8 @@ pub(super) struct Turn {
     pub(super) first_read: Option<Instant>,
     pub(super) first_sent: Option<Instant>,
     pub(super) usage: Usage,
+    /// What the backend had read before; `None`: the conversation was new.
+    pub(super) prefix: Option<Prefix>,
     /// Calls that the client got.
     pub(super) calls: u32,
     /// Verdicts of the fixer, one for each call that it saw.
@@ -100,9 +108,14 @@ impl Account {
         self.lock().pace.clone()
     }
 
+    /// Whether the next steps of the turn may take long.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.is_heavy.load(Ordering::Relaxed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Facts> {
         // Each field is written in one step.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,6 +130,11 @@ impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
         self.turn.rounds += 1;
         self.next.iter_mut().for_each(|next| next.round(chat, tools, dialect));
+    }
+
+    fn prefix(&mut self, prefix: Prefix) {
+        self.turn.prefix = Some(prefix);
+        self.next.iter_mut().for_each(|next| next.prefix(prefix));
     }
 
     fn upstream(&mut self, bytes: &[u8]) {
@@ -143,6 +161,10 @@ impl Tap for Watch {
         self.turn.verdicts.push(checked.report.verdict.as_str());
         self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
         self.next.iter_mut().for_each(|next| next.checked(checked));
+    }
+
+    fn heavy(&mut self) {
+        self.account.is_heavy.store(true, Ordering::Relaxed);
     }
 
     fn client(&mut self, bytes: &[u8]) {

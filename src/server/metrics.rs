@@ -41,6 +41,7 @@ const CALLS: &str = "toolglot_calls_total";
 const REFUSALS: &str = "toolglot_refusals_total";
 const BACKEND_ERRORS: &str = "toolglot_backend_errors_total";
 const TOKENS: &str = "toolglot_tokens_total";
+const PREFIX: &str = "toolglot_prefix_bytes_total";
 /// What the counters by request are.
 const COUNTERS: &[(&str, &str)] = &[
     (
@@ -51,6 +52,7 @@ const COUNTERS: &[(&str, &str)] = &[
     (REFUSALS, "Calls that were not delivered, by reason."),
     (BACKEND_ERRORS, "Turns that failed at a backend, by backend and status."),
     (TOKENS, "Tokens that backends counted, by kind."),
+    (PREFIX, "Bytes of conversations that a backend has read before, by whether they were the same again: shared or changed."),
 ];
 
 // === impl Metrics ===
@@ -93,6 +95,10 @@ impl Metrics {
         }
         counted.add(TOKENS, &[("kind", "prompt")], turn.usage.prompt_tokens);
         counted.add(TOKENS, &[("kind", "completion")], turn.usage.completion_tokens);
+        if let Some(prefix) = turn.prefix {
+            counted.add(PREFIX, &[("kind", "shared")], prefix.shared);
+            counted.add(PREFIX, &[("kind", "changed")], prefix.before.saturating_sub(prefix.shared));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {

@@ -18,13 +18,13 @@ mod tests;
 
 /// A request beside the last one of its conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Prefix {
+pub struct Prefix {
     /// Bytes at the beginning of the tools and messages that are the same.
-    shared: u64,
+    pub shared: u64,
     /// Bytes of the tools and messages of the last request.
-    before: u64,
-    /// Where the past changed: 0 in the tools, else in this message. `None`: nowhere.
-    broke: Option<usize>,
+    pub before: u64,
+    /// Where the past changed: 0 in the tools, else in this message, counted from 1. `None`: nowhere.
+    pub broke: Option<usize>,
 }
 
 /// What is kept of a request: each part's digest and length, the tools first.
@@ -42,19 +42,15 @@ struct Body<'b> {
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
-/// Compares the body with the last one of its conversation, says in the log what was found, and keeps it for the next.
-pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) {
-    let Some(parts) = Parts::of(body) else { return };
+/// Compares the body with the last one of its conversation, of which nothing may be known, and keeps it for the next.
+pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
+    let parts = Parts::of(body)?;
     let key = key(plan);
     let before = shared.store.get(&key).await.and_then(|kept| serde_json::from_slice::<Parts>(&kept).ok());
     if let Ok(kept) = serde_json::to_vec(&parts) {
         shared.store.put(key, kept.into(), TTL).await;
     }
-    let Some(Prefix { shared: same, before, broke }) = before.map(|before| parts.after(&before)) else { return };
-    match broke {
-        Some(at) => tracing::info!(model = plan.chat.model, same, before, at, "the past of the conversation has changed"),
-        None => tracing::debug!(model = plan.chat.model, same, before, "the conversation has grown"),
-    }
+    before.map(|before| parts.after(&before))
 }
 
 // === impl Parts ===

@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 
+use super::prefix::Prefix;
 use crate::{
     backend::Dialect,
     error::Error,
@@ -16,6 +17,8 @@ pub trait Tap: Send {
     fn answered(&mut self, _: &HeaderMap) {}
     /// An upstream round begins with this conversation and these tools.
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect);
+    /// The first request of the turn, beside the last one of its conversation.
+    fn prefix(&mut self, _: Prefix) {}
     /// Bytes of the backend, as they were read.
     fn upstream(&mut self, bytes: &[u8]);
     /// An event on its way to the client's shape.
@@ -24,6 +27,8 @@ pub trait Tap: Send {
     fn usage(&mut self, _: Usage) {}
     /// A call, and what was changed in it.
     fn checked(&mut self, checked: &Checked);
+    /// So much is to be decided about that the next steps of the turn may take long: the thread that runs it may be changed now.
+    fn heavy(&mut self) {}
     /// Bytes for the client, as they are sent.
     fn client(&mut self, bytes: &[u8]);
     /// The turn failed; what the client got before stays.
