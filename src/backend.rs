@@ -33,6 +33,7 @@ pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from, pace_headers};
+pub use history::leaked::marked_bytes;
 pub use models::{Capabilities, Model, describe, loaded, models, show};
 pub use names::spell;
 pub use pace::Pace;

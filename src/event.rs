@@ -94,6 +94,8 @@ pub enum Event<'a> {
 pub trait Sink {
     /// Takes the next event.
     fn event(&mut self, event: Event<'_>);
+    /// The text before this place and the text behind it must not reach the client in one piece.
+    fn divide(&mut self) {}
 }
 
 impl<F: FnMut(Event<'_>)> Sink for F {

@@ -201,8 +201,7 @@ impl Written {
 
 impl Sink for Written {
     /// Adjacent pieces of text are written as one: a model whose text might become a call is read byte by byte at times, and
-    /// an event of its own for each byte would be a hundred times the size of the text. A piece with a `<` stays apart: Void
-    /// looks for tags after each event, and of several takes the one that is first in its list of tools.
+    /// an event of its own for each byte would be a hundred times the size of the text.
     fn event(&mut self, event: Event<'_>) {
         let (text, is_reasoning) = match event {
             Event::Text(text) => (text, false),
@@ -213,15 +212,15 @@ impl Sink for Written {
                 return self.front.event(event, &mut self.bytes);
             }
         };
-        let stays_apart = text.contains('<');
-        if stays_apart || self.held.is_reasoning != is_reasoning {
+        if self.held.is_reasoning != is_reasoning {
             self.flush();
             self.held.is_reasoning = is_reasoning;
         }
         self.held.text.push_str(text);
-        if stays_apart {
-            self.flush();
-        }
+    }
+
+    fn divide(&mut self) {
+        self.flush();
     }
 }
 

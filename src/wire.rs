@@ -71,6 +71,11 @@ impl Frames {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Bytes that no frame has been made of yet.
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.len() + self.data.len()
+    }
+
     /// The next complete frame, `None` if more bytes are needed. An error means that the limit was exceeded; the stream
     /// cannot be read any further.
     #[expect(clippy::should_implement_trait, reason = "it is not an iterator: after `None` there may be more")]

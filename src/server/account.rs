@@ -2,7 +2,10 @@
 //! for the metrics.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -25,7 +28,10 @@ use crate::{
 
 /// The facts of one request, shared by all that know some of them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Account(Arc<Mutex<Facts>>);
+pub(super) struct Account {
+    facts: Arc<Mutex<Facts>>,
+    is_heavy: Arc<AtomicBool>,
+}
 
 /// What became of a request, as far as it is known.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +63,8 @@ pub(super) struct Turn {
     pub(super) first_read: Option<Instant>,
     pub(super) first_sent: Option<Instant>,
     pub(super) usage: Usage,
+    /// What the backend had read before; `None`: the conversation was new.
+    pub(super) prefix: Option<Prefix>,
     /// Calls that the client got.
     pub(super) calls: u32,
     /// Verdicts of the fixer, one for each call that it saw.
@@ -85,7 +93,8 @@ const CLIENT_CHARS: usize = 60;
 impl Account {
     /// Of the request with this id, at this path.
     pub(super) fn of(id: &str, path: &str) -> Account {
-        Account(Arc::new(Mutex::new(Facts { id: id.to_owned(), path: path.to_owned(), ..Facts::default() })))
+        let facts = Facts { id: id.to_owned(), path: path.to_owned(), ..Facts::default() };
+        Account { facts: Arc::new(Mutex::new(facts)), ..Account::default() }
     }
 
     /// What is known now.
@@ -133,9 +142,14 @@ impl Account {
         self.lock().pace.clone()
     }
 
+    /// Whether the next steps of the turn may take long.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.is_heavy.load(Ordering::Relaxed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Facts> {
         // Each field is written in one step.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,6 +167,7 @@ impl Tap for Watch {
     }
 
     fn prefix(&mut self, prefix: Prefix) {
+        self.turn.prefix = Some(prefix);
         self.next.iter_mut().for_each(|next| next.prefix(prefix));
     }
 
@@ -180,6 +195,10 @@ impl Tap for Watch {
         self.turn.verdicts.push(checked.report.verdict.as_str());
         self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
         self.next.iter_mut().for_each(|next| next.checked(checked));
+    }
+
+    fn heavy(&mut self) {
+        self.account.is_heavy.store(true, Ordering::Relaxed);
     }
 
     fn client(&mut self, bytes: &[u8]) {

@@ -1,7 +1,13 @@
-//! Requests with large bodies are served apart, on threads of their own: reading such a body and writing it anew for the
-//! backend takes as long as many pieces of other answers, which must not wait for it.
+//! Requests with large bodies, and answers of which much is held back, are served apart, on threads of their own: reading such
+//! a body and writing it anew for the backend, or deciding about a long text at once, takes as long as many pieces of other
+//! answers, which must not wait for it.
 
-use std::sync::Arc;
+use std::{
+    future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use axum::{
     body::Body,
@@ -11,16 +17,15 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
-use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::{Builder, Handle, Runtime},
     sync::{mpsc, oneshot},
 };
-
 use tracing::Instrument;
 
-use super::reply;
+use super::{account::Account, reply};
 use crate::{client::front::Kind, error::Error};
 
 /// The threads of large requests. Dropping it ends what runs there.
@@ -34,6 +39,18 @@ const THREADS: usize = 2;
 const QUEUE: usize = 16;
 
 type Piece = Result<Frame<Bytes>, axum::Error>;
+
+/// The body of a response, which is made here until its turn becomes heavy.
+struct Moving {
+    place: Place,
+    account: Account,
+}
+
+enum Place {
+    /// With the threads that it may move to.
+    Here(Body, Handle),
+    There(mpsc::Receiver<Piece>),
+}
 
 // === impl Apart ===
 
@@ -54,40 +71,94 @@ impl Drop for Apart {
     }
 }
 
-/// Serves a request with a large body apart. Its end here ends it there: a client that leaves takes all of it along.
+/// Serves a request with a large body apart, and any other one from the moment at which its turn becomes heavy.
 pub(super) async fn apart(State(apart): State<Arc<Apart>>, request: Request, next: Next) -> Response {
-    let Some(runtime) = apart.0.as_ref().filter(|_| is_large(&request)) else { return next.run(request).await };
-    let (head, answered) = oneshot::channel();
+    let Some(threads) = apart.0.as_ref().map(Runtime::handle) else { return next.run(request).await };
+    let account = request.extensions().get::<Account>().cloned().unwrap_or_default();
+    let is_large = is_large(&request);
+    let mut response = Box::pin(next.run(request));
+    let here = future::poll_fn(|cx| match response.as_mut().poll(cx) {
+        Poll::Ready(response) => Poll::Ready(Some(response)),
+        Poll::Pending if account.is_heavy() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    });
+    let served = if is_large { None } else { here.await };
+    match served {
+        Some(response) => {
+            let threads = threads.clone();
+            response.map(|body| Body::new(Moving { place: Place::Here(body, threads), account }))
+        }
+        None => moved(threads, response, account).await,
+    }
+}
+
+/// Serves the request on one of these threads. Its end here ends it there: a client that leaves takes all of it along.
+async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send + 'static, account: Account) -> Response {
+    let (mut head, answered) = oneshot::channel();
     let served = async move {
-        let mut head = head;
         let response = tokio::select! {
-            response = next.run(request) => response,
+            response = response => response,
             () = head.closed() => return,
         };
-        // The body is dropped before its end is told.
-        let (pieces, out) = mpsc::channel::<Piece>(QUEUE);
-        let (parts, mut body) = response.into_parts();
-        if head.send((parts, out)).is_err() {
-            return;
-        }
-        loop {
-            let piece = tokio::select! {
-                piece = body.frame() => piece,
-                () = pieces.closed() => return,
-            };
-            let Some(piece) = piece else { return };
-            if pieces.send(piece).await.is_err() {
-                return;
-            }
+        let (pieces, out) = mpsc::channel(QUEUE);
+        let (parts, body) = response.into_parts();
+        if head.send((parts, out)).is_ok() {
+            pass(body, pieces).await;
         }
     };
-    runtime.spawn(served.in_current_span());
+    threads.spawn(served.in_current_span());
     match answered.await {
-        Ok((parts, mut out)) => {
-            let pieces = futures_util::stream::poll_fn(move |cx| out.poll_recv(cx));
-            Response::from_parts(parts, Body::new(StreamBody::new(pieces)))
-        }
+        Ok((parts, out)) => Response::from_parts(parts, Body::new(Moving { place: Place::There(out), account })),
         Err(_) => reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug")),
+    }
+}
+
+/// Passes the body on until it ends, or nobody takes it any more. The body is dropped before its end is told.
+async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
+    loop {
+        let piece = tokio::select! {
+            piece = body.frame() => piece,
+            () = pieces.closed() => return,
+        };
+        let Some(piece) = piece else { return drop(body) };
+        if pieces.send(piece).await.is_err() {
+            return;
+        }
+    }
+}
+
+// === impl Moving ===
+
+impl http_body::Body for Moving {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+        let Moving { place, account } = self.get_mut();
+        if let Place::Here(body, threads) = place {
+            let polled = Pin::new(&mut *body).poll_frame(cx);
+            if polled.is_ready() || !account.is_heavy() {
+                return polled;
+            }
+            let (pieces, out) = mpsc::channel(QUEUE);
+            threads.spawn(pass(std::mem::take(body), pieces).in_current_span());
+            *place = Place::There(out);
+        }
+        match place {
+            Place::Here(..) => Poll::Pending,
+            Place::There(out) => out.poll_recv(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.place, Place::Here(body, _) if body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.place {
+            Place::Here(body, _) => body.size_hint(),
+            Place::There(_) => SizeHint::default(),
+        }
     }
 }
 

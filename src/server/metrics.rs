@@ -43,6 +43,7 @@ const BACKEND_ERRORS: &str = "toolglot_backend_errors_total";
 const TOKENS: &str = "toolglot_tokens_total";
 const TENANT_REQUESTS: &str = "toolglot_tenant_requests_total";
 const TENANT_TOKENS: &str = "toolglot_tenant_tokens_total";
+const PREFIX: &str = "toolglot_prefix_bytes_total";
 /// What the counters by request are.
 const COUNTERS: &[(&str, &str)] = &[
     (
@@ -55,6 +56,7 @@ const COUNTERS: &[(&str, &str)] = &[
     (TOKENS, "Tokens that backends counted, by kind."),
     (TENANT_REQUESTS, "Requests about models that are over, by the name of the client key and status."),
     (TENANT_TOKENS, "Tokens that backends counted, by the name of the client key and kind."),
+    (PREFIX, "Bytes of conversations that a backend has read before, by whether they were the same again: shared or changed."),
 ];
 
 // === impl Metrics ===
@@ -104,6 +106,10 @@ impl Metrics {
             if !tenant.is_empty() {
                 counted.add(TENANT_TOKENS, &[("tenant", tenant), ("kind", kind)], tokens);
             }
+        }
+        if let Some(prefix) = turn.prefix {
+            counted.add(PREFIX, &[("kind", "shared")], prefix.shared);
+            counted.add(PREFIX, &[("kind", "changed")], prefix.before.saturating_sub(prefix.shared));
         }
     }
 

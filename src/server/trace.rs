@@ -125,6 +125,7 @@ impl Drop for Ending {
             (None, None) => "the client left",
         });
         let usage = turn.map(|turn| turn.usage);
+        let prefix = turn.and_then(|turn| turn.prefix);
         tracing::info!(
             parent: &self.span,
             client = facts.client,
@@ -137,6 +138,9 @@ impl Drop for Ending {
             ms = milliseconds(taken),
             prompt_tokens = usage.map(|usage| usage.prompt_tokens),
             completion_tokens = usage.map(|usage| usage.completion_tokens),
+            shared_bytes = prefix.map(|prefix| prefix.shared),
+            reread_bytes = prefix.map(|prefix| prefix.before.saturating_sub(prefix.shared)),
+            changed_at = prefix.and_then(|prefix| prefix.broke),
             rounds = turn.map(|turn| turn.rounds),
             calls = turn.map(|turn| turn.calls),
             fixes = turn.map(|turn| turn.fixes),

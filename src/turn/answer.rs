@@ -116,6 +116,11 @@ impl Answer {
         self.scanner.holds()
     }
 
+    /// Bytes that have neither left nor been dropped.
+    pub fn held_bytes(&self) -> usize {
+        self.scanner.held_bytes()
+    }
+
     /// The call that is being written: its tool, and the bytes of it so far.
     pub fn writing(&self) -> Option<(String, usize)> {
         self.scanner.writing()

@@ -23,7 +23,7 @@ pub struct Prefix {
     pub shared: u64,
     /// Bytes of the tools and messages of the last request.
     pub before: u64,
-    /// Where the past changed: 0 in the tools, else in this message. `None`: nowhere.
+    /// Where the past changed: 0 in the tools, else in this message, counted from 1. `None`: nowhere.
     pub broke: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ struct Body<'b> {
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
-/// Compares the body with the last one of its conversation, says in the log what was found, and keeps it for the next.
+/// Compares the body with the last one of its conversation, of which nothing may be known, and keeps it for the next.
 pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
     let parts = Parts::of(body)?;
     let key = key(plan);
@@ -50,13 +50,7 @@ pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option
     if let Ok(kept) = serde_json::to_vec(&parts) {
         shared.store.put(key, kept.into(), TTL).await;
     }
-    let prefix = before.map(|before| parts.after(&before))?;
-    let Prefix { shared: same, before, broke } = prefix;
-    match broke {
-        Some(at) => tracing::info!(model = plan.chat.model, same, before, at, "the past of the conversation has changed"),
-        None => tracing::debug!(model = plan.chat.model, same, before, "the conversation has grown"),
-    }
-    Some(prefix)
+    before.map(|before| parts.after(&before))
 }
 
 // === impl Parts ===

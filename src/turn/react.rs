@@ -6,7 +6,6 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Shared, answer::Outcome, reask};
@@ -33,7 +32,7 @@ mod trace;
 
 use judge::{Fate, Judge};
 use limits::Limit;
-use message::{append, turn_of};
+use message::{append, is_object, turn_of};
 use runs::{Done, Runner};
 pub(super) use steps::{Next, Step};
 use trace::Trace;
@@ -63,6 +62,7 @@ pub(super) struct Agent {
     excused: u8,
     repeats: Repeats,
     trace: Trace,
+    unfinished: keep::Unfinished,
 }
 
 /// A call as the model wrote it.
@@ -121,6 +121,7 @@ impl Agent {
             excused: 0,
             repeats: Repeats::default(),
             trace: Trace::default(),
+            unfinished: keep::Unfinished::default(),
         }
     }
 
@@ -130,6 +131,10 @@ impl Agent {
             let answers = plan.chat.messages.iter().filter(|message| message.role == "assistant").count();
             self.tainted = keep::bring_back(shared, plan).await;
             self.start = Some(keep::Start { messages: plan.chat.messages.len(), answers });
+            if let Some((results, tainted)) = self.unfinished.resume(shared, plan).await {
+                self.used.answered += results;
+                self.tainted = tainted;
+            }
         }
     }
 
@@ -196,6 +201,11 @@ impl Agent {
         let (reason, usage) = self.finish.take().unwrap_or((FinishReason::Stop, None));
         let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
         (reason, usage)
+    }
+
+    /// The turn has had its end.
+    pub(super) async fn forget(&mut self, shared: &Shared) {
+        self.unfinished.forget(shared).await;
     }
 
     /// What the user is told after the last answer: which limit ended the turn. Where the model says nothing, the results of
@@ -390,13 +400,13 @@ impl Agent {
             append(&mut result.content, &last);
         }
         plan.chat.messages.extend(results);
-        if handed.is_empty() {
-            return Next::Again;
+        let (tainted, seconds) = (self.tainted.as_deref(), self.react.limits.keep_seconds);
+        match self.start {
+            Some(start) if handed.is_empty() => self.unfinished.keep(shared, plan, start, tainted, seconds).await,
+            Some(start) => keep::keep(shared, plan, start, &handed, tainted, seconds).await,
+            None => {}
         }
-        if let Some(start) = self.start {
-            keep::keep(shared, plan, start, &handed, self.tainted.as_deref(), self.react.limits.keep_seconds).await;
-        }
-        Next::HandOver(handed)
+        if handed.is_empty() { Next::Again } else { Next::HandOver(handed) }
     }
 
     /// How the user is told what runs.
@@ -436,8 +446,4 @@ impl Agent {
         }
         false
     }
-}
-
-fn is_object(text: &str) -> bool {
-    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }

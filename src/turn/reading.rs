@@ -1,7 +1,10 @@
 //! One answer of a backend while it is read: batches of bytes through frames and decoder into the answer's rules, and what
 //! stands behind these: events on their way to the client's shape, with what the turn remembers of them.
 
+use std::time::Duration;
+
 use bytes::BytesMut;
+use tokio::{task::yield_now, time::Instant};
 
 use super::{answer::Answer, aside::Aside, extras::Extras, react::Agent, tap::Tap};
 use crate::{
@@ -22,6 +25,19 @@ pub(super) struct Reading {
     pub(super) batch: BytesMut,
     /// The size of what was sent, where the backend may have cut it without a word.
     pub(super) cuttable: Option<Size>,
+    /// Frames that have arrived are not read yet.
+    pub(super) lags: bool,
+}
+
+/// What there is to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A batch that has just arrived.
+    Batch,
+    /// Frames of the batch before.
+    Rest,
+    /// Nothing any more.
+    End,
 }
 
 /// Everything behind the answer's rules.
@@ -41,6 +57,8 @@ pub(super) struct Behind<'a, O> {
     pub(super) agent: Option<&'a mut Agent>,
 }
 
+/// After so long, the other answers of this thread have their turn.
+const SLICE: Duration = Duration::from_millis(5);
 /// As much prose is shown to a model that is asked again, give or take a piece.
 const SAID_BYTES: usize = 64 * 1024;
 
@@ -58,10 +76,26 @@ impl Reading {
         native.or_else(|| self.answer.writing())
     }
 
-    /// Takes a batch, the end of the stream, or its failure; `true` when the answer is over.
-    pub(super) fn take<O: Sink>(&mut self, read: Result<usize, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
-        let Reading { frames, decoder, answer, batch, cuttable, .. } = self;
-        if let (Ok(1..), Some(tap)) = (&read, &mut behind.tap) {
+    /// Bytes that have arrived and have not been decided about.
+    pub(super) fn held_bytes(&self) -> usize {
+        let native = self.decoder.writing().map_or(0, |(_, bytes)| bytes);
+        self.frames.held_bytes() + native + self.answer.held_bytes()
+    }
+
+    /// Waits for the backend, unless there is more to read of what it sent last.
+    pub(super) async fn next(&mut self) -> Result<Next, Error> {
+        if self.lags {
+            yield_now().await;
+            return Ok(Next::Rest);
+        }
+        self.batch.clear();
+        Ok(if self.body.read(&mut self.batch).await? == 0 { Next::End } else { Next::Batch })
+    }
+
+    /// Takes what there is, or the failure; `true` when the answer is over.
+    pub(super) fn take<O: Sink>(&mut self, next: Result<Next, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
+        let Reading { frames, decoder, answer, batch, cuttable, lags, .. } = self;
+        if let (Ok(Next::Batch), Some(tap)) = (&next, &mut behind.tap) {
             tap.upstream(batch);
         }
         let mut read_delta = |delta: Delta<'_>| {
@@ -73,22 +107,27 @@ impl Reading {
             }
             answer.delta(delta, behind);
         };
-        let broken = match read {
-            Ok(0) => {
+        let broken = match next {
+            Ok(Next::End) => {
                 if let Some(frame) = frames.finish() {
                     decoder.frame(&frame, &mut read_delta)?;
                 }
                 None
             }
-            Ok(_) => {
-                frames.push(batch);
+            Ok(next) => {
+                if next == Next::Batch {
+                    frames.push(batch);
+                }
+                let begun = Instant::now();
+                *lags = false;
                 while let Some(frame) = frames.next()? {
                     decoder.frame(&frame, &mut read_delta)?;
+                    if begun.elapsed() > SLICE {
+                        *lags = true;
+                        break;
+                    }
                 }
-                if !decoder.is_done() {
-                    return Ok(false);
-                }
-                return Ok(true);
+                return Ok(decoder.is_done());
             }
             Err(error) => Some(error),
         };

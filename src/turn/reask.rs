@@ -98,7 +98,10 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
     let missing = tool.map(|tool| missing(tool, raw)).unwrap_or_default();
     let schema = tool.map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
     if let (Why::Truncated(_), Some(_)) = (why, form) {
-        return format!("Error: the call of {subject} was not run: its end, {}, is missing. Write the whole call again.", closing(subject));
+        return format!(
+            "Error: the call of {subject} was not run: its end, {}, is missing. Write the whole call again.",
+            closing(subject)
+        );
     }
     let needed = match schema {
         _ if !missing.is_empty() => format!(" Missing: {}.", missing.join("; ")),

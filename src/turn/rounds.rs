@@ -6,7 +6,10 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    task::yield_now,
+    time::{Instant, timeout_at},
+};
 
 mod act;
 
@@ -18,7 +21,7 @@ use super::{
     extras::{self, Extras},
     prefix,
     react::Agent,
-    reading::{Behind, Reading},
+    reading::{Behind, Next, Reading},
     reask,
     send::send,
     spool,
@@ -70,6 +73,8 @@ pub(super) struct Rounds<O> {
     counted: Option<Usage>,
     /// The backend has taken a request of this turn.
     asked: bool,
+    /// So much was to be decided about that what comes next may take long.
+    is_heavy: bool,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -78,6 +83,8 @@ const FRAME_SLACK: usize = 1024 * 1024;
 const ERROR_BYTES: usize = 64 * 1024;
 /// A call may be held so long without a word.
 const PROGRESS: Duration = Duration::from_secs(2);
+/// To decide about so many bytes at once may take long.
+const HEAVY_BYTES: usize = 64 * 1024;
 /// What was learned of a model holds so long: servers are updated.
 const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -112,6 +119,7 @@ impl<O: Sink> Rounds<O> {
             aside,
             counted: None,
             asked: false,
+            is_heavy: false,
         }
     }
 
@@ -129,6 +137,9 @@ impl<O: Sink> Rounds<O> {
         };
         if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
             tap.failed(error);
+        }
+        if let (Ok(false), Some(agent)) = (&stepped, &mut self.agent) {
+            agent.forget(&self.shared).await;
         }
         match stepped {
             // The client would send the whole request again, and all of it would run a second time.
@@ -148,9 +159,8 @@ impl<O: Sink> Rounds<O> {
             self.reading = Some(Box::new(self.ask().await?));
             return Ok(true);
         };
-        reading.batch.clear();
-        let read = reading.body.read(&mut reading.batch).await;
-        let taken = self.take(read).map_err(|error| error.without(self.plan.secrets()));
+        let next = reading.next().await;
+        let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
         self.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
         if std::mem::take(&mut self.relearned) {
@@ -162,6 +172,8 @@ impl<O: Sink> Rounds<O> {
         match taken {
             Ok(more) => {
                 self.tell_progress();
+                let held = self.reading.as_ref().map_or(0, |reading| reading.held_bytes());
+                self.weigh(held).await;
                 Ok(more)
             }
             Err(error) if self.learn(&error).await => {
@@ -173,6 +185,18 @@ impl<O: Sink> Rounds<O> {
                 Err(error)
             }
         }
+    }
+
+    /// So many bytes are to be decided about: tells the tap once that the turn has become heavy, before it goes on.
+    async fn weigh(&mut self, bytes: usize) {
+        if self.is_heavy || bytes < HEAVY_BYTES {
+            return;
+        }
+        self.is_heavy = true;
+        if let Some(tap) = &mut self.tap {
+            tap.heavy();
+        }
+        yield_now().await;
     }
 
     /// Shows the tap what is sent.
@@ -191,6 +215,7 @@ impl<O: Sink> Rounds<O> {
             agent.begin(&self.shared, &mut self.plan).await;
         }
         extras::put_back(&self.shared, &mut self.plan).await;
+        self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter)).await;
         let mut may_hold = !self.plan.learned.no_grammar;
         loop {
             if self.plan.learned.no_thinking {
@@ -231,11 +256,11 @@ impl<O: Sink> Rounds<O> {
                     let tools = if self.plan.verbatim { &in_the_prompt } else { &*self.plan.tools };
                     tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
-                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked) {
-                    let prefix = prefix::compare(&self.plan, &self.shared, &request.body).await;
-                    if let (Some(prefix), Some(tap)) = (prefix, &mut self.tap) {
-                        tap.prefix(prefix);
-                    }
+                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked)
+                    && let Some(prefix) = prefix::compare(&self.plan, &self.shared, &request.body).await
+                    && let Some(tap) = &mut self.tap
+                {
+                    tap.prefix(prefix);
                 }
                 self.asked = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
@@ -267,6 +292,7 @@ impl<O: Sink> Rounds<O> {
             answer: self.answer(),
             batch: BytesMut::new(),
             cuttable,
+            lags: false,
         }
     }
 
@@ -315,10 +341,10 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// Runs what was read through the stages.
-    fn take(&mut self, read: Result<usize, Error>) -> Result<bool, Error> {
+    fn take(&mut self, next: Result<Next, Error>) -> Result<bool, Error> {
         let Some(mut reading) = self.reading.take() else { return Ok(false) };
         let mut behind = self.behind();
-        let over = reading.take(read, &mut behind);
+        let over = reading.take(next, &mut behind);
         match over {
             Ok(false) => {
                 self.reading = Some(reading);

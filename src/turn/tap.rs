@@ -17,7 +17,7 @@ pub trait Tap: Send {
     fn answered(&mut self, _: &HeaderMap) {}
     /// An upstream round begins with this conversation and these tools.
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect);
-    /// How much of the request the backend has read before.
+    /// The first request of the turn, beside the last one of its conversation.
     fn prefix(&mut self, _: Prefix) {}
     /// Bytes of the backend, as they were read.
     fn upstream(&mut self, bytes: &[u8]);
@@ -27,6 +27,8 @@ pub trait Tap: Send {
     fn usage(&mut self, _: Usage) {}
     /// A call, and what was changed in it.
     fn checked(&mut self, checked: &Checked);
+    /// So much is to be decided about that the next steps of the turn may take long: the thread that runs it may be changed now.
+    fn heavy(&mut self) {}
     /// Bytes for the client, as they are sent.
     fn client(&mut self, bytes: &[u8]);
     /// The turn failed; what the client got before stays.

@@ -23,7 +23,7 @@ use hyper::{
     client::conn::http1,
 };
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{net::TcpStream, task::yield_now, time::timeout};
 use url::{Host, Url};
 
 use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent, innermost};
@@ -43,8 +43,8 @@ struct Answer {
     waker: Waker,
     silence: Silence,
     idle: Duration,
-    /// The batch before was full.
-    full: bool,
+    /// Bytes that were handed over since the task last waited.
+    busy: usize,
     failed: Option<Error>,
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn send(
     };
     let waking = Arc::new(Waking::default());
     let (waker, silence) = (Waker::from(Arc::clone(&waking)), Silence::new(timeouts.idle));
-    let body = Answer { wire, incoming, waking, waker, silence, idle: timeouts.idle, full: false, failed: None };
+    let body = Answer { wire, incoming, waking, waker, silence, idle: timeouts.idle, busy: 0, failed: None };
     Ok(Response { status: head.status, headers: head.headers, body: Box::new(body) })
 }
 
@@ -157,17 +157,13 @@ impl Answer {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
-        if std::mem::take(&mut self.full) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
         let before = into.len();
         self.waking.task.register(cx.waker());
         self.waking.reads.store(true, SeqCst);
         let ended = self.take(into);
         self.waking.reads.store(false, SeqCst);
         let read = into.len() - before;
-        self.full = read >= BATCH_BYTES;
+        self.busy += read;
         match ended {
             // What arrived before a failure is handed over first.
             Some(Err(error)) if read > 0 => self.failed = Some(error),
@@ -175,6 +171,7 @@ impl Answer {
             Some(Ok(())) => return Poll::Ready(Ok(read)),
             None if read > 0 => {}
             None => {
+                self.busy = 0;
                 if self.waking.woken.load(SeqCst) {
                     cx.waker().wake_by_ref();
                 }
@@ -211,6 +208,12 @@ impl Answer {
 
 impl Body for Answer {
     fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
-        Box::pin(poll_fn(move |cx| self.poll_read(cx, into)))
+        Box::pin(async move {
+            if self.busy >= BATCH_BYTES {
+                self.busy = 0;
+                yield_now().await;
+            }
+            poll_fn(|cx| self.poll_read(cx, into)).await
+        })
     }
 }

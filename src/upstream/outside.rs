@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::{FutureExt, future::BoxFuture};
+use tokio::task::yield_now;
 use url::Url;
 
 use super::{
@@ -23,8 +24,8 @@ pub(super) struct Clients {
 /// The body of an answer, and how it failed behind what was handed over last.
 struct Answer {
     response: reqwest::Response,
-    /// The batch before was full.
-    full: bool,
+    /// Bytes that were handed over since the task last waited.
+    busy: usize,
     failed: Option<Error>,
 }
 
@@ -69,7 +70,7 @@ impl Clients {
         Ok(Response {
             status: response.status(),
             headers: response.headers().clone(),
-            body: Box::new(Answer { response, full: false, failed: None }),
+            body: Box::new(Answer { response, busy: 0, failed: None }),
         })
     }
 }
@@ -82,8 +83,9 @@ impl Body for Answer {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            if std::mem::take(&mut self.full) {
-                tokio::task::yield_now().await;
+            if self.busy >= BATCH_BYTES {
+                self.busy = 0;
+                yield_now().await;
             }
             // `chunk` is cancel safe, and what was appended stays appended.
             let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
@@ -103,14 +105,14 @@ impl Body for Answer {
                         break;
                     }
                     None if !asked => {
-                        asked = true;
-                        tokio::task::yield_now().await;
+                        (asked, self.busy) = (true, 0);
+                        yield_now().await;
                     }
                     Some(Ok(None)) | None => break,
                 }
             }
             let read = into.len() - before;
-            self.full = read >= BATCH_BYTES;
+            self.busy += read;
             Ok(read)
         })
     }

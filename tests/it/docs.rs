@@ -165,3 +165,23 @@ fn the_example_of_a_new_adapter_runs_as_it_is_written() {
     assert!(output.status.success(), "{said}{}", text(&output.stderr));
     assert!(said.contains("call get_weather {\"city\": \"Oslo\"}") && said.contains("parrot"), "{said}");
 }
+
+#[test]
+fn every_test_that_the_threat_model_names_exists() {
+    let page = fs::read_to_string("SECURITY.md").unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let mut named = 0;
+    for row in rows.filter(|row| !row.starts_with("threat ")) {
+        let tests = row.rsplit(" | ").next().unwrap();
+        assert!(tests.contains('`') || tests == "same", "{row}: no test is named");
+        for test in tests.split('`').skip(1).step_by(2) {
+            let (file, test) = test.split_once(": ").unwrap_or((test, ""));
+            let path = if file.starts_with("src/") { file.to_owned() } else { format!("tests/{file}") };
+            let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{row}: {path}: {error}"));
+            let is_there = ["fn", "def"].iter().any(|word| text.contains(&format!("{word} {test}(")));
+            assert!(test.is_empty() || is_there, "{path} has no test `{test}`");
+            named += 1;
+        }
+    }
+    assert!(named > 30, "{named} tests found");
+}

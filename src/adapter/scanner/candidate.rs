@@ -208,6 +208,11 @@ impl Scanner {
         self.candidate.is_some()
     }
 
+    /// Bytes that have not left: what the next piece, or the end, may decide about at once.
+    pub fn held_bytes(&self) -> usize {
+        self.buf.len() + self.field.len()
+    }
+
     /// The call that is being read: the offered tool that it names, and the bytes of it so far.
     pub fn writing(&self) -> Option<(String, usize)> {
         let candidate = self.candidate.as_ref()?;

@@ -58,6 +58,18 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapt
     });
 }
 
+/// How many bytes of old answers hold markers, and so have to be read to be cleaned.
+pub fn marked_bytes(messages: &[Message], adapter: &Adapter) -> usize {
+    let answers = messages.iter().filter(|message| message.role == "assistant");
+    let marked = |text: &str| if adapter.marks(text) { text.len() } else { 0 };
+    let bytes = |content: &Content| match content {
+        Content::Text(text) => marked(text),
+        Content::Parts(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).map(marked).sum(),
+        Content::None => 0,
+    };
+    answers.map(|message| bytes(&message.content)).sum()
+}
+
 fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
     let options = Options { framing: false, ..Options::default() };
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::default(), options);

@@ -139,7 +139,9 @@ impl Writer {
             Ok(body) => {
                 let text = self.text.flush();
                 self.say(&text, out);
+                out.divide();
                 out.event(Event::Text(&format!("<{}>\n", call.name)));
+                out.divide();
                 out.event(Event::Text(&format!("{body}</{}>", call.name)));
             }
             Err(why) => {

@@ -26,16 +26,56 @@ pub(super) struct Start {
     pub(super) answers: usize,
 }
 
+/// What a turn has done so far, kept until its end: a client that breaks it off and repeats the whole request goes on behind it,
+/// and nothing runs twice.
+#[derive(Debug, Default)]
+pub(super) struct Unfinished(Option<Key>);
+
 /// Keeps the messages of this turn; `handed` are the client's calls.
 pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[ToolCall], tainted: Option<&str>, seconds: u64) {
     let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
     // Without calls of ours the client has everything.
     let Some(first) = handed.first().filter(|_| messages.iter().any(|message| message.role == "tool")) else { return };
-    let messages: Vec<Value> = messages.iter().map(Message::to_value).collect();
-    let kept = json!({"messages": messages, "tainted": tainted}).to_string();
     let key = key(plan, &name_of(plan, first, start.answers), before);
-    if !shared.store.put(key, Bytes::from(kept), Duration::from_secs(seconds)).await {
+    if !shared.store.put(key, written(messages, tainted), Duration::from_secs(seconds)).await {
         tracing::warn!("the results of this turn are too large to be kept: the model will not see them in the next one");
+    }
+}
+
+// === impl Unfinished ===
+
+impl Unfinished {
+    /// Goes on where the same request was broken off; how many results there are, and of which server strangers may have written.
+    pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
+        if !plan.head.kind.repeats() {
+            return None;
+        }
+        let key = repeated(plan, &plan.chat.messages);
+        let (messages, tainted) = read(&shared.store.get(&key).await?)?;
+        let results = messages.iter().filter(|message| message.role == "tool").count();
+        tracing::info!(results, "the request is repeated: its tools do not run again");
+        plan.chat.messages.extend(messages);
+        self.0 = Some(key);
+        Some((results as u32, tainted))
+    }
+
+    /// Keeps the messages of this turn.
+    pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan, start: Start, tainted: Option<&str>, seconds: u64) {
+        if !plan.head.kind.repeats() {
+            return;
+        }
+        let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
+        let key = repeated(plan, before);
+        if shared.store.put(key.clone(), written(messages, tainted), Duration::from_secs(seconds)).await {
+            self.0 = Some(key);
+        }
+    }
+
+    /// The turn has had its end: the same request is a new one.
+    pub(super) async fn forget(&mut self, shared: &Shared) {
+        if let Some(key) = self.0.take() {
+            shared.store.take(&key).await;
+        }
     }
 }
 
@@ -97,6 +137,11 @@ async fn all_at_once(shared: &Shared, plan: &Plan) -> HashMap<Key, Option<Bytes>
     keys.into_iter().zip(found).collect()
 }
 
+fn written(messages: &[Message], tainted: Option<&str>) -> Bytes {
+    let messages: Vec<Value> = messages.iter().map(Message::to_value).collect();
+    json!({"messages": messages, "tainted": tainted}).to_string().into()
+}
+
 fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
     let kept: Value = serde_json::from_slice(kept).ok()?;
     let tainted = kept.get("tainted").and_then(Value::as_str).map(str::to_owned);
@@ -134,6 +179,16 @@ fn only_answered(messages: &mut [Message], by_client: &[String]) {
     for message in messages {
         message.tool_calls.retain(|call| ours.contains(&call.id) || by_client.contains(&call.id));
     }
+}
+
+/// The whole conversation names a request that may come again.
+fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
+    let mut hash = Sha256::new_with_prefix(&plan.chat.model);
+    for message in conversation {
+        hash.update(message.to_value().to_string());
+    }
+    let id = hash.finalize().iter().fold("repeated ".to_owned(), |id, byte| format!("{id}{byte:02x}"));
+    Key { tenant: plan.caller.tenant.clone(), kind: Kind::TurnResults, id }
 }
 
 /// With what the user said last: ids that a model makes are not the only ones of their kind.

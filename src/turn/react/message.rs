@@ -1,6 +1,6 @@
 //! What the conversation of a turn gets: the answer of the model, and lines of ours after a result.
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::Pending;
 use crate::{
@@ -31,4 +31,9 @@ pub(super) fn append(content: &mut Content, line: &str) {
         Content::Parts(parts) => parts.push(json!({"type": "text", "text": line})),
         other => *other = Content::Text(format!("{}\n\n{line}", other.to_text())),
     }
+}
+
+/// Whether this is the text of a JSON object.
+pub(super) fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }

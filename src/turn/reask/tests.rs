@@ -87,11 +87,9 @@ fn a_conversation_in_the_clients_form_stays_in_it() {
 fn a_call_that_was_not_closed_is_shown_in_the_clients_form() {
     let form = Some(shape::Kind::VoidXml);
     let cut = Why::Truncated(FinishReason::Stop);
-    for (raw, shown) in [
-        ("{\"", "<run_command>"),
-        ("", "<run_command>"),
-        (r#"{"command":"make" "#, "<run_command>\n<command>\nmake\n</command>"),
-    ] {
+    for (raw, shown) in
+        [("{\"", "<run_command>"), ("", "<run_command>"), (r#"{"command":"make" "#, "<run_command>\n<command>\nmake\n</command>")]
+    {
         let [asked, told] = messages("run_command", &cut, raw, "", &tools(), form, 3);
         assert_eq!(asked.content.to_text(), shown, "{raw}");
         let text = told.content.to_text();

@@ -310,6 +310,51 @@ async fn a_client_that_goes_ends_the_upstream_request() {
 }
 
 #[tokio::test]
+async fn a_long_call_is_the_same_on_other_threads() {
+    let uri = "a/".repeat(100_000);
+    let call = format!("{{\"name\":\"read_file\",\"arguments\":{{\"uri\":\"{uri}\"}}}}");
+    let script = move |_: usize, _: &Seen| {
+        let pieces = call.as_bytes().chunks(9000).map(|piece| text(std::str::from_utf8(piece).unwrap()));
+        Script::lines(pieces.chain([done("stop")]).collect())
+    };
+    let (proxy, _fake) = with_ollama(script).await;
+    let saw = stream(&proxy).await;
+    let (status, whole) = answer(proxy.post("/v1/chat/completions", request(false))).await;
+    let collected = whole["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].as_str().unwrap();
+    assert_eq!((status, saw.calls.len(), saw.done), (200, 1, true));
+    for arguments in [collected, saw.calls[0].1.as_str()] {
+        assert!(serde_json::from_str::<Value>(arguments).unwrap() == json!({"uri": uri}));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_a_long_call_ends_the_upstream_request() {
+    for streamed in [true, false] {
+        let (proxy, mut fake) = with_ollama(|_, _| {
+            Script::lines(vec![text("{\"name\":\"read_file\",\"arguments\":{\"uri\":\""), text(&"a/".repeat(50_000)), Step::Hang])
+        })
+        .await;
+        let response = proxy.post("/v1/chat/completions", request(streamed)).send();
+        let waiting = tokio::spawn(async move { response.await.unwrap().bytes().await });
+        fake.wait_for("/api/chat").await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        fake.forget_closed();
+        waiting.abort();
+        tokio::time::timeout(Duration::from_secs(10), fake.closed()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_arrives_together_leaves_together() {
+    let markers = "<tool_call>".repeat(200);
+    let script = |text_of: String| move |_: usize, _: &Seen| Script::lines(vec![text(&text_of), done("stop")]);
+    let (proxy, _fake) = with_ollama(script(markers.clone())).await;
+    let saw = stream(&proxy).await;
+    assert_eq!(saw.text, markers);
+    assert!(saw.raw.matches("\"content\"").count() < 5, "{}", saw.raw);
+}
+
+#[tokio::test]
 async fn what_was_not_done_as_asked_is_said() {
     let (proxy, _fake) = with_ollama(|_, _| Script::lines(vec![text("x"), done("stop")])).await;
     let twice = json!({"model": "m", "messages": [], "tools": [

@@ -175,6 +175,7 @@ async fn one_line_says_what_became_of_a_turn() {
                 .await
         };
         ask("/v1/chat/completions").await.unwrap();
+        ask("/v1/chat/completions").await.unwrap();
         ask("/v1/v1/chat/completions\u{1b}").await.unwrap();
         ask("/v1/v1/chat/completions\u{1b}").await.unwrap();
         crate::mcp::eventually("the log", || running.said().contains("leave it out of the base URL")).await;
@@ -205,6 +206,11 @@ async fn one_line_says_what_became_of_a_turn() {
                     "calls=0",
                 ];
                 assert!(parts.iter().all(|part| line.contains(part)), "{line}");
+                // The second request is the first one again.
+                assert!(
+                    !line.contains("shared_bytes") && said.contains("shared_bytes=") && said.contains("reread_bytes=0"),
+                    "{said}"
+                );
             }
         }
     }

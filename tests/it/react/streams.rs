@@ -139,3 +139,22 @@ async fn a_fault_behind_tools_that_ran_does_not_make_an_agent_ask_again() {
         assert!(response.status().is_server_error(), "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_request_that_is_repeated_goes_on_where_it_was_broken_off() {
+    let ask = json!({"model": Family::Native.model(), "max_tokens": 100, "stream": true,
+        "messages": [{"role": "user", "content": "Who is she?"}]});
+    let room = Room::new(Family::Native, vec![person(), Says::Hangs, text("She is Aiko Tanaka."), text("Again?")]).await;
+    let request = room.post("/react/v1/messages", &ask).send();
+    let client = tokio::spawn(async move { request.await.unwrap().text().await });
+    eventually("the model is asked a second time", || room.model.asked().len() == 2).await;
+    client.abort();
+    let raw = room.post("/react/v1/messages", &ask).send().await.unwrap().text().await.unwrap();
+    assert!(raw.contains("Aiko") && raw.contains("event: message_stop"), "{raw}");
+    // What the model had when the client left is what it gets now, and no tool has run in between.
+    let asked = room.model.asked();
+    assert_eq!((asked.len(), &asked[2]["messages"]), (3, &asked[1]["messages"]));
+    // The turn has had its end: the same request is a new one.
+    room.post("/react/v1/messages", &ask).send().await.unwrap().text().await.unwrap();
+    assert_eq!(room.model.asked()[3]["messages"], asked[0]["messages"]);
+}
