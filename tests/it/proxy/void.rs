@@ -181,8 +181,10 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
         "POST /api/chat" => {
             let told = seen.body.contains("there is no tool run_tests");
-            let text =
-                if told { "<run_command>\ncargo test\n</run_command>" } else { "{\"name\": \"run_tests\", \"arguments\": {}}" };
+            let text = match told {
+                true => "<run_command>\ncargo test\n</run_command>",
+                false => "I run them.\n\n<run_tests>\n<command>cargo test</command>\n</run_tests>",
+            };
             let end = json!({"message": {"content": text}, "done": true, "done_reason": "stop"});
             Script::lines(vec![Step::Send(format!("{end}\n"))])
         }
@@ -196,5 +198,5 @@ async fn what_is_refused_is_answered_in_voids_own_form() {
     assert!(!sse.contains("run_tests"), "the user sees nothing of it: {sse}");
     let asked: Value = serde_json::from_str(&fake.seen("/api/chat")[1].body).unwrap();
     let said = asked["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
-    assert!(said.contains("The tools are: run_command, ") && said.contains("<run_command>\n<command>\n...\n"), "{said}");
+    assert!(said.contains("The tools are: run_command, ") && said.contains("<run_command>\n<command>\ncargo test\n"), "{said}");
 }
