@@ -255,6 +255,8 @@ class Fleet:
             done.set()
             for thread in threads:
                 thread.join(LOADED)
+            if self.redis.process.poll() is not None:
+                self.redis.run()
         assert not failures, (len(failures), failures[:3])
         for instance in self.instances:
             lines = instance.log().count("the shared store is absent")

@@ -113,8 +113,10 @@ class Toolglot(Part):
         self.binary, self.environment = binary, {"XDG_DATA_HOME": self.folder, "HOME": self.folder, **(environment or {})}
         self.environment.update({f"KEY_OF_{name.upper()}": key for name, key in KEYS.items()})
         # Commands of mode shell begin with its name.
-        os.symlink(binary, os.path.join(self.folder, "toolglot"))
-        self.environment["PATH"] = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+        programs = os.path.join(self.folder, "bin")
+        os.mkdir(programs)
+        os.symlink(binary, os.path.join(programs, "toolglot"))
+        self.environment["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
         self.write("password", PASSWORD)
         self.config = self.write(
             "proxy.toml",
