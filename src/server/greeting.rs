@@ -56,10 +56,7 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
         port => _ = writeln!(text, "  Void: Settings > Models > Providers > vLLM > Endpoint: http://localhost:{port}"),
     }
     text.push_str("  Claude Code: toolglot run claude\n  Codex: toolglot run codex\n");
-    let _ = writeln!(
-        text,
-        "  other clients: OpenAI base URL {address}/v1, Ollama {address}; `toolglot setup CLIENT` says more\n  in a browser, {address} shows each turn, and why"
-    );
+    let _ = writeln!(text, "  other clients: OpenAI base URL {address}/v1, Ollama {address}; `toolglot setup CLIENT` says more");
     say(&text);
     address
 }
