@@ -53,6 +53,9 @@ const ANSWER: u64 = 2048;
 /// Tokens of an image: more than most encoders make of one.
 const IMAGE: u64 = 1024;
 
+/// Tokens that a chat template writes of its own, usual system text included.
+const TEMPLATE: u64 = 32;
+
 // === impl Size ===
 
 impl Size {
@@ -84,9 +87,9 @@ impl Size {
         self.images * IMAGE
     }
 
-    /// About as many tokens as the prompt has, rather more than fewer: 3.6 bytes each.
+    /// About as many tokens as the prompt has: 3.6 bytes each, and what the template adds.
     pub fn estimate(self) -> u64 {
-        self.bytes * 10 / 36 + self.image_tokens()
+        self.bytes * 10 / 36 + TEMPLATE + self.image_tokens()
     }
 
     /// Tokens of the prompt as text usually has them: four bytes each. Images are left out.
