@@ -12,7 +12,6 @@ use super::{
 use crate::{
     adapter::Named,
     event::{Tool, Tools},
-    fix::name::{Resolved, resolve},
 };
 
 /// A longer id is none.
@@ -183,14 +182,14 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
     }
 }
 
-/// Whether a marked call at the end of the text needs no more than its name: an offered tool has this name and no
-/// parameters, and no other tool's name goes on from it.
+/// Whether a marked call at the end of the text needs no more than its name: an offered tool has exactly this name, its
+/// schema says that it takes no parameters, and no other tool's name goes on from it.
 fn takes_nothing(name: &str, context: Context<'_>) -> bool {
     let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);
     context.end
         && context.marked
         && !context.tools.iter().any(longer)
-        && matches!(resolve(context.tools, name), Resolved::Known { tool, .. } if Types::new(Some(tool)).keys().next().is_none())
+        && context.tools.get(name).is_some_and(|tool| Types::new(Some(tool)).is_empty())
 }
 
 /// The one offered tool that has all of these parameters and needs no other.

@@ -44,6 +44,11 @@ impl Types {
         self.0.root().required()
     }
 
+    /// Whether the tool is known to take no parameters.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.root().is_empty()
+    }
+
     /// Whether it is a parameter of the tool.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.0.root().has(&plain(key))

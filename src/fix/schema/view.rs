@@ -61,6 +61,11 @@ impl<'v> Place<'v> {
         list.into_iter().flatten().filter_map(Value::as_str)
     }
 
+    /// Whether the document says that there are no members; one that says nothing of them does not.
+    pub(crate) fn is_empty(self) -> bool {
+        self.find(&|schema| schema.get("properties")?.as_object()).is_some_and(Map::is_empty)
+    }
+
     /// Whether a member of exactly this name is described.
     pub(crate) fn has(self, key: &str) -> bool {
         self.find(&|schema| schema.get("properties")?.get(key)).is_some()
