@@ -480,8 +480,12 @@ byId("send").onclick = async () => {
     const body = { model, messages: [{ role: "user", content: prompt }], tools, stream: false };
     const ask = async (mode) => {
       const id = `page-${Date.now()}-${Math.random().toString(36).slice(2)}`;
-      const answer = await posted("/v1/chat/completions", body, { "x-toolglot-mode": mode, "x-request-id": id }).then((answer) => answer.json(), (error) => error.message);
-      return { id, answer };
+      try {
+        const said = await (await posted("/v1/chat/completions", body, { "x-toolglot-mode": mode, "x-request-id": id })).text();
+        return { id, answer: said.startsWith("{") ? JSON.parse(said) : said };
+      } catch (error) {
+        return { id, answer: error.message };
+      }
     };
     // One after the other: many servers answer one at a time.
     const without = await ask("off");
