@@ -48,7 +48,7 @@ before(async () => {
     daemon.on("exit", () => reject(new Error(said)));
   });
   const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-  browser = await chromium.launchPersistentContext(join(folder, "browser"), { executablePath: CHROMIUM, headless: true, args: flags, viewport: { width: 1440, height: 900 }, acceptDownloads: true });
+  browser = await chromium.launchPersistentContext(join(folder, "browser"), { executablePath: CHROMIUM, headless: true, args: flags, viewport: { width: 1280, height: 800 }, acceptDownloads: true });
   page = await browser.newPage();
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   page.on("pageerror", (error) => errors.push(error.message));
@@ -91,9 +91,6 @@ test("three columns: sent, written, got; and why", async () => {
   await column("The client got").locator("button").click();
   assert.match(await column("The client got").innerText(), /data: \{/);
   await column("The client got").locator("button").click();
-  await picture("page-light.png", "light");
-  await picture("page-dark.png", "dark");
-  await page.emulateMedia({ colorScheme: "light" });
 });
 
 test("a fixture is saved, and check replays it", async () => {
@@ -126,6 +123,11 @@ test("a refused call, what the model was told, and text that stayed text", async
   await page.locator(".why", { hasText: "rule 3" }).waitFor();
   await ask("broken: please");
   await first().locator("td", { hasText: "out of memory" }).waitFor();
+  await page.locator("#rows tr", { hasText: "fixes" }).click();
+  await page.locator(".why .rule").first().waitFor();
+  await picture("page-light.png", "light");
+  await picture("page-dark.png", "dark");
+  await page.emulateMedia({ colorScheme: "light" });
 });
 
 test("markup of a model stays text", async () => {
@@ -149,7 +151,7 @@ test("the keyboard is enough", async () => {
   await page.locator("#tab-turns").focus();
   await page.keyboard.press("ArrowRight");
   await page.locator("#models td", { hasText: "qwen3:8b" }).first().waitFor();
-  assert.match(await page.locator("#counts").innerText(), /calls in \d+ turns/);
+  await page.locator("#counts li", { hasText: /\d calls? in \d+ turns/ }).waitFor();
   await picture("page-status.png", "light");
   await page.keyboard.press("ArrowRight");
   assert.ok(await page.locator("#read").isVisible());
