@@ -138,6 +138,7 @@ rows.addEventListener("keydown", (event) => {
 
 // === a turn ===
 
+const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const bytes = (count) => (count < 1000 ? `${count} bytes` : `${(count / 1000).toFixed(1)} kB`);
 
 async function open(number) {
@@ -168,7 +169,7 @@ async function open(number) {
 
 function facts(row, detail) {
   const parts = [row.path, row.backend, row.mode !== "off" && `adapter ${row.adapter}`];
-  if (detail?.tools?.length) parts.push(`${detail.tools.length} tools offered: ${detail.offered}`);
+  if (detail?.tools?.length) parts.push(`${counted(detail.tools.length, "tool")} offered: ${detail.offered}`);
   if (row.prompt_tokens) parts.push(`${row.prompt_tokens} tokens of prompt${detail?.estimated ? ` (about ${detail.estimated} sent)` : ""}`);
   const prefix = detail?.prefix;
   if (prefix) {
@@ -262,12 +263,14 @@ function difference(before, after) {
   const best = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) best[i][j] = a[i] === b[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
   const [from, to] = [element("code"), element("code")];
+  // White space between tokens means nothing.
+  const marked = (tag, word) => (/^\s+$/.test(word) ? word : element(tag, "", word));
   for (let i = 0, j = 0; i < a.length || j < b.length; ) {
     if (i < a.length && j < b.length && a[i] === b[j]) {
       from.append(a[i++]);
       to.append(b[j++]);
-    } else if (j >= b.length || (i < a.length && best[i + 1][j] >= best[i][j + 1])) from.append(element("del", "", a[i++]));
-    else to.append(element("ins", "", b[j++]));
+    } else if (j >= b.length || (i < a.length && best[i + 1][j] >= best[i][j + 1])) from.append(marked("del", a[i++]));
+    else to.append(marked("ins", b[j++]));
   }
   return [from, to];
 }
@@ -308,7 +311,7 @@ function request(sent) {
   });
   if (tools?.length) {
     const names = tools.map((tool) => tool?.function?.name ?? tool?.name ?? tool?.type ?? "?");
-    parts.push(element("details", "", element("summary", "", `${tools.length} tools: ${names.join(", ")}`), element("pre", "", JSON.stringify(tools, null, 1))));
+    parts.push(element("details", "", element("summary", "", `${counted(tools.length, "tool")}: ${names.join(", ")}`), element("pre", "", JSON.stringify(tools, null, 1))));
   }
   parts.push(element("details", "", element("summary", "", Object.keys(rest).join(", ")), element("pre", "", JSON.stringify(rest, null, 1))));
   return parts;
@@ -424,14 +427,14 @@ async function status() {
   const dot = (ok) => element("span", `dot ${ok === null ? "" : ok ? "ok" : "no"}`);
   const none = (list) => (list.length ? list : [element("li", "soft", "none")]);
   byId("backends").replaceChildren(...none(state.backends.map((backend) => element("li", "", dot(!backend.error), backend.name,
-    element("span", "soft", ` ${backend.url}${backend.version ? `, version ${backend.version}` : ""}, ${backend.listed} models`),
+    element("span", "soft", ` ${backend.url}${backend.version ? `, version ${backend.version}` : ""}, ${counted(backend.listed, "model")}`),
     backend.error && element("div", "bad", backend.error)))));
   byId("servers").replaceChildren(...none(state.servers.map((server) => element("li", "",
     dot(server.status === "connected" ? true : server.error ? false : null), server.name,
-    element("span", "soft", ` ${server.status}${server.tools === undefined ? "" : `, ${server.tools} tools`} ${server.url ?? server.command ?? ""}`),
+    element("span", "soft", ` ${server.status}${server.tools === undefined ? "" : `, ${counted(server.tools, "tool")}`} ${server.url ?? server.command ?? ""}`),
     server.error && element("div", "bad", server.error)))));
   byId("counts").replaceChildren(...none(state.counts.map(({ model, counts }) => element("li", "", element("b", "", model),
-    `: ${counts.calls} calls in ${counts.turns} turns, ${counts.fixed} fixed, ${counts.refused} refused, ${counts.failed} turns failed`))));
+    `: ${counted(counts.calls, "call")} in ${counted(counts.turns, "turn")}, ${counts.fixed} fixed, ${counts.refused} refused, ${counted(counts.failed, "failure")}`))));
   const rules = Object.entries(state.rules).map(([rule, count]) => `${rule} ${count}`);
   byId("rules").textContent = rules.length ? `Fixes by rule: ${rules.join(", ")}` : "";
   const all = state.bypass.find((entry) => entry.model === "");
@@ -480,8 +483,12 @@ byId("send").onclick = async () => {
     const body = { model, messages: [{ role: "user", content: prompt }], tools, stream: false };
     const ask = async (mode) => {
       const id = `page-${Date.now()}-${Math.random().toString(36).slice(2)}`;
-      const answer = await posted("/v1/chat/completions", body, { "x-toolglot-mode": mode, "x-request-id": id }).then((answer) => answer.json(), (error) => error.message);
-      return { id, answer };
+      try {
+        const said = await (await posted("/v1/chat/completions", body, { "x-toolglot-mode": mode, "x-request-id": id })).text();
+        return { id, answer: said.startsWith("{") ? JSON.parse(said) : said };
+      } catch (error) {
+        return { id, answer: error.message };
+      }
     };
     // One after the other: many servers answer one at a time.
     const without = await ask("off");
