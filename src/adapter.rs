@@ -27,7 +27,7 @@ pub struct Adapter {
     pub name: String,
     /// Globs over the model's name; see [`Library::find`].
     pub models: Vec<String>,
-    /// Texts that all stand in the chat template of such a model.
+    /// Texts that all are in the chat template of such a model.
     pub templates: Vec<String>,
     /// How well the file is proven.
     pub proof: Proof,
@@ -45,7 +45,7 @@ pub struct Adapter {
     pub answer: Option<Wrapper>,
     /// How it is asked for calls where its backend has no native tools for it.
     pub prompt: render::Prompt,
-    /// The forms of its calls, the family's own first, the generic ones behind.
+    /// The forms of its calls, the family's own first, the generic ones after.
     pub calls: Vec<Call>,
     /// How many of them are the family's own.
     own_calls: usize,
@@ -100,7 +100,7 @@ pub struct Reasoning {
     pub anywhere: bool,
 }
 
-/// Markers around the whole of an answer: the first opening one and the closing one behind it are not content.
+/// Markers around the whole of an answer: the first opening one and the closing one after it are not content.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wrapper {
@@ -124,10 +124,10 @@ pub struct Recipient {
     /// Markers that end a message.
     #[serde(default, deserialize_with = "file::strings")]
     pub end: Vec<String>,
-    /// What stands before the recipient in a header; an empty one: the header is the recipient.
+    /// What comes before the recipient in a header; an empty one: the header is the recipient.
     #[serde(deserialize_with = "file::strings")]
     pub to: Vec<String>,
-    /// What stands before the channel in a header.
+    /// What comes before the channel in a header.
     #[serde(default)]
     pub channel: Option<String>,
     /// Prefixes of a recipient that are not part of the tool's name.
@@ -186,7 +186,7 @@ pub struct Call {
     pub section: Vec<String>,
     /// Their closing counterparts; may be missing.
     pub section_close: Vec<String>,
-    /// Opening markers that count anywhere outside of code. An empty one stands for "directly behind the section's".
+    /// Opening markers that count anywhere outside of code. An empty one stands for "directly after the section's".
     pub open: Vec<String>,
     /// What is left of the opening markers when a backend removed special tokens; an empty one means the body alone.
     /// Such a call is unmarked.
@@ -237,18 +237,18 @@ pub struct JsonKeys {
     pub arguments: Vec<String>,
     /// Whether the object has one member: the tool's name with the arguments.
     pub name_is_key: bool,
-    /// Whether several calls stand in one array; read is either form.
+    /// Whether several calls are in one array; read is either form.
     pub array: bool,
     /// Whether the object's id is the call's: elsewhere it is a counter that starts anew in every turn.
     pub keep_id: bool,
-    /// What ends a header (a single word) that stands before the value and carries nothing.
+    /// What ends a header (a single word) that comes before the value and carries nothing.
     pub header: Vec<String>,
 }
 
 /// The locators of [`Syntax::Named`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// What stands before the name.
+    /// What comes before the name.
     pub open: Vec<String>,
     /// What ends the name; an empty one stands for the brace that opens the arguments.
     pub close: Vec<String>,
@@ -258,13 +258,13 @@ pub struct Named {
     pub name_is_id: bool,
     /// Markers around an id; the opening one may be empty.
     pub id: Option<[String; 2]>,
-    /// The id stands before the name, else behind it.
+    /// The id comes before the name, else after it.
     pub id_first: bool,
     /// Markers between name (or id) and arguments that carry nothing.
     pub skip: Vec<String>,
-    /// Behind one of the markers in `skip`, the arguments may be a line of text.
+    /// After one of the markers in `skip`, the arguments may be a line of text.
     pub line: bool,
-    /// Where only a number stands in the place of the name, the arguments tell it: the one offered tool that they fit.
+    /// Where only a number takes the place of the name, the arguments tell it: the one offered tool that they fit.
     pub name_from_arguments: bool,
 }
 
@@ -273,7 +273,7 @@ pub struct Named {
 pub struct Tagged {
     /// Around the name.
     pub name: [Vec<String>; 2],
-    /// Around an argument's key; attributes may stand between the key and the end of the tag.
+    /// Around an argument's key; attributes may be between the key and the end of the tag.
     pub argument: [Vec<String>; 2],
     /// Around an argument's value.
     pub value: [Vec<String>; 2],
@@ -307,7 +307,7 @@ pub enum Trim {
 /// The delimiters of [`Syntax::Lax`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lax {
-    /// What stands before the name inside the body.
+    /// What comes before the name inside the body.
     pub open: Vec<String>,
     /// Delimiters of strings besides `"` and `'`, the same at both ends.
     pub strings: Vec<String>,
@@ -316,7 +316,7 @@ pub struct Lax {
 /// The prefix of [`Syntax::Nested`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nested {
-    /// What stands before every tag.
+    /// What comes before every tag.
     pub prefix: String,
     /// Around the name.
     pub name: [Vec<String>; 2],
@@ -344,7 +344,7 @@ impl Adapter {
         self.triggers.texts()
     }
 
-    /// Whether a marker of its own calls stands in a chat template.
+    /// Whether a marker of its own calls is in a chat template.
     fn shows_in(&self, template: Option<&str>) -> bool {
         let markers = self.own().iter().flat_map(|form| form.section.iter().chain(&form.open));
         template

@@ -40,7 +40,7 @@ pub struct Incoming {
     pub request: ChatRequest,
     /// The tools that the client offers, and what it said about using them.
     pub tools: Tools,
-    /// The messages as the client wrote them, if its tools stand in a prompt of its own: `request` has them translated.
+    /// The messages as the client wrote them, if its tools are in a prompt of its own: `request` has them translated.
     pub verbatim: Option<Vec<Message>>,
     /// How this client reads calls.
     pub shape: shape::Kind,

@@ -67,7 +67,7 @@ pub struct Config {
     pub retry: u8,
     /// Whether a call that is being written is mentioned now and then.
     pub progress: bool,
-    /// Whether warnings (a prompt that was cut) stand in the answer, too.
+    /// Whether warnings (a prompt that was cut) are in the answer, too.
     pub show_warnings: bool,
     /// How a line of the log is written.
     pub log_format: LogFormat,

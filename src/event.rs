@@ -56,7 +56,7 @@ pub enum Event<'a> {
         /// The tool's name as the client offered it, or as the model wrote it where it does not resolve.
         name: &'a str,
     },
-    /// A piece of the arguments; behind the fixer the concatenation is one valid JSON object, before it it is source text.
+    /// A piece of the arguments; after the fixer the concatenation is one valid JSON object, before it it is source text.
     CallArguments {
         /// The call that it belongs to.
         index: u32,
@@ -94,7 +94,7 @@ pub enum Event<'a> {
 pub trait Sink {
     /// Takes the next event.
     fn event(&mut self, event: Event<'_>);
-    /// The text before this place and the text behind it must not reach the client in one piece.
+    /// The text before this place and the text after it must not reach the client in one piece.
     fn divide(&mut self) {}
 }
 

@@ -85,7 +85,7 @@ pub struct Plan {
     pub passed: Passed,
     /// Clients that show reasoning are told that a call is being written; all others get a comment.
     pub progress: bool,
-    /// Warnings stand in the answer, too, for those who read neither log nor header.
+    /// Warnings are in the answer, too, for those who read neither log nor header.
     pub show_warnings: bool,
     /// Log lines may show pieces of the arguments that were repaired.
     pub log_excerpts: bool,

@@ -175,7 +175,7 @@ fn keep_alive(front: &mut Front) -> Bytes {
     out.freeze()
 }
 
-/// The bytes behind what has to come first, once.
+/// The bytes after what has to come first, once.
 fn after(opening: &mut BytesMut, bytes: BytesMut) -> Bytes {
     if opening.is_empty() {
         return bytes.freeze();

@@ -106,7 +106,7 @@ pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
 // === impl Adapter ===
 
 impl Adapter {
-    /// Reads an adapter file. `generic` are the forms that stand behind every family's own.
+    /// Reads an adapter file. `generic` are the forms that come after every family's own.
     pub fn parse(name: &str, text: &str, generic: &[Call]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
         let mut file: File = toml::from_str(text)

@@ -7,7 +7,7 @@ use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
 
-/// The name of the file whose forms stand behind every family.
+/// The name of the file whose forms come after every family.
 const GENERIC: &str = "generic";
 
 /// The adapters of a process; a snapshot, replaced as a whole on reload.
@@ -24,7 +24,7 @@ pub struct Library {
 struct Glob {
     /// What the name begins with.
     first: String,
-    /// What stands in it, in this order, and what it ends with; `None` for a glob without `*`.
+    /// What is in it, in this order, and what it ends with; `None` for a glob without `*`.
     rest: Option<(Vec<String>, String)>,
     letters: usize,
     /// As the file has it.
@@ -81,7 +81,7 @@ impl Library {
     }
 
     /// The adapter of a model. A fingerprint in its chat template counts before its name, unless the name's adapter has none
-    /// and its own marker stands in the template too: families share markers. Of several fits the one with the longest
+    /// and its own marker is in the template too: families share markers. Of several fits the one with the longest
     /// literal text wins; a model that nobody knows gets the generic forms.
     pub fn find(&self, model: &str, template: Option<&str>) -> Found {
         let found = |adapter: &Arc<Adapter>, why: String| Found { adapter: Arc::clone(adapter), why };
@@ -133,7 +133,7 @@ impl Glob {
         Glob { first, rest, letters, written: glob.to_owned(), adapter: Arc::clone(adapter) }
     }
 
-    /// Whether the glob (`*` stands for any text) matches the whole name; a tag or suffix behind `:` or `@` need not be named.
+    /// Whether the glob (`*` stands for any text) matches the whole name; a tag or suffix after `:` or `@` need not be named.
     fn matches(&self, name: &str) -> bool {
         let Some(mut tail) = name.strip_prefix(&self.first) else { return false };
         let Some((middle, last)) = &self.rest else { return tail.is_empty() || tail.starts_with([':', '@']) };

@@ -91,7 +91,7 @@ fn broken(mut text: String, markers: &AhoCorasick) -> String {
     text
 }
 
-/// Breaks `<|name|>` behind its `<`.
+/// Breaks `<|name|>` after its `<`.
 fn without_bars(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -115,7 +115,7 @@ fn is_token(text: &str) -> bool {
     rest.strip_prefix(BARS).is_some_and(|rest| rest.starts_with('>'))
 }
 
-/// Where a marker is broken: behind its first character if that is a bracket or the like, else before the first one.
+/// Where a marker is broken: after its first character if that is a bracket or the like, else before the first one.
 fn seam(marker: &str) -> usize {
     let mut characters = marker.char_indices();
     match characters.next() {
@@ -181,12 +181,12 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'')
 }
 
-/// What stands before the value of a member.
+/// What comes before the value of a member.
 fn is_value(before: &str) -> bool {
     before.trim_end_matches('\\').trim_end().ends_with([':', '='])
 }
 
-/// What stands behind a key whose value is an object.
+/// What comes after a key whose value is an object.
 fn is_key(behind: &str) -> bool {
     let rest = behind.trim_start_matches(is_quote).trim_start();
     rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('{'))

@@ -214,7 +214,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     Ok(ChatRequest { model: request.model.clone(), messages, stream: request.stream, tools: Vec::new(), tool_choice: None, rest })
 }
 
-/// Moves system text to the front of the first user turn; later system messages become user text where they stand.
+/// Moves system text to the front of the first user turn; later system messages become user text where they are.
 pub fn fold_system(messages: &mut Vec<Message>) {
     let leading = messages.iter().take_while(|message| message.role == "system").count();
     let head: Vec<Message> = messages.drain(..leading).collect();
@@ -387,7 +387,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// Puts the instruction behind the system text, or in front where there is none.
+/// Puts the instruction after the system text, or in front where there is none.
 fn instruct(messages: &mut Vec<Message>, instruction: String) {
     let instruction = Message::text("system", instruction);
     match messages.first_mut() {

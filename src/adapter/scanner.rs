@@ -45,7 +45,7 @@ pub struct Options {
     pub reasoning_open: bool,
     /// Whether calls without a marker are looked for; not where the client asked for JSON as the answer itself.
     pub unmarked: bool,
-    /// Whether the prompt asks for elements named after tools, and the client executes them wherever they stand: a line that
+    /// Whether the prompt asks for elements named after tools, and the client executes them wherever they are: a line that
     /// begins with such a tag is a call, also in a code fence, and its body is read leniently.
     pub elements: bool,
     /// Whether JSON in the form of a call that is the whole answer, or its end, is refused if it names no offered tool or lacks
@@ -83,17 +83,17 @@ pub struct Scanner {
     pos: usize,
     region: Region,
     candidate: Option<Candidate>,
-    /// Unmarked calls behind prose: they count if nothing but calls follows.
+    /// Unmarked calls after prose: they count if nothing but calls follows.
     tentative: Vec<super::syntax::Parsed>,
     /// The marked calls that were accepted last, until others were.
     last_marked: Vec<super::syntax::Parsed>,
-    /// The answer began as a transcript (`Thought: ...`): its calls stand between other lines.
+    /// The answer began as a transcript (`Thought: ...`): its calls are between other lines.
     transcript: bool,
     /// Why the one tentative call is refused when it counts.
     stray: Option<Why>,
     /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
     behind: Option<usize>,
-    /// Nothing but whitespace, reasoning and calls stand before this place: an unmarked call counts here.
+    /// Nothing but whitespace, reasoning and calls come before this place: an unmarked call counts here.
     fresh: bool,
     /// The forms without a marker were tried at this place.
     tried: bool,
@@ -227,7 +227,7 @@ impl Scanner {
         self.accept_draft(reason, out);
     }
 
-    /// The backend goes on with a call of its own: what stands at the end of a marker is what it leaked of that call.
+    /// The backend goes on with a call of its own: what is at the end of a marker is what it leaked of that call.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.from) {
             let at = self.from + self.buf[self.from..at].trim_end().len();
@@ -374,7 +374,7 @@ impl Scanner {
     }
 }
 
-/// Whether every unmarked call counts wherever it stands.
+/// Whether every unmarked call counts wherever it is.
 fn relaxed(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Required | ToolChoice::Named(_))
 }

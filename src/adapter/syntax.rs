@@ -45,13 +45,13 @@ pub(super) enum Step {
     Reject,
     /// It is not, but a value that ends here; whether that is strict JSON.
     Passed { end: usize, sound: bool },
-    /// Calls, and where the text goes on behind them and their closing marker.
+    /// Calls, and where the text goes on after them and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
-    /// A marked call that is closed and cannot be read, behind others that can: its arguments are as written, and `end` as in
+    /// A marked call that is closed and cannot be read, after others that can: its arguments are as written, and `end` as in
     /// [`Step::Done`]. They are never handed to the fixer, which would find something in any text.
     Torn { whole: Vec<Parsed>, torn: Parsed, why: &'static str, end: usize },
-    /// The text ended inside of a call, behind others that are whole. `cut` is as far as it got; its name is empty unless it
-    /// was ended by what ends names. `closed`: its arguments are closed, and only what stands around them is open.
+    /// The text ended inside of a call, after others that are whole. `cut` is as far as it got; its name is empty unless it
+    /// was ended by what ends names. `closed`: its arguments are closed, and only what surrounds them is open.
     Cut { whole: Vec<Parsed>, cut: Parsed, closed: bool },
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Context<'a> {
     pub(super) close: &'a [String],
     /// The offered tools: element names, parameter names and types.
     pub(super) tools: &'a Tools,
-    /// The body stands behind a marker of its own.
+    /// The body comes after a marker of its own.
     pub(super) marked: bool,
     /// The prompt asks for elements: one that is written carelessly is read as what it can only mean.
     pub(super) lenient: bool,
@@ -181,7 +181,7 @@ pub(super) enum Start {
 pub(super) const WORD_BYTES: usize = 256;
 
 /// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
-/// character that cannot stand in a name: text that is no call is not held longer than that.
+/// character that cannot be in a name: text that is no call is not held longer than that.
 pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Word {
     let lead = blank(text);
     let length = markdown::name_length(&text[lead..], "_-.:/").unwrap_or(text.len() - lead);
@@ -224,7 +224,7 @@ pub(super) fn blank(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// The same arguments, as unfinished as the call is: the closing brace is left away.
+/// The same arguments, as unfinished as the call is: the closing brace is omitted.
 fn unclosed(arguments: &str) -> String {
     arguments.strip_suffix('}').unwrap_or(UNFINISHED).to_owned()
 }
@@ -249,7 +249,7 @@ impl Closing {
     }
 }
 
-/// The first of the markers behind `from`: where it begins and ends.
+/// The first of the markers after `from`: where it begins and ends.
 fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
     markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
 }

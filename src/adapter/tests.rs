@@ -483,10 +483,10 @@ fn an_answer_in_a_wrapper_is_unwrapped_once() {
 
 #[test]
 fn a_long_candidate_is_decided_alike_however_it_is_cut() {
-    // The name stands behind more text than is held for an unknown name.
+    // The name comes after more text than is held for an unknown name.
     let long = format!("{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}", "x".repeat(20_000));
     assert_eq!(read("llama3", false, &long), Seen { text: long.clone(), ..Seen::default() });
-    // It stands in front: held however long it gets.
+    // It comes first: held however long it gets.
     let long = format!("{{\"name\": \"lamp\", \"arguments\": {{\"note\": \"{}\"}}}}", "x".repeat(20_000));
     assert_eq!(read("llama3", false, &long).calls.len(), 1);
 }

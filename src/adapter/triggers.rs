@@ -183,7 +183,7 @@ impl Triggers {
         &self.bare
     }
 
-    /// The first marker at or behind `from`. `Err`: up to where there is none; behind that, the text may still become one.
+    /// The first marker at or after `from`. `Err`: up to where there is none; after that, the text may still become one.
     /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
         let found = self.find(text, from);
@@ -206,12 +206,12 @@ impl Triggers {
 
     /// Whether `tail` is the proper beginning of some marker: it may still become one.
     pub(super) fn may_become(&self, tail: &str) -> bool {
-        // The markers that begin with it stand right behind it in their order.
+        // The markers that begin with it come right after it in their order.
         let behind = self.sorted.partition_point(|marker| marker.as_str() <= tail);
         !tail.is_empty() && self.sorted.get(behind).is_some_and(|marker| marker.starts_with(tail))
     }
 
-    /// Where a marker, or the greater part of its beginning, stands at the very end of the text.
+    /// Where a marker, or the greater part of its beginning, is at the very end of the text.
     pub(super) fn leak(&self, text: &str, from: usize) -> Option<usize> {
         let text = text.trim_end();
         let start = from.max(text.len().saturating_sub(self.longest));

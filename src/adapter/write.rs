@@ -22,7 +22,7 @@ pub struct Written {
 // === impl Adapter ===
 
 impl Adapter {
-    /// Calls in the family's own form, one behind the other; `None` if it has none of its own that could carry them.
+    /// Calls in the family's own form, one after the other; `None` if it has none of its own that could carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
         // What else a family with headers has are remains of them, or the bodies of its messages.
         if let Some(recipient) = &self.recipient {
@@ -79,7 +79,7 @@ impl Adapter {
         self.has_form() && self.own().first().is_some_and(|form| !form.section.is_empty() || !form.open.is_empty())
     }
 
-    /// The family's own forms, without the generic ones behind them.
+    /// The family's own forms, without the generic ones after them.
     pub fn own(&self) -> &[Call] {
         self.calls.get(..self.own_calls).unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl Adapter {
 // === impl Call ===
 
 impl Call {
-    /// Calls in this form, one behind the other.
+    /// Calls in this form, one after the other.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
         let bodies: Vec<String> = calls.iter().map(|call| self.body(call)).collect::<Option<_>>()?;
         let unmarked = self.open.is_empty() && self.section.is_empty();
@@ -165,7 +165,7 @@ fn named(call: &Written, named: &Named) -> Option<String> {
     let arguments = object(&call.arguments);
     Some(match (named.id_first, id.is_empty()) {
         (true, _) => format!("{id}{open}{name}{close}{skip}{arguments}"),
-        // The id's own marker ends the name; the name's stands before the arguments.
+        // The id's own marker ends the name; the name's comes before the arguments.
         (false, false) => format!("{open}{name}{id}{}{arguments}", if close.is_empty() { skip } else { close }),
         (false, true) if skip == close => format!("{open}{name}{close}{arguments}"),
         (false, true) => format!("{open}{name}{close}{skip}{arguments}"),
@@ -180,7 +180,7 @@ fn attribute(tag: &str, word: &str) -> String {
     }
 }
 
-/// The tag that the name stands in.
+/// The tag that the name is in.
 fn name_tag<'a>(form: &'a Call, open: &'a [String]) -> &'a str {
     if first(open).is_empty() { first(&form.open) } else { first(open) }
 }

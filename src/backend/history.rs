@@ -104,7 +104,7 @@ pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
     object(&inner).map(|found| Cow::Owned(found.into_owned()))
 }
 
-/// Images out of tool results, where backends do not take them, into a user message behind the results of that turn; to a
+/// Images out of tool results, where backends do not take them, into a user message after the results of that turn; to a
 /// model that sees none they are only named.
 pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool) {
     let mut shown = Vec::with_capacity(messages.len());

@@ -23,7 +23,7 @@ pub struct Held {
     grammar: String,
     triggers: Vec<Value>,
     preserved: Vec<String>,
-    /// Markers behind which the model would be thinking already.
+    /// Markers after which the model would be thinking already.
     thinks: Vec<String>,
 }
 

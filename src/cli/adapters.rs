@@ -100,7 +100,7 @@ impl Adapters {
     }
 }
 
-/// A file's text, or what stands on standard input.
+/// A file's text, or what is on standard input.
 fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
     let fail = |error: std::io::Error| Error::client(format!("{}: {error}", path.display()));
     if path != Path::new("-") {

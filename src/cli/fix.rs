@@ -159,7 +159,7 @@ fn change(fix: &fix::Fix) -> Change<'_> {
     }
 }
 
-/// The same JSON on one line. Newlines in it stand between tokens; what some readers take for a line end is in a string.
+/// The same JSON on one line. Newlines in it are between tokens; what some readers take for a line end is in a string.
 fn one_line(json: &str) -> String {
     json.replace(['\n', '\r'], " ").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").replace('\u{85}', "\\u0085")
 }

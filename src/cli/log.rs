@@ -51,7 +51,7 @@ struct Rotating {
 /// A file of the log is full at this size.
 const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// A value in a line is cut behind this.
+/// A value in a line is cut after this.
 const VALUE_CHARS: usize = 4000;
 
 // === impl Verbosity ===

@@ -1,5 +1,5 @@
 //! `toolglot run AGENT`: a coding agent on the models of this proxy, for as long as it runs. Nothing is written; what it needs
-//! to know stands in its environment and its arguments. The proxy is started where none listens, and ends with the agent.
+//! to know is in its environment and its arguments. The proxy is started where none listens, and ends with the agent.
 
 use std::{
     collections::BTreeMap,

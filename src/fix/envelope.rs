@@ -18,7 +18,7 @@ const ATTEMPTS: usize = 8;
 
 /// Companions of the arguments in a whole call.
 const COMPANIONS: [&str; 8] = ["name", "tool", "tool_name", "function_name", "type", "id", "recipient_name", "action"];
-/// What stands beside `properties` in a copy of the schema.
+/// What is beside `properties` in a copy of the schema.
 const SCHEMA_KEYS: [&str; 6] = ["required", "description", "title", "$schema", "additionalProperties", "strict"];
 /// More wrappers, which may hold the call and not only its arguments.
 const HOLDERS: [&str; 5] = ["function", "tool_call", "tool_input", "action_input", "function_call"];

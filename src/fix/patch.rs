@@ -71,7 +71,7 @@ fn patch(text: &str) -> Option<&str> {
 fn check(patch: &str) -> Result<(), String> {
     #[derive(Clone, Copy, PartialEq)]
     enum In {
-        /// Before the first file, or behind one that is deleted.
+        /// Before the first file, or after one that is deleted.
         Between,
         Added,
         Updated,

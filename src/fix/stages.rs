@@ -193,7 +193,7 @@ fn cut(end: End) -> Option<Why> {
     }
 }
 
-/// Whether nothing but closing brackets can be missing behind this text: a number may have lost digits.
+/// Whether nothing but closing brackets can be missing after this text: a number may have lost digits.
 fn ends_in_whole_value(text: &str) -> bool {
     let text = text.trim_end();
     text.ends_with(['"', '}', ']']) || ["true", "false", "null"].iter().any(|word| text.ends_with(word))

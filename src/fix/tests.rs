@@ -165,7 +165,7 @@ fn structure_has_limits() {
     ] {
         assert!(matches!(is_refused(what, "", source, End::Whole), Why::Malformed(_)), "{what}");
     }
-    // What stands inside of a string is content, whatever else had to be repaired.
+    // What is inside of a string is content, whatever else had to be repaired.
     let content = "None, True // x\n# {k: v}, [1,,2] ‘’ `` ...";
     let source = format!("{{'title':\"{content}\",}}");
     assert_eq!(value(&fixed(EVERYTHING, &source, End::Closed)), Some(json!({"title": content})));
@@ -248,7 +248,7 @@ fn valid_json_has_one_reading() {
         assert!(matches!(report.why, Some(Why::Schema(_))), "{report:?}");
         assert_eq!((report.arguments.as_deref(), report.fixes.as_slice()), (Some(source), &[][..]), "{report:?}");
     }
-    // Nor with closing marks behind it.
+    // Nor with closing marks after it.
     let source = r#"{"uri":"src/a.ts","arguments":{"search":"foo","replace":"bar"}}"#;
     let report = fixed(replace, &format!("{source}}}</tool_call>"), End::Closed);
     assert_eq!(report.arguments.as_deref(), Some(source), "{report:?}");
@@ -520,7 +520,7 @@ fn ends() {
         }
         assert_eq!(is_refused(what, NOTE, source, End::CutAgain), Why::Truncated(FinishReason::Stop), "{what}");
     }
-    // The end marker was seen: what stands before it is all there was.
+    // The end marker was seen: what comes before it is all there was.
     assert_eq!(value(&fixed(TOWN, r#"{"town":"Turku","nights":2"#, End::Closed)), Some(json!({"town": "Turku", "nights": 2})));
     is_refused("an open string stays open", NOTE, r#"{"file_path":"a","body":"b"#, End::Closed);
     // X2 needs what is required; X3 needs exactly one reading.

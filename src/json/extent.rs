@@ -18,7 +18,7 @@ pub enum Progress {
 /// Where [`Extent::feed_until`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
-    /// Behind the value, which has ended.
+    /// After the value, which has ended.
     Complete(usize),
     /// Before a byte outside of strings that the caller asked for.
     Before(usize),

@@ -1,4 +1,4 @@
-//! What the reader hands back: a tree that remembers where each value stood, so that numbers keep their digits, strings
+//! What the reader hands back: a tree that remembers where each value was, so that numbers keep their digits, strings
 //! their escapes, and an object that was meant as text can be given back letter by letter.
 
 use std::borrow::Cow;

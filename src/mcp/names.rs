@@ -65,7 +65,7 @@ fn exact<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<&'t 
     offered.iter().find(|(service, wire)| wire == written || service.full_name() == written).map(|(service, _)| service)
 }
 
-/// `server__tool`, `builtin.server__tool`, `server.tool`: split at the first separator behind the name of a server that is
+/// `server__tool`, `builtin.server__tool`, `server.tool`: split at the first separator after the name of a server that is
 /// known, so that a server's name may contain separators.
 fn qualified<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<&'t ServiceInfo> {
     let written = written.strip_prefix("builtin.").unwrap_or(written);

@@ -22,7 +22,7 @@
 //! }
 //! ```
 //!
-//! The keywords `targetParam`, `targetServiceFactor` and `mcp_service_factors` may also stand inside a tool's input schema.
+//! The keywords `targetParam`, `targetServiceFactor` and `mcp_service_factors` may also be inside a tool's input schema.
 
 use std::path::PathBuf;
 

@@ -98,7 +98,7 @@ fn start(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// Puts text behind the system text.
+/// Puts text after the system text.
 fn instruct(request: &mut ChatRequest, text: &str) {
     match request.messages.first_mut() {
         Some(first) if matches!(first.role.as_str(), "system" | "developer") => {

@@ -70,7 +70,7 @@ const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 const SILENT: Duration = Duration::from_secs(30);
 /// At most so many descriptions are kept.
 const DESCRIPTIONS: usize = 1000;
-/// At most so much of a model's name stands in an error.
+/// At most so much of a model's name is in an error.
 const SHOWN_CHARS: usize = 200;
 
 // === impl Catalog ===

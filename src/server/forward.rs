@@ -20,7 +20,7 @@ use crate::{
 /// An endpoint of a backend's own, by the API that it belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Endpoint {
-    /// The path behind `/v1`.
+    /// The path after `/v1`.
     OpenAi(&'static str),
     /// The whole path.
     Ollama(&'static str),

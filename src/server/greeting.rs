@@ -19,7 +19,7 @@ use crate::{
 
 /// Names at most this many models of a backend.
 const SHOWN: usize = 8;
-/// Lines for backends and models; what stands before them makes it a dozen.
+/// Lines for backends and models; what comes before them makes it a dozen.
 const LINES: usize = 5;
 const SHOWN_CHARS: usize = 200;
 

@@ -43,7 +43,7 @@ const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://",
 const OPEN: &[&str] = &["/", "/healthz", "/readyz", page::CSS, page::SCRIPT];
 /// The headers in which clients send a key, apart from `Authorization: Bearer`: Anthropic's, Azure's and Google's.
 const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
-/// What may stand before the routes of models.
+/// What may come before the routes of models.
 const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
 /// Where tools are used, not managed.
 const TOOL_PATHS: &[&str] = &["/generate", "/generate_with_mcp", "/mcp", "/sse", "/sse/message"];

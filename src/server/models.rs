@@ -48,7 +48,7 @@ pub(super) async fn one(State(app): State<App>, Extension(sender): Extension<Sen
     }
 }
 
-/// Each model under its name and behind it under its further names; of two backends with the same name the first one serves
+/// Each model under its name and after it under its further names; of two backends with the same name the first one serves
 /// it. Only those that the tenant may use.
 pub(super) fn named<'a>(
     app: &'a App,

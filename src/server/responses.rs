@@ -1,6 +1,6 @@
 //! `POST /v1/responses` and what is kept of it: OpenAI's API, as Codex and OpenAI's SDKs speak it. A response that may be
 //! asked for again (`store`, which is the default) is kept with its items for a day; one that follows another names it, and
-//! is read behind the items of all those before.
+//! is read after the items of all those before.
 
 use std::sync::atomic::Ordering;
 

@@ -26,7 +26,7 @@ pub struct Setup {
     pub schemas: Arc<Schemas>,
     /// What the scanner is told.
     pub scanner: scanner::Options,
-    /// What becomes of refused calls and of text behind calls.
+    /// What becomes of refused calls and of text after calls.
     pub policy: Policy,
 }
 
@@ -191,7 +191,7 @@ fn closed(arguments: &str) -> bool {
     !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some()
 }
 
-/// The stages behind the scanner.
+/// The stages after the scanner.
 struct Stage<'a> {
     fixer: &'a mut Fixer,
     gate: &'a mut Gate,

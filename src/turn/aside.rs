@@ -6,7 +6,7 @@ use crate::event::{Event, Note};
 pub(super) struct Aside {
     wanted: bool,
     lines: String,
-    /// A call was delivered: nothing may be said behind it.
+    /// A call was delivered: nothing may be said after it.
     called: bool,
 }
 

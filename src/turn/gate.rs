@@ -1,11 +1,11 @@
-//! What the client sees of an answer: the one place that knows the rules for refused calls, for text behind a call, and for
+//! What the client sees of an answer: the one place that knows the rules for refused calls, for text after a call, and for
 //! the finish reason.
 //!
 //! * A refused call, and one that the client's form cannot carry, is answered to the model, once, hidden from the client,
 //!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
 //!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
 //!   becomes one line of notice.
-//! * Text behind a delivered call is nearly always an invented result: it leaves only if another call follows.
+//! * Text after a delivered call is nearly always an invented result: it leaves only if another call follows.
 //! * `tool_calls` means that at least one call was delivered; anything else is what the backend said.
 
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::{
     plan::Repeats,
 };
 
-/// What becomes of refused calls and of text behind calls.
+/// What becomes of refused calls and of text after calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
     /// The model may be asked again.
     pub may_reask: bool,
     /// Refused calls go on as events: whoever runs the calls answers them to the model.
     pub answers_refused: bool,
-    /// Text behind a delivered call is sent on.
+    /// Text after a delivered call is sent on.
     pub keep_text_after_call: bool,
     /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
     pub notice_when_empty: bool,
@@ -82,7 +82,7 @@ struct Said {
     line_start: bool,
 }
 
-/// As much text behind a delivered call is kept, give or take a piece, until it is known whether another call follows.
+/// As much text after a delivered call is kept, give or take a piece, until it is known whether another call follows.
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
 // === impl Gate ===
@@ -181,7 +181,7 @@ impl Gate {
 
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
         let key = (name.to_owned(), canonical(arguments));
-        // A backend may repeat as its own call what also stood in the text.
+        // A backend may repeat as its own call what also was in the text.
         if self.native && self.from_text.contains(&key) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Mode `react`: calls of the registry's tools -> their results, and the model goes on with them. The stage stands where
+//! Mode `react`: calls of the registry's tools -> their results, and the model goes on with them. The stage is where
 //! other modes hand calls to the client: it collects the calls of an answer, runs ours, keeps the client's, and writes one
 //! result for each call into the conversation, whatever happened. No task of its own: whoever drops the turn drops every
 //! call that runs.

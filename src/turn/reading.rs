@@ -1,5 +1,5 @@
 //! One answer of a backend while it is read: batches of bytes through frames and decoder into the answer's rules, and what
-//! stands behind these: events on their way to the client's shape, with what the turn remembers of them.
+//! comes after these: events on their way to the client's shape, with what the turn remembers of them.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(super) enum Next {
     End,
 }
 
-/// Everything behind the answer's rules.
+/// Everything after the answer's rules.
 pub(super) struct Behind<'a, O> {
     pub(super) tap: &'a mut Option<Box<dyn Tap>>,
     pub(super) shape: &'a mut Shape,

@@ -65,7 +65,7 @@ pub(super) struct Rounds<O> {
     progress: Option<Instant>,
     /// What the backend wants back with its calls.
     extras: Extras,
-    /// Warnings that stand in the answer.
+    /// Warnings that are in the answer.
     aside: Aside,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,

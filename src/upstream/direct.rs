@@ -1,5 +1,5 @@
 //! Connections to servers on this machine: plain HTTP over hyper. Whoever waits for an answer drives its connection too, so
-//! that no task stands between the socket and the turn, and a piece of the answer costs one wake-up. A request has a
+//! that no task is between the socket and the turn, and a piece of the answer costs one wake-up. A request has a
 //! connection of its own: none is found half closed, and none keeps a thread of a small server busy while it idles.
 
 use std::{
@@ -35,7 +35,7 @@ const BUFFER_BYTES: usize = 2 * BATCH_BYTES;
 /// A connection; `None` when it is closed.
 struct Wire(Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>);
 
-/// The body of an answer, and how it failed behind what was handed over last.
+/// The body of an answer, and how it failed after what was handed over last.
 struct Answer {
     wire: Wire,
     incoming: Incoming,

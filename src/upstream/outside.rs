@@ -21,7 +21,7 @@ pub(super) struct Clients {
     elsewhere: reqwest::Client,
 }
 
-/// The body of an answer, and how it failed behind what was handed over last.
+/// The body of an answer, and how it failed after what was handed over last.
 struct Answer {
     response: reqwest::Response,
     /// Bytes that were handed over since the task last waited.

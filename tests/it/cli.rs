@@ -230,7 +230,7 @@ fn a_wrong_configuration_is_told_with_its_line() {
 fn the_example_configuration_is_valid_with_every_key_in_force() {
     let directory = tempfile::tempdir().unwrap();
     let example = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/proxy.toml")).unwrap();
-    // Keys and tables stand behind "# " in lines of their own.
+    // Keys and tables come after "# " in lines of their own.
     let all: Vec<&str> = example
         .lines()
         .filter_map(|line| line.strip_prefix("# "))

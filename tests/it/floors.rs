@@ -253,7 +253,7 @@ fn sources() -> impl Iterator<Item = Source> {
     })
 }
 
-/// The line up to `//`, if that is not inside a string (an even number of quotes stands before it).
+/// The line up to `//`, if that is not inside a string (an even number of quotes comes before it).
 fn without_comment(line: &str) -> &str {
     let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2));
     comment.map_or(line, |(at, _)| &line[..at])

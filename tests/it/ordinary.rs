@@ -1,5 +1,5 @@
 //! What must never run at Void: answers that speak of its tools, that break off in a call, that call what does not exist or
-//! cannot be carried, with the notices that become of them, also behind a refused call and in mode `shell`. Through the whole
+//! cannot be carried, with the notices that become of them, also after a refused call and in mode `shell`. Through the whole
 //! path of an answer, in pieces of every kind, read by Void's own rules.
 
 use std::{collections::HashSet, sync::Arc};

@@ -36,7 +36,7 @@ struct Room {
     folder: tempfile::TempDir,
 }
 
-/// A model that gives these answers, one after the other; behind the last one, the last one again.
+/// A model that gives these answers, one after the other; after the last one, the last one again.
 struct Model {
     fake: Fake,
     family: Family,
@@ -58,7 +58,7 @@ enum Family {
 /// An answer of the model.
 #[derive(Debug, Clone)]
 enum Says {
-    /// Prose, and calls behind it.
+    /// Prose, and calls after it.
     Calls(&'static str, Vec<(String, Value)>),
     /// Text as it stands.
     Text(String),

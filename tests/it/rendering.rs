@@ -10,7 +10,7 @@ use toolglot::{
 
 use crate::properties::run_with;
 
-/// A family: one of its models, what stands in the description of the tools, what the two calls of the first turn become,
+/// A family: one of its models, what is in the description of the tools, what the two calls of the first turn become,
 /// and the result of the first of them.
 struct Family {
     model: &'static str,

@@ -1,5 +1,5 @@
 //! Every adapter against itself: calls written in the family's own form are read back as the same calls, alone and in a row,
-//! with prose before and behind, at every cut; and none of it is a call where a document shows it.
+//! with prose before and after, at every cut; and none of it is a call where a document shows it.
 
 use std::sync::{
     Arc, Mutex,
@@ -102,7 +102,7 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (label, calls) in samples(adapter) {
         let (text, marked) = written(adapter, &calls);
-        // Without a marker a call stands at the start or at the end; which of them is the form's own affair.
+        // Without a marker a call is at the start or at the end; which of them is the form's own affair.
         for (place, whole, said) in [
             ("alone", text.clone(), ""),
             ("behind prose", format!("Let me do that.\n\n{text}"), "Let me do that."),

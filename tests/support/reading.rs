@@ -75,7 +75,7 @@ pub(crate) const PIECES: &[&str] = &[
 
 /// Longer than any name, id, language or header may be.
 const LONG_NAME: &str = "a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_x";
-/// More whitespace than may stand between markers.
+/// More whitespace than may be between markers.
 const LONG_GAP: &str = "                                                                                                                                                                                                                                                                                ";
 
 /// The tools that are offered.
@@ -172,8 +172,8 @@ fn read<'t>(
     }
 }
 
-/// Without framing, text before the first call is the beginning of the answer, text behind the last one its end, and text
-/// between calls stands between them.
+/// Without framing, text before the first call is the beginning of the answer, text after the last one its end, and text
+/// between calls is between them.
 fn nothing_is_lost(text: &str, items: &[Item]) -> Result<(), String> {
     let lost = |what: &str| Err(format!("{what} is not as it was written; seen: {items:?}"));
     let mut rest = text;

@@ -32,14 +32,14 @@ pub(super) struct Candidate {
     pub(super) reader: Option<Reader>,
     /// The name of an offered tool was seen in it: it is held up to the limit of arguments.
     pub(super) confirmed: bool,
-    /// Nothing but whitespace and calls stand before it.
+    /// Nothing but whitespace and calls come before it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
-    /// The answer ended behind its marker before a name did.
+    /// The answer ended after its marker before a name did.
     pub(super) nameless: bool,
 }
 
-/// The code fence that a candidate stands in.
+/// The code fence that a candidate is in.
 pub(super) struct Fence {
     /// Its character.
     pub(super) tick: u8,
@@ -125,7 +125,7 @@ impl Scanner {
                     return true;
                 }
             }
-            // Inside of it there is none either: bytes of it would stand behind.
+            // Inside of it there is none either: bytes of it would come after.
             Step::Passed { end: stop, sound: true } if !marked && !relaxed(&self.tools.choice) => {
                 self.inside_value = self.inside_value.max(self.gone + body + stop);
             }
@@ -179,8 +179,8 @@ impl Scanner {
         true
     }
 
-    /// Whether calls behind a marker are only spoken of: the marker stands within a line, no tool of theirs is offered, and
-    /// what stands in the place of their arguments is not JSON.
+    /// Whether calls after a marker are only spoken of: the marker is within a line, no tool of theirs is offered, and
+    /// what takes the place of their arguments is not JSON.
     fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
         let spoken_of = |call: &Parsed| !self.is_known(&call.name) && !sound(&call.arguments);
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
@@ -281,7 +281,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the form that is being tried is an element that counts wherever it stands.
+    /// Whether the form that is being tried is an element that counts wherever it is.
     fn is_element(&self, candidate: &Candidate) -> bool {
         let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
         self.options.elements && call.is_some_and(|call| call.element)
@@ -324,7 +324,7 @@ impl Scanner {
         self.last_marked = if marked { meant } else { Vec::new() };
         (self.from, self.pos) = (to, to);
         (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
-        // Behind the marker of a result there is what the model made up, and calls that follow from it.
+        // After the marker of a result there is what the model made up, and calls that follow from it.
         let read = &self.buf[candidate.at..to];
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
             self.region = Region::Lost;
@@ -351,7 +351,7 @@ impl Scanner {
         }
     }
 
-    /// The answer ended behind the arguments of the last of these calls.
+    /// The answer ended after the arguments of the last of these calls.
     fn accept_at_end(&mut self, calls: Vec<Parsed>, candidate: &Candidate, out: &mut dyn Sink) {
         if self.is_drafting() {
             return self.hold_draft(calls, candidate, self.buf.len(), out);
@@ -382,7 +382,7 @@ impl Scanner {
         }
     }
 
-    /// Unmarked calls behind prose count now: nothing but calls followed them.
+    /// Unmarked calls after prose count now: nothing but calls followed them.
     pub(super) fn accept_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_empty() {
             return;
@@ -445,7 +445,7 @@ impl Scanner {
         }
     }
 
-    /// Behind a call: its closing markers and separators are not content. `None`: other text follows.
+    /// After a call: its closing markers and separators are not content. `None`: other text follows.
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
         let at = self.pos + blank(&self.buf[self.pos..]);

@@ -10,7 +10,7 @@ use crate::adapter::{
     triggers::Found,
 };
 
-/// More whitespace than this does not stand between markers.
+/// More whitespace than this is not between markers.
 const GAP_BYTES: usize = 256;
 const REPEATED_MARKERS: usize = 2;
 
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) form: usize,
     /// Where its body begins.
     pub(super) body: usize,
-    /// A marker of its own stands before it.
+    /// A marker of its own comes before it.
     pub(super) marked: bool,
 }
 
@@ -138,7 +138,7 @@ enum Entered {
     No,
 }
 
-/// Whether `text` enters this form: where its body begins and whether a marker stands before it.
+/// Whether `text` enters this form: where its body begins and whether a marker comes before it.
 fn entry(text: &str, call: &Call, end: bool) -> Entered {
     let section = starts_with_any(text, &call.section, end);
     let mut maybe = section == Start::Maybe;
@@ -164,12 +164,12 @@ fn entry(text: &str, call: &Call, end: bool) -> Entered {
     if maybe { Entered::Maybe } else { Entered::No }
 }
 
-/// How many bytes of whitespace may stand between two markers here.
+/// How many bytes of whitespace may be between two markers here.
 fn gap(text: &str) -> usize {
     blank(&text[..text.floor_char_boundary(GAP_BYTES)])
 }
 
-/// Whether an opening marker stands here; written twice in a row it counts once.
+/// Whether an opening marker is here; written twice in a row it counts once.
 fn opened(text: &str, call: &Call, end: bool) -> Start {
     let mut length = match starts_with_any(text, &call.open, end) {
         Start::Yes(length) => length,

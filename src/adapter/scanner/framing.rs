@@ -13,7 +13,7 @@ use crate::{
 };
 
 const INFO_BYTES: usize = 200;
-/// More blanks than this do not stand between a marker and what it is judged by.
+/// More blanks than this are not between a marker and what it is judged by.
 const GAP_BYTES: usize = 256;
 /// What closes a fence is decided within so many bytes of its line.
 const CLOSING_BYTES: usize = 256;
@@ -272,7 +272,7 @@ enum Head {
     Maybe,
 }
 
-/// The head of a fence behind its ticks, and where its content begins. `None`: it is none.
+/// The head of a fence after its ticks, and where its content begins. `None`: it is none.
 fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
     // A value may begin in the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -290,7 +290,7 @@ fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
     }
 }
 
-/// Whether a line closes a fence: up to behind its ticks, which only whitespace or a control token may follow.
+/// Whether a line closes a fence: up to after its ticks, which only whitespace or a control token may follow.
 fn closes_fence(line: &str, tick: u8, length: usize, control: &[String], whole: bool) -> Start {
     let body = line.trim_start();
     let ticks = body.bytes().take_while(|&byte| byte == tick).count();
@@ -307,7 +307,7 @@ fn closes_fence(line: &str, tick: u8, length: usize, control: &[String], whole: 
     }
 }
 
-/// The label behind the opening marker: a word of its own, before whitespace or the end of the reasoning.
+/// The label after the opening marker: a word of its own, before whitespace or the end of the reasoning.
 fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
     let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
         return starts_with_any(text, &reasoning.label, end);

@@ -69,7 +69,7 @@ impl Scanner {
         self.pos = self.pos.max(to);
     }
 
-    /// Whether only spaces stand between `at` and the newline before it.
+    /// Whether only spaces are between `at` and the newline before it.
     pub(super) fn at_line_start(&self, at: usize) -> bool {
         let before = &self.buf[self.from..at];
         match before.rfind('\n') {
@@ -78,12 +78,12 @@ impl Scanner {
         }
     }
 
-    /// Whether a marker of a call stands alone at the end of the answer.
+    /// Whether a marker of a call is alone at the end of the answer.
     pub(super) fn is_lone(&self, at: usize, length: usize) -> bool {
         self.ended.is_some() && self.buf[at + length..].trim().is_empty() && self.at_line_start(at)
     }
 
-    /// What stands at `at` is no call: a control token goes, anything else is text.
+    /// What is at `at` is no call: a control token goes, anything else is text.
     pub(super) fn not_a_call(&mut self, at: usize, length: usize, control: bool, out: &mut dyn Sink) {
         if control && self.options.framing {
             self.remove(at, at + length, out);
@@ -100,7 +100,7 @@ impl Scanner {
             self.emit(at, out);
             (self.from, self.pos) = (to, to);
         } else {
-            // What stands before it may still be a call: it waits, without the framing behind it.
+            // What comes before it may still be a call: it waits, without the framing after it.
             self.buf.replace_range(at..to, "");
             self.pos = at;
         }

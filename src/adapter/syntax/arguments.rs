@@ -1,4 +1,4 @@
-//! Arguments written as tags, or as one JSON object in their place: text behind a call's head -> the arguments as JSON text.
+//! Arguments written as tags, or as one JSON object in their place: text after a call's head -> the arguments as JSON text.
 //! One engine for every form of tags; the forms differ in their markers alone ([`Form`]).
 //!
 //! Values are raw text and may contain anything, their own closing tag included. So a tag counts only where structure
@@ -48,9 +48,9 @@ pub(super) struct Arguments {
     waiting: VecDeque<(String, Hint)>,
     between: Between,
     leads: Vec<u8>,
-    /// The whitespace behind the first offset was looked at up to the second.
+    /// The whitespace after the first offset was looked at up to the second.
     blank: (usize, usize),
-    /// In the value that begins at the first offset, whether its closing tag stands before the second one.
+    /// In the value that begins at the first offset, whether its closing tag comes before the second one.
     closed: (usize, usize, bool),
 }
 
@@ -60,11 +60,11 @@ enum Phase {
     Between { at: usize },
     /// In a value that begins at `start` and was looked at up to `seen`, there inside so many calls that are content.
     Value { start: usize, seen: usize, depth: usize },
-    /// In an object that stands in the place of the tags.
+    /// In an object that takes the place of the tags.
     Json { start: usize, seen: usize, extent: Extent },
-    /// Behind that object.
+    /// After that object.
     Behind { start: usize, stop: usize },
-    /// It lost step (its quotes are not escaped): the call's closing tag behind a brace ends it.
+    /// It lost its place (its quotes are not escaped): the call's closing tag after a brace ends it.
     Torn { start: usize, seen: usize },
 }
 
@@ -77,7 +77,7 @@ impl Default for Phase {
 // === impl Arguments ===
 
 impl Arguments {
-    /// Begins behind the call's head; `key` is an argument whose tag was read as a part of the head.
+    /// Begins after the call's head; `key` is an argument whose tag was read as a part of the head.
     pub(super) fn new(at: usize, key: Option<String>, form: &dyn Form) -> Arguments {
         let mut arguments = Arguments { phase: Phase::Between { at }, leads: form.leads(), ..Arguments::default() };
         if let Some(key) = key {
@@ -86,7 +86,7 @@ impl Arguments {
         arguments
     }
 
-    /// Arguments that stand in the call's head, as JSON text.
+    /// Arguments that are in the call's head, as JSON text.
     pub(super) fn given(&mut self, pairs: Vec<(String, String)>) {
         for (key, value) in pairs {
             self.put(&key, &value);
@@ -98,7 +98,7 @@ impl Arguments {
         (self.phase, self.leads) = (Phase::Between { at }, form.leads());
     }
 
-    /// Reads on. `marked`: a marker of its own stands before the call.
+    /// Reads on. `marked`: a marker of its own comes before the call.
     pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
         loop {
             match &mut self.phase {
@@ -285,7 +285,7 @@ impl Arguments {
         format!("{{{}}}", self.members)
     }
 
-    /// The text is over behind a value: the object lacks nothing but its brace. Without a marker that is no proof.
+    /// The text is over after a value: the object lacks nothing but its brace. Without a marker that is no proof.
     fn open(&self, marked: bool) -> Outcome {
         match marked {
             // The space shows that the last value is whole: its tag closed.
@@ -310,7 +310,7 @@ pub(super) fn hint_of(written: &str) -> Hint {
     }
 }
 
-/// The next byte at or behind `from` that a marker may begin with.
+/// The next byte at or after `from` that a marker may begin with.
 fn next(text: &str, from: usize, leads: &[u8]) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let found = match *leads {

@@ -1,4 +1,4 @@
-//! Arguments as assignments: `city="Oslo" days=3`, in the attributes of a tag, behind a name, or one in each line.
+//! Arguments as assignments: `city="Oslo" days=3`, in the attributes of a tag, after a name, or one in each line.
 
 use super::typing::{Hint, Types};
 

@@ -164,7 +164,7 @@ impl ElementReader {
         Some(format!("{} ", arguments.strip_suffix('}')?))
     }
 
-    /// A call; the code fence that it stands in may close behind it.
+    /// A call; the code fence that it is in may close after it.
     fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
         let at = end + blank(&text[end..]);
         let fenced = context.lenient && context.close != context.call.close;
@@ -180,7 +180,7 @@ fn parsed(name: &str, arguments: String) -> Parsed {
     Parsed { name: name.to_owned(), id: None, arguments }
 }
 
-/// Whether the opening tag of this tool stands at `at`.
+/// Whether the opening tag of this tool is at `at`.
 fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
     let rest = &text[at..];
     match tag(rest, "<", name, context.end) {

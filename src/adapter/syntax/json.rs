@@ -18,7 +18,7 @@ use crate::{
 };
 
 const NESTED_WRAPPERS: usize = 3;
-/// A longer word behind the ticks of a fence is no language.
+/// A longer word after the ticks of a fence is no language.
 const FENCE_WORD_BYTES: usize = 32;
 /// Keys of what calls may be wrapped in.
 const WRAPPERS: [&str; 6] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls"];
@@ -35,7 +35,7 @@ pub(crate) struct JsonReader {
     calls: Vec<Parsed>,
     /// Where the current value begins.
     start: usize,
-    /// How many calls stood before it.
+    /// How many calls came before it.
     before: usize,
     /// The code fence between the marker and the values.
     fence: Option<String>,
@@ -53,7 +53,7 @@ enum Phase {
     Inside(ValueReader),
     /// Inside a string that holds the value, looked at up to there.
     Quoted(usize),
-    /// Behind a value that ended there.
+    /// After a value that ended there.
     Behind(usize, Trail),
     Torn(TornReader),
 }
@@ -73,7 +73,7 @@ impl JsonReader {
                 Phase::Before => {
                     self.start += blank(&text[self.start..]);
                     let rest = &text[self.start..];
-                    // Behind a marker there may be more around it.
+                    // After a marker there may be more around it.
                     let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
                     if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
                         match opening_fence(rest, context.end) {
@@ -155,13 +155,13 @@ impl JsonReader {
                         }
                         Behind::Nothing => {}
                     }
-                    // Several values may stand in a row.
+                    // Several values may be in a row.
                     let next =
                         text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                     match text.as_bytes().get(next) {
                         None if context.close.is_empty() && !context.end => return Step::More,
                         Some(b'{' | b'[' | b'"') => (self.start, self.phase) = (next, Phase::Before),
-                        // What follows cannot stand behind a value: it lost step.
+                        // What follows cannot come after a value: it lost its place.
                         Some(_) if !context.close.is_empty() && !sound(&text[self.start..value_end]) => {
                             self.phase = Phase::Torn(TornReader::behind(end))
                         }
@@ -234,7 +234,7 @@ fn opening_fence(text: &str, over: bool) -> Start {
     }
 }
 
-/// Behind the quote that closes a string. `Err`: it does not close up to there.
+/// After the quote that closes a string. `Err`: it does not close up to there.
 fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -286,7 +286,7 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
 /// What a key may be quoted with, also where the whole was escaped.
 const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;"];
 
-/// Whether the name of an offered tool and a parenthesis stand here.
+/// Whether the name of an offered tool and a parenthesis are here.
 fn called(text: &str, context: Context<'_>) -> Option<bool> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)));
     let Some(length) = length else { return (text.len() > WORD_BYTES).then_some(false) };
@@ -434,7 +434,7 @@ fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
 }
 
-/// Arguments that stand beside the name instead of in an object of their own.
+/// Arguments that are beside the name instead of in an object of their own.
 fn flattened(members: &[(String, &str)], name: &str) -> String {
     let rest: Vec<String> = members
         .iter()

@@ -21,7 +21,7 @@ const NAME_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct LaxReader {
     calls: Vec<Parsed>,
-    /// Where the current call, or the text behind the last one, begins.
+    /// Where the current call, or the text after the last one, begins.
     at: usize,
     body: Option<Body>,
 }
@@ -122,7 +122,7 @@ impl LaxReader {
         self.body = Some(Body { name, open, document, keys, literal: Literal::new(open), torn: None });
     }
 
-    /// Before a call, or behind the last one.
+    /// Before a call, or after the last one.
     fn head(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
         if self.calls.is_empty() {
             return match head(text, self.at, lax, context) {

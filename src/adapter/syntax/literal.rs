@@ -57,7 +57,7 @@ pub(crate) enum Read {
     More,
     /// It is not written like that.
     Fail,
-    /// The members, and where the text goes on behind the closing bracket.
+    /// The members, and where the text goes on after the closing bracket.
     Done { items: Vec<Item>, end: usize },
 }
 

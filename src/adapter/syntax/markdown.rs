@@ -51,7 +51,7 @@ fn without_escapes(text: &str, escape: &str) -> String {
     out + rest
 }
 
-/// How long the name is that `text` begins with: letters, digits and `marks`. `None`: it may go on behind the end of the
+/// How long the name is that `text` begins with: letters, digits and `marks`. `None`: it may go on after the end of the
 /// text.
 pub(super) fn name_length(text: &str, marks: &str) -> Option<usize> {
     let mut chars = text.char_indices().peekable();

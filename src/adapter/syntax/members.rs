@@ -45,7 +45,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Behind whitespace, commas and comments.
+/// After whitespace, commas and comments.
 fn beyond_gap(text: &str) -> &str {
     let mut rest = beyond_comments(text);
     while let Some(after) = rest.strip_prefix(',') {
@@ -54,7 +54,7 @@ fn beyond_gap(text: &str) -> &str {
     rest
 }
 
-/// Behind whitespace and comments. A comment that does not end takes the rest of the text.
+/// After whitespace and comments. A comment that does not end takes the rest of the text.
 pub(super) fn beyond_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some(end) = comment(rest) {
@@ -108,7 +108,7 @@ fn value_end(text: &str) -> usize {
     }
 }
 
-/// Behind the closing quote of the string that `text` begins with.
+/// After the closing quote of the string that `text` begins with.
 fn string_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = *bytes.first()?;

@@ -1,5 +1,5 @@
 //! The name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`; with an id
-//! before or behind the name, or in its place.
+//! before or after the name, or in its place.
 
 use super::{
     Context, Parsed, Start, Step, Word, blank,
@@ -25,16 +25,16 @@ pub(crate) struct NamedReader {
     body: Body,
 }
 
-/// What stands before the arguments.
+/// What comes before the arguments.
 #[derive(Debug, Clone, Default)]
 struct Head {
     name: String,
     id: Option<String>,
     /// Where the arguments begin.
     body: usize,
-    /// They stand in a code fence.
+    /// They are in a code fence.
     fenced: bool,
-    /// One of the markers that carry nothing stands before them.
+    /// One of the markers that carry nothing comes before them.
     announced: bool,
 }
 
@@ -221,14 +221,14 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
         Start::No if named.open.iter().any(String::is_empty) || named.open.is_empty() => {}
         Start::No => return Seen::No,
     }
-    // An id behind the name and the markers that carry nothing end it too, and are read again below.
+    // An id after the name and the markers that carry nothing end it too, and are read again below.
     let id_marker = named.id.as_ref().filter(|_| !named.id_first).map(|[open, _]| open);
     let brace = named.close.iter().any(String::is_empty).then_some("{");
     let ends = named.close.iter().map(String::as_str).filter(|end| !end.is_empty());
     let ends = ends.chain(id_marker.map(String::as_str)).chain(brace);
     let (written, end, length) = match word(&text[at..], ends, context.end) {
         Word::Ends { name, at: end, length } => (&text[at + name.start..at + name.end], at + end, length),
-        // The arguments of a tool that has none may be missing with all that would stand before them.
+        // The arguments of a tool that has none may be missing with all that would come before them.
         Word::Maybe | Word::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
         Word::Maybe => return Seen::Maybe,
         Word::No => return Seen::No,
@@ -279,7 +279,7 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
     }
 }
 
-/// The name without a word behind it that ends names, where a removed marker stood between them (`fcommentary json{...}`).
+/// The name without a word after it that ends names, where a removed marker was between them (`fcommentary json{...}`).
 fn unglued<'t>(written: &'t str, named: &Named, tools: &Tools) -> &'t str {
     if tools.get(written).is_some() {
         return written;
@@ -288,7 +288,7 @@ fn unglued<'t>(written: &'t str, named: &Named, tools: &Tools) -> &'t str {
     ends.filter_map(|end| written.strip_suffix(end.as_str())).find(|bare| tools.get(bare).is_some()).unwrap_or(written)
 }
 
-/// Name and id out of what stands in the place of the name; `None` if it cannot be a name.
+/// Name and id out of what takes the place of the name; `None` if it cannot be a name.
 fn name(written: &str, named: &Named) -> Option<(String, Option<String>)> {
     let mut name = written;
     for prefix in &named.prefix {

@@ -22,7 +22,7 @@ const TAG_BYTES: usize = 256;
 const DEPTH: usize = 64;
 /// The element of an array.
 const ITEM: &str = "item";
-/// The key of text that stands beside children.
+/// The key of text that is beside children.
 const TEXT: &str = "$text";
 
 /// Reads one call.
@@ -30,7 +30,7 @@ const TEXT: &str = "$text";
 pub(crate) struct NestedReader {
     name: Option<String>,
     types: Types,
-    /// Behind the last tag.
+    /// After the last tag.
     at: usize,
     /// Up to where the next one was searched.
     seen: usize,
@@ -225,7 +225,7 @@ enum Turn {
 // === impl Element ===
 
 impl Element {
-    /// Its value as JSON text; `source` is all that stands between its tags.
+    /// Its value as JSON text; `source` is all that is between its tags.
     fn value(&self, source: &str, kind: Option<Type<'_>>) -> String {
         let plain = |text: &str| match kind {
             Some(kind) => kind.value(&decoded(text), Hint::None),
@@ -304,12 +304,12 @@ fn kind<'a>(types: &'a Types, path: &[&str]) -> Option<Type<'a>> {
     Some(rest.iter().fold(types.parameter(first), step))
 }
 
-/// Whether neither an object nor an array may stand here.
+/// Whether neither an object nor an array may be here.
 fn flat(kind: Type<'_>) -> bool {
     !kind.allows(&serde_json::json!({})) && !kind.allows(&serde_json::json!([]))
 }
 
-/// The tag at `at` behind a prefix; spaces may stand between.
+/// The tag at `at` after a prefix; spaces may be between.
 fn tag(text: &str, at: usize, end: bool) -> Seen<Tag<'_>> {
     let undecided = if end { Seen::No } else { Seen::Maybe };
     let rest = text[at..].trim_start_matches([' ', '\t', '\n', '\r']);

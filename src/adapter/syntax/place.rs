@@ -54,7 +54,7 @@ impl<'s> Place<'s> {
         self.0.allows(types)
     }
 
-    /// The JSON of a value that stands here.
+    /// The JSON of a value that is here.
     pub(crate) fn json(&self, node: Node) -> Value {
         match node {
             Node::Text(text) => Value::String(text),
@@ -68,7 +68,7 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// The JSON of an object that stands here.
+    /// The JSON of an object that is here.
     pub(crate) fn object(&self, members: Vec<(String, Node)>) -> Value {
         let member = |(key, node): (String, Node)| {
             let value = self.member(&key).json(node);

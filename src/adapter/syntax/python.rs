@@ -22,9 +22,9 @@ const FENCE: &str = "```";
 pub(crate) struct PythonReader {
     calls: Vec<Parsed>,
     phase: Phase,
-    /// Where the current call or the text behind the last one begins.
+    /// Where the current call or the text after the last one begins.
     at: usize,
-    /// The calls stand in brackets.
+    /// The calls are in brackets.
     bracket: bool,
     /// Names that results were assigned to.
     assigned: Vec<String>,
@@ -39,17 +39,17 @@ enum Phase {
     Head,
     /// Inside of its parentheses; so many others are open around it.
     Arguments { name: String, around: usize, document: Box<Document>, keys: Vec<String>, literal: Box<Literal> },
-    /// Behind a call that still has parentheses around it.
+    /// After a call that still has parentheses around it.
     Around(usize),
-    /// Behind a call; whether a newline stands between it and this place.
+    /// After a call; whether a newline is between it and this place.
     Between { newline: bool },
-    /// Behind all calls; what may belong to them was looked at up to `seen`.
+    /// After all calls; what may belong to them was looked at up to `seen`.
     Behind { seen: usize },
     /// The arguments are no literals: only a closing marker can end the call.
     Torn { name: String, closing: Closing },
 }
 
-/// What stands before the arguments.
+/// What comes before the arguments.
 enum Head {
     /// The name, the offset of its parenthesis, how many parentheses are open before it, the name of the variable.
     Call {
@@ -126,7 +126,7 @@ impl PythonReader {
                         None
                     }
                     None if !context.end => Some(Step::More),
-                    // The call is whole, only what stands around it is open.
+                    // The call is whole, only what surrounds it is open.
                     None => Some(self.done(at)),
                     Some(_) => Some(Step::Reject),
                 }
@@ -225,7 +225,7 @@ impl PythonReader {
         }
     }
 
-    /// What follows is no call: those before it count, unless they stand in brackets that are still open.
+    /// What follows is no call: those before it count, unless they are in brackets that are still open.
     fn stop(&mut self, text: &str) -> Step {
         let end = text[..self.at].trim_end().len();
         match self.bracket || self.calls.is_empty() {
@@ -264,7 +264,7 @@ impl PythonReader {
         (self.at, self.phase) = (at, Phase::Behind { seen: at });
     }
 
-    /// The closing marker is part of the call, and so is the fence that stood inside of the markers.
+    /// The closing marker is part of the call, and so is the fence that was inside of the markers.
     fn behind(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
         let rest = text[seen..].trim_start_matches(junk);
@@ -358,7 +358,7 @@ fn callee(name: String, context: Context<'_>) -> String {
     }
 }
 
-/// Whether a closing marker or the end of a fence stands here.
+/// Whether a closing marker or the end of a fence is here.
 fn closes(rest: &str, context: Context<'_>) -> Start {
     match starts_with_any(rest, context.close, context.end) {
         Start::No => starts_with_any(rest, &[FENCE.to_owned()], context.end),
@@ -389,7 +389,7 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     }
 }
 
-/// Whether text without quotes stands only where the tool wants a string: elsewhere it is a variable or an expression. Behind
+/// Whether text without quotes stands only where the tool wants a string: elsewhere it is a variable or an expression. After
 /// a marker a name is taken for a string anywhere.
 fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));

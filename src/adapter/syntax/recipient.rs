@@ -1,5 +1,5 @@
 //! A header that names the recipient, then the body: `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}`,
-//! `>>>f\n{...}`. The recipient may stand before or behind the channel, and what kind of body follows may hang on its name.
+//! `>>>f\n{...}`. The recipient may come before or after the channel, and what kind of body follows may hang on its name.
 
 use super::{
     Context, Parsed, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
@@ -51,7 +51,7 @@ pub(crate) struct RecipientReader {
     body: Body,
 }
 
-/// What stands before the arguments, and what is known of them.
+/// What comes before the arguments, and what is known of them.
 #[derive(Debug)]
 struct Head {
     name: String,
@@ -82,7 +82,7 @@ enum Body {
     },
 }
 
-/// The header that `text` begins with. `inside`: the text begins behind its first marker.
+/// The header that `text` begins with. `inside`: the text begins after its first marker.
 pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
     let limit = text.floor_char_boundary(HEADER_BYTES + data.message.len());
     let head = match text[..limit].find(&data.message) {
@@ -225,7 +225,7 @@ fn known_words(text: &str, data: &Recipient) -> bool {
 // === impl Parameters ===
 
 impl Parameters {
-    /// The tags as a form whose name stands elsewhere.
+    /// The tags as a form whose name is elsewhere.
     fn tagged(&self) -> Tagged {
         let pair = |[open, close]: &[String; 2]| [vec![open.clone()], vec![close.clone()]];
         Tagged {

@@ -44,7 +44,7 @@ enum Body {
     Lines(usize, Closing),
 }
 
-/// What stands before the arguments.
+/// What comes before the arguments.
 struct Head {
     name: String,
     /// The key of the first argument, where its tag lost the opening half and hangs on the name.
@@ -53,7 +53,7 @@ struct Head {
     body: usize,
     /// `<invoke name="f"/>`: there are none.
     closed: bool,
-    /// What stands between the name and the end of its tag.
+    /// What is between the name and the end of its tag.
     attributes: String,
     /// A lone word that is a name only if a tool is called so.
     lone: bool,
@@ -63,9 +63,9 @@ struct Head {
 pub(super) struct Field<'t> {
     pub(super) text: String,
     quoted: bool,
-    /// What stands between it and the end of the tag.
+    /// What is between it and the end of the tag.
     attributes: &'t str,
-    /// Behind the tag.
+    /// After the tag.
     pub(super) next: usize,
     /// The marker that was found instead of the end of the tag; it is not consumed.
     stopped: Option<&'t str>,
@@ -252,7 +252,7 @@ impl Markers<'_> {
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
     }
 
-    /// A name with a key right behind it, or with a stray closing tag of one.
+    /// A name with a key right after it, or with a stray closing tag of one.
     fn split(&self, text: &str) -> Option<(String, Option<String>)> {
         let fits = self.context.tools.iter().filter_map(|tool| {
             let key = text.strip_prefix(tool.name.as_str())?.trim();
@@ -379,7 +379,7 @@ impl Field<'_> {
     }
 }
 
-/// The name or key at `at` of a text, up to the end of its tag. It may stand in quotes, and attributes behind it. `stops`
+/// The name or key at `at` of a text, up to the end of its tag. It may be in quotes, and attributes after it. `stops`
 /// are markers that end it as well, and so does a brace if `brace`.
 pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
     let at = at + gap(&text[at..]);

@@ -1,10 +1,10 @@
-//! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it stands
+//! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it is
 //! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
 
 use super::{Start, members::comment, starts_with_any};
 use crate::json::extent::{Extent, Halt};
 
-/// Braces too many, separators and whitespace behind a value.
+/// Braces too many, separators and whitespace after a value.
 const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// Follows one value, which begins with a bracket, through a growing text.
@@ -22,7 +22,7 @@ pub(crate) enum Got {
     More,
     /// Its brackets are balanced here.
     Balanced(usize),
-    /// A closing marker stands where the value cannot go on: it begins and ends here.
+    /// A closing marker is where the value cannot go on: it begins and ends here.
     Closed(usize, usize),
 }
 
@@ -68,7 +68,7 @@ impl ValueReader {
     }
 }
 
-/// Whether the last character of this text may stand outside of strings in JSON: elsewhere the marker is most likely part of
+/// Whether the last character of this text may be outside of strings in JSON: elsewhere the marker is most likely part of
 /// a string whose quotes are broken.
 fn ends_value(text: &str) -> bool {
     text.trim_end().ends_with(|c: char| "}]{[\"',:el".contains(c) || c.is_ascii_digit())
@@ -84,7 +84,7 @@ pub(crate) enum Behind {
     Nothing,
 }
 
-/// Follows the text behind a value whose brackets are balanced.
+/// Follows the text after a value whose brackets are balanced.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trail {
     /// Where the value ended.
@@ -116,7 +116,7 @@ impl Trail {
         self.seen = text.len() - rest.len();
     }
 
-    /// What stands there.
+    /// What is there.
     pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Behind {
         if close.is_empty() {
             return Behind::Nothing;
@@ -139,8 +139,8 @@ impl Trail {
     }
 }
 
-/// Looks for a closing marker behind a value that lost step (quotes inside of it are not escaped, so that its brackets say
-/// nothing): the first one that stands behind a closing bracket.
+/// Looks for a closing marker after a value that lost its place (quotes inside of it are not escaped, so that its brackets say
+/// nothing): the first one that comes after a closing bracket.
 #[derive(Debug)]
 pub(crate) struct TornReader {
     /// Where the value seemed to end.

@@ -60,7 +60,7 @@ fn a_call_that_is_longer_than_the_limit_of_arguments_is_refused() {
         ("gpt-oss", header),
         ("generic", element),
     ] {
-        // Nobody knows where such a call ends: what follows may be the rest of it. An element without a marker stands first.
+        // Nobody knows where such a call ends: what follows may be the rest of it. An element without a marker comes first.
         let prose = if call == element_alone { "" } else { "Now the lamp." };
         let expected = ["Now the lamp.", "refused lamp: its arguments are larger than 200 bytes"];
         let seen = read(adapter, &options, &format!("{prose}{call}\nDone. {}", hermes("more")));
@@ -101,7 +101,7 @@ fn a_value_that_is_no_call_has_none_inside() {
     ] {
         assert_eq!(read("hermes", &Options::default(), &text), [text.as_str()]);
     }
-    // Behind it there may be one.
+    // After it there may be one.
     let text = format!("{{\"name\": {{\"id\": 1}}}}\n{inner}");
     assert_eq!(read("hermes", &Options::default(), &text).last().map(String::as_str), Some("call lamp"));
 }

@@ -75,7 +75,7 @@ impl Calls {
             .or_else(|| (headless || fragment.index.is_none()).then(|| self.pending.len().checked_sub(1)).flatten())
     }
 
-    /// Complete calls leave from the front; one that is still open (interleaved fragments) holds back those behind it.
+    /// Complete calls leave from the front; one that is still open (interleaved fragments) holds back those after it.
     fn yield_complete(&mut self, out: &mut Out<'_>) {
         let open = self.pending.iter().position(|pending| !pending.is_complete()).unwrap_or(self.pending.len());
         self.pending.drain(..open).for_each(|pending| pending.yield_to(out));

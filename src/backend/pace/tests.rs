@@ -20,7 +20,7 @@ async fn a_queue_that_is_too_long_is_said() {
     assert!(tokio::time::timeout(Duration::from_millis(10), second.turn()).await.is_err(), "the second waits a minute");
     // The second has gone: its turn is free again.
     assert!(tokio::time::timeout(Duration::from_millis(10), pace.turn()).await.is_err());
-    // Behind one that is still waiting nobody gets in.
+    // After one that is still waiting nobody gets in.
     let mut waiting = Box::pin(pace.turn());
     assert!(futures_util::FutureExt::now_or_never(&mut waiting).is_none());
     let error = pace.turn().await.expect_err("too far away");

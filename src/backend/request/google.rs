@@ -34,7 +34,7 @@ const QUIET: &[&str] = &[
     "prompt_cache_key",
 ];
 
-/// The path behind the base URL (`https://.../v1beta`).
+/// The path after the base URL (`https://.../v1beta`).
 pub(super) fn path(model: &str) -> String {
     let model = model.strip_prefix("models/").unwrap_or(model);
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);

@@ -1,4 +1,4 @@
-//! What is wrong with an adapter that can be read: forms, globs and fingerprints that never count because others stand before
+//! What is wrong with an adapter that can be read: forms, globs and fingerprints that never count because others come before
 //! them, and prompts whose calls the scanner does not read back.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -
     faults
 }
 
-/// Forms and markers that never count because others stand before them.
+/// Forms and markers that never count because others come before them.
 fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
     let forms = adapter.calls.get(..own).unwrap_or_default();
     let mut faults = Vec::new();

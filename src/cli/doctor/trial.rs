@@ -269,7 +269,7 @@ fn agrees(wanted: &Value, given: &str) -> bool {
     })
 }
 
-/// The form whose marker stands in the text: those with markers first, the bare ones last.
+/// The form whose marker is in the text: those with markers first, the bare ones last.
 fn form(adapter: Option<&Adapter>, text: &str) -> String {
     let marker = |marker: &&String| !marker.is_empty() && text.contains(marker.as_str());
     let marked = |call: &&Call| call.section.iter().chain(&call.open).any(|text| marker(&text));

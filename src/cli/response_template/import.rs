@@ -240,7 +240,7 @@ fn object(draft: &mut Draft, field: &Field<'_>, head: &Head, shape: &Shape, args
     Ok(table)
 }
 
-/// The opening pattern begins the object: `{"name": "f", "parameters": ` and the arguments behind it.
+/// The opening pattern begins the object: `{"name": "f", "parameters": ` and the arguments after it.
 fn inner_object(draft: &mut Draft, field: &Field<'_>, head: &Head) -> Result<Table, String> {
     let mut open = Vec::new();
     let mut keys = [Vec::new(), Vec::new()];
@@ -254,7 +254,7 @@ fn inner_object(draft: &mut Draft, field: &Field<'_>, head: &Head) -> Result<Tab
     let [names, arguments] = keys;
     let ends = field.close.iter().filter_map(|spelling| texts(spelling)).flatten().map(|end| end.trim_start_matches('}').trim());
     let ends: Vec<String> = ends.filter(|end| !end.is_empty()).map(str::to_owned).collect();
-    // What stands before the brace, with whitespace between.
+    // What comes before the brace, with whitespace between.
     if open.iter().all(String::is_empty) && !head.section.is_empty() {
         open.clone_from(&head.section);
     }
@@ -276,7 +276,7 @@ fn inner_object(draft: &mut Draft, field: &Field<'_>, head: &Head) -> Result<Tab
     Ok(table)
 }
 
-/// The name stands before the arguments.
+/// The name comes before the arguments.
 fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, Value>) -> Result<Table, String> {
     let delimiters = delimiters(args)?;
     let lax = args.get("unquoted_keys") == Some(&Value::Bool(true)) || !delimiters.is_empty();
@@ -325,7 +325,7 @@ fn named(draft: &mut Draft, field: &Field<'_>, head: &Head, args: &Map<String, V
         table.extend([("id", json!(id)), ("id_first", json!(true))]);
     }
     if let Some([before, behind]) = &head.id_behind {
-        // The id ends where its letters end: then the marker behind it is one that carries nothing.
+        // The id ends where its letters end: then the marker after it is one that carries nothing.
         table.push(("id", json!([before, ""])));
         let skip = [[behind.clone()].as_slice(), skip.as_slice()].concat();
         table.push(("skip", json!(skip.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>())));

@@ -153,7 +153,7 @@ impl Parser<'_> {
             return Ok(vec![Vec::new()]);
         }
         let Some(name) = name else { return Ok(inner) };
-        // A group with groups in it stands around them.
+        // A group with groups in it surrounds them.
         let captures = |spelling: &Spelling| spelling.iter().any(|piece| matches!(piece, Piece::Capture(_)));
         match inner.iter().any(captures) {
             true => {
@@ -167,7 +167,7 @@ impl Parser<'_> {
     /// A class of characters. One of whitespace alone is whitespace.
     fn class(&mut self) -> Result<Vec<Spelling>, String> {
         let (mut escaped, mut members) = (false, String::new());
-        // A bracket that stands first is a member.
+        // A bracket that comes first is a member.
         for (at, c) in self.rest.char_indices() {
             if c == ']' && !escaped && !matches!(members.as_str(), "" | "^") {
                 self.rest = &self.rest[at + 1..];

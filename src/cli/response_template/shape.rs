@@ -26,21 +26,21 @@ pub(super) enum Source {
 pub(super) struct Head {
     /// Markers around a group of calls.
     pub(super) section: Vec<String>,
-    /// What stands before the name, or the whole opening marker.
+    /// What comes before the name, or the whole opening marker.
     pub(super) open: Vec<String>,
-    /// The texts behind the name.
+    /// The texts after the name.
     pub(super) behind: Vec<String>,
     /// Those of them that may follow it at once; the empty one: nothing does.
     pub(super) next: Vec<String>,
-    /// What stands around an id before the name.
+    /// What surrounds an id before the name.
     pub(super) id_before: Option<[String; 2]>,
-    /// What stands around an id behind the name.
+    /// What surrounds an id after the name.
     pub(super) id_behind: Option<[String; 2]>,
     /// The name is part of the id: `functions.f:0`.
     pub(super) numbered: bool,
 }
 
-/// What stands around the key and the value of an argument.
+/// What surrounds the key and the value of an argument.
 #[derive(Default)]
 pub(super) struct Tags {
     pub(super) key: [Vec<String>; 2],

@@ -47,7 +47,7 @@ fn what_is_to_be_copied_is_what_the_client_reads() {
         let lines = text.lines().map(str::trim).filter(|line| line.starts_with('{') && line.ends_with('}'));
         let mut read = 0;
         for json in paragraphs.chain(lines.filter(|_| client == "void")) {
-            // Members of a file that exists stand without its braces.
+            // Members of a file that exists are without its braces.
             let json = if json.starts_with('{') { json.to_owned() } else { format!("{{{json}}}") };
             serde_json::from_str::<Value>(&json).unwrap_or_else(|error| panic!("{client}: {error}: {json}"));
             read += 1;

@@ -19,9 +19,9 @@ pub(super) struct Conversation {
     /// System text that leads the conversation.
     system: Vec<String>,
     messages: Vec<Message>,
-    /// System text behind an assistant's message; it joins what comes next.
+    /// System text after an assistant's message; it joins what comes next.
     waiting: Vec<String>,
-    /// Where the user's own words begin in the last message, behind system text that joined it.
+    /// Where the user's own words begin in the last message, after system text that joined it.
     own: usize,
     /// Reasoning that belongs to the assistant's next message.
     reasoning: String,
@@ -145,7 +145,7 @@ pub(super) fn image(url: impl Into<String>) -> Value {
     json!({"type": "image_url", "image_url": {"url": url.into()}})
 }
 
-/// Puts the text behind the content.
+/// Puts the text after the content.
 fn append(content: &mut Content, added: &str) {
     match content {
         Content::None => *content = Content::Text(added.to_owned()),

@@ -233,7 +233,7 @@ fn read_options(request: &mut Map<String, Value>) {
     }
 }
 
-/// Images stand beside the text in Ollama's form, as parts of the content in OpenAI's.
+/// Images are beside the text in Ollama's form, as parts of the content in OpenAI's.
 fn read_images(message: &mut Value) {
     let Some(message) = message.as_object_mut() else { return };
     let Some(Value::Array(images)) = message.shift_remove("images") else { return };

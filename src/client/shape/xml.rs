@@ -167,7 +167,7 @@ fn emit(event: Event<'_>, text: &str, out: &mut dyn Sink) {
     }
 }
 
-/// What stands between a call's tags.
+/// What is between a call's tags.
 ///
 /// Parameters that the tool does not declare are left out, as these clients ignore them; so are those with the value `null`.
 fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<String, Why> {

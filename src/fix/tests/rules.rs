@@ -259,7 +259,7 @@ fn found_by_hand() {
         // Dots stand for a value that the model left out.
         (TOWN, r#"{"town": ..., "nights": 2}"#, End::Closed, None),
         (ONE, r#"as {"town":...} says: {"town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
-        // Cut behind a brace of the code, by a server that says `stop`.
+        // Cut after a brace of the code, by a server that says `stop`.
         (NOTE, r#"{"file_path":"a.c","body":"int main() { return 0; }"#, End::Cut(FinishReason::Stop), None),
         // The schema of a parameter is not its value.
         (ONE, r#"{"town":{"type":"string","description":"where to"}}"#, End::Closed, None),
@@ -269,7 +269,7 @@ fn found_by_hand() {
         (NOTE, r#"{"file_path":"a.py","body":"x = {"a": "b"}"#, End::Closed, None),
         (NOTE, r#"{"file_path":"a.py","body":"print("a""#, End::Closed, None),
         (TOWN, r#"{"town":"a 5" pipe"}"#, End::Closed, Some(json!({"town": "a 5\" pipe"}))),
-        // What stands behind the object is not a part of its last string.
+        // What comes after the object is not a part of its last string.
         (TOWN, r#"{"town":"Turku"} or {"town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, r#"{"town":"Turku"} or {"town":"Oulu"}"#, End::Closed, None),
         (TOWN, "{\"town\":\"Turku\"}\n\nResult: {\"rooms\": 3}", End::Closed, Some(json!({"town": "Turku"}))),

@@ -37,7 +37,7 @@ struct Wrote {
 pub(super) struct Split {
     /// What stayed text or reasoning (`true`), in order; between two pieces something may have been taken out.
     pieces: Vec<(String, bool)>,
-    /// The calls, each behind so many pieces.
+    /// The calls, each after so many pieces.
     pub(super) calls: Vec<Source>,
 }
 
@@ -292,7 +292,7 @@ impl Split {
                 Some((piece, _)) if first.is_none() && text.get(from..).is_some_and(|rest| rest.starts_with(&**piece)) => from,
                 Some((piece, _)) => match text.get(after..).and_then(|rest| rest.find(&**piece)) {
                     Some(place) => after + place,
-                    // Written by somebody else: nothing of it stands in the text.
+                    // Written by somebody else: nothing of it is in the text.
                     None => continue,
                 },
             };

@@ -26,7 +26,7 @@ const KEPT_BYTES: usize = 8 * 1024 * 1024;
 const ROOM: usize = 1024 * 1024;
 /// Models by sender that are counted apart.
 const COUNTED: usize = 200;
-/// Changes that a page may lag behind.
+/// Changes that a page may lag after.
 const LAG: usize = 256;
 /// Names and errors are cut at so many characters.
 const SHOWN_CHARS: usize = 300;

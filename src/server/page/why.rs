@@ -1,5 +1,5 @@
 //! Why text stayed text. Each place that looks like a call is read once more, alone: what would be a call by itself was none
-//! because of where it stands, and what is none by itself has a fault of its own. The rules are those of "What counts as a
+//! because of where it is, and what is none by itself has a fault of its own. The rules are those of "What counts as a
 //! call" in ARCHITECTURE.md.
 
 use serde::Serialize;
@@ -106,7 +106,7 @@ fn reason(
     fault(reader, suspect)
 }
 
-/// What is wrong with it wherever it stands.
+/// What is wrong with it wherever it is.
 fn fault(reader: &Reader, suspect: &Suspect<'_>) -> Option<(u8, String)> {
     if suspect.kind == Kind::Element {
         return Some((8, "the element is named after a tool, but lacks a required parameter or its end".into()));

@@ -20,13 +20,13 @@ use crate::{
 /// Where a turn begins in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// So many messages stand before it.
+    /// So many messages come before it.
     pub(super) messages: usize,
     /// So many of the client's own are the assistant's.
     pub(super) answers: usize,
 }
 
-/// What a turn has done so far, kept until its end: a client that breaks it off and repeats the whole request goes on behind it,
+/// What a turn has done so far, kept until its end: a client that breaks it off and repeats the whole request goes on after it,
 /// and nothing runs twice.
 #[derive(Debug, Default)]
 pub(super) struct Unfinished(Option<Key>);
@@ -149,7 +149,7 @@ fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
     Some((chat.messages, tainted))
 }
 
-/// What the call is kept under: its id, or where the client's form has none, what it says and where it stands.
+/// What the call is kept under: its id, or where the client's form has none, what it says and where it is.
 fn name_of(plan: &Plan, call: &ToolCall, place: usize) -> String {
     if plan.shape == shape::Kind::Native {
         return call.id.clone();

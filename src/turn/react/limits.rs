@@ -17,7 +17,7 @@ pub(super) struct Used {
     pub(super) answered: u32,
     /// Tokens read and written.
     pub(super) tokens: u64,
-    /// Rounds behind each other in which every call failed.
+    /// Rounds in a row in which every call failed.
     pub(super) failures: u32,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Limit {
     Failures(u32),
 }
 
-/// So many rounds may fail behind each other.
+/// So many rounds may fail in a row.
 const FAILURES: u32 = 3;
 
 // === impl Used ===

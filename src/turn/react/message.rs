@@ -8,7 +8,7 @@ use crate::{
     openai::{Content, Message},
 };
 
-/// The model's answer as it stands in the conversation.
+/// The model's answer as it is in the conversation.
 pub(super) fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Message {
     let mut rest = Map::new();
     // Models that think between calls go on thinking where they were; other backends refuse the field.
@@ -24,7 +24,7 @@ pub(super) fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kin
     }
 }
 
-/// Puts a line behind the text of a result.
+/// Puts a line after the text of a result.
 pub(super) fn append(content: &mut Content, line: &str) {
     let line = format!("[toolglot] {line}");
     match content {

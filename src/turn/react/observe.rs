@@ -24,7 +24,7 @@ pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter
     Observation { content, failed: response.is_error() }
 }
 
-/// The texts; a structured result behind them, unless they say the same.
+/// The texts; a structured result after them, unless they say the same.
 fn text(response: &McpResponse) -> String {
     let text = response.to_text();
     let Ok(result) = &response.outcome else { return text };

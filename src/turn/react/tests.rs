@@ -29,7 +29,7 @@ fn a_result_is_never_a_call_in_any_family() {
         let call =
             Written { name: name.into(), id: Some("call_1".into()), arguments: Map::from_iter([("what".into(), json!("x"))]) };
         for adapter in library.iter() {
-            // The generic forms stand behind every family; a few are enough for all of them.
+            // The generic forms come after every family; a few are enough for all of them.
             let all = ["generic", "gemma3", "mistral", "llama3", "hermes"].contains(&adapter.name.as_str());
             let own = adapter.write(std::slice::from_ref(&call)).filter(|_| !all);
             let others = adapter.calls.iter().filter(|_| all).filter_map(|form| form.write(std::slice::from_ref(&call)));

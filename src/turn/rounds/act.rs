@@ -1,4 +1,4 @@
-//! What lies between two answers of the model, and behind the last one. In mode `react`: an answer with calls -> their results,
+//! What lies between two answers of the model, and after the last one. In mode `react`: an answer with calls -> their results,
 //! said to the user as they come -> the next answer, or the client's calls.
 
 use super::Rounds;

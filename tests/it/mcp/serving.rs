@@ -331,7 +331,7 @@ fn pages_of_others_have_no_business_here() {
     }
 }
 
-/// The guard stands before all of them, in the whole proxy.
+/// The guard comes before all of them, in the whole proxy.
 #[tokio::test]
 async fn every_mcp_route_is_guarded() {
     let proxy = crate::proxy::Proxy::start("[[backend]]\nkind = \"replay\"\n").await;

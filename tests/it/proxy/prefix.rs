@@ -43,7 +43,7 @@ fn message_requests() -> Vec<Value> {
     let mut requests = Vec::new();
     let mut ask = |turn: usize, messages: &[Value]| {
         let mut messages = messages.to_vec();
-        // The mark stands at the last block of each request; the countdown is another one each time.
+        // The mark is at the last block of each request; the countdown is another one each time.
         if let Some(last) = messages.last_mut().and_then(|last| last["content"].as_array_mut()?.last_mut()) {
             last["cache_control"] = json!({"type": "ephemeral"});
         }

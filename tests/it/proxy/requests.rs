@@ -1,4 +1,4 @@
-//! What stands before a model: checks, lists, requests that pass untouched.
+//! What comes before a model: checks, lists, requests that pass untouched.
 
 use super::*;
 
@@ -176,7 +176,7 @@ async fn a_key_goes_to_its_backend_and_the_client_s_own_only_where_it_is_wanted(
 
 #[tokio::test]
 async fn a_circle_is_seen_and_another_toolglot_is_not_one() {
-    // The outer proxy stands before an inner one, whose backend is the outer one again.
+    // The outer proxy comes before an inner one, whose backend is the outer one again.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let outer_url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

@@ -6,9 +6,9 @@ use crate::void;
 /// How Void is set up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Setup {
-    /// The tools stand in a system message.
+    /// The tools are in a system message.
     Xml,
-    /// The model is unknown to Void: they stand in the user's text.
+    /// The model is unknown to Void: they are in the user's text.
     XmlWithoutSystem,
     /// `specialToolFormat: openai-style`.
     Native,

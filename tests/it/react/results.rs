@@ -12,7 +12,7 @@ fn answering(result: &Value) -> Value {
     json!({"s": with(entry, json!({"env": {"RESULT": result.to_string()}}))})
 }
 
-/// The messages that the model sees behind its call.
+/// The messages that the model sees after its call.
 async fn seen(family: Family, result: Value, config: &str) -> Vec<Value> {
     let room = Room::with(family, vec![call("s__act", json!({})), text("ok")], answering(&result), config).await;
     let answer = room.answer(json!({})).await;

@@ -25,7 +25,7 @@ pub(in crate::adapter::syntax) trait Form {
     fn argument_begins(&self, text: &str, end: bool) -> Start;
     /// An argument's whole tag.
     fn argument(&self, text: &str, end: bool) -> Seen<Tag>;
-    /// What stands between key and value; empty if nothing does.
+    /// What is between key and value; empty if nothing does.
     fn value_open(&self) -> &[String];
     /// Markers around the type between key and value.
     fn type_tag(&self) -> Option<&[String; 2]>;
@@ -37,7 +37,7 @@ pub(in crate::adapter::syntax) trait Form {
     fn outer(&self, text: &str, end: bool) -> Start;
     /// Another call begins.
     fn call(&self, text: &str, end: bool) -> Start;
-    /// A call begins here with structure behind its head: the length of the head.
+    /// A call begins here with structure after its head: the length of the head.
     fn nested(&self, text: &str, end: bool) -> Seen<usize>;
     /// Whether `<![CDATA[` is markup.
     fn cdata(&self) -> bool;

@@ -1,9 +1,9 @@
-//! What stands at a place between the tags of a call, and what a place inside of a value is: content, or the value's end.
+//! What is at a place between the tags of a call, and what a place inside of a value is: content, or the value's end.
 
 use super::{Arguments, Between, Form, Seen, gap, next};
 use crate::adapter::syntax::{Start, typing::Types};
 
-/// What stands behind a tag.
+/// What comes after a tag.
 pub(super) enum Mark {
     Argument,
     ValueOpen,
@@ -108,7 +108,7 @@ impl Arguments {
         }
     }
 
-    /// Whether a closing tag of the value that begins at `start` stands before `at`.
+    /// Whether a closing tag of the value that begins at `start` comes before `at`.
     fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
         let (begun, seen, found) = self.closed;
         let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
@@ -120,7 +120,7 @@ impl Arguments {
         found
     }
 
-    /// What stands at or behind `from`, whitespace aside, and where.
+    /// What is at or after `from`, whitespace aside, and where.
     pub(super) fn mark(&mut self, text: &str, from: usize, form: &dyn Form, end: bool) -> (usize, Mark) {
         let known = if self.blank.0 == from { self.blank.1 } else { from };
         let at = known + gap(&text[known..]);

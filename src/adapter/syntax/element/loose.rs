@@ -10,7 +10,7 @@ use crate::{
     fix::fold,
 };
 
-/// The arguments as JSON text. `attributes` is what the opening tag holds after the name, `body` what stands between the tags.
+/// The arguments as JSON text. `attributes` is what the opening tag holds after the name, `body` what is between the tags.
 /// `None`: nobody can say what is meant.
 pub(super) fn arguments(attributes: &str, body: &str, types: &Types) -> Option<String> {
     let mut members = pairs(attributes, types)?;
@@ -133,7 +133,7 @@ fn parameter<'t>(written: &str, types: &'t Types) -> Option<&'t str> {
     types.keys().find(|key| *key == written).or_else(|| types.keys().find(|key| fold(key) == fold(written)))
 }
 
-/// `key="value"` in a tag. `None`: something else stands there.
+/// `key="value"` in a tag. `None`: something else is there.
 fn pairs(text: &str, types: &Types) -> Option<Members> {
     let mut members = Members::new();
     let mut rest = text.trim();

@@ -1,4 +1,4 @@
-//! What stands behind a place in the text: whether a value may end there, and whether a key follows.
+//! What comes after a place in the text: whether a value may end there, and whether a key follows.
 
 use super::{Dialect, KEY_BYTES, Literal};
 use crate::{

@@ -22,7 +22,7 @@ pub(super) enum Token {
 pub(super) enum Kind {
     /// An escape.
     Plain,
-    /// Itself, but the quote behind it does not end the string.
+    /// Itself, but the quote after it does not end the string.
     Raw,
     /// An escape; and braces are expressions.
     Format,
@@ -51,7 +51,7 @@ impl Literal {
         }
     }
 
-    /// A string behind its opening quote at `self.at`.
+    /// A string after its opening quote at `self.at`.
     fn open_quote(&mut self, rest: &str, quote: u8, tail: &[u8], kind: Kind, dialect: Dialect<'_>) -> Option<Read> {
         if !dialect.loose {
             match tail {
@@ -145,7 +145,7 @@ impl Literal {
             self.token = Some(Token::Word { body, seen: stop });
             return Some(Read::More);
         };
-        // Several words, or one with signs in it, where a parameter's name stands before them.
+        // Several words, or one with signs in it, where a parameter's name comes before them.
         let keyed = self.stack.len() == 1 && self.stack.last().is_some_and(|frame| frame.key.is_some());
         if dialect.words && keyed && !matches!(next, b',' | b')' | b'#' | b'[' | b'{' | b'(') && !word.is_empty() {
             self.token = Some(Token::Bare { body, seen: stop, depth: 0 });

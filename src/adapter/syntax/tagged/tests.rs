@@ -138,7 +138,7 @@ fn calls_are_read_as_their_families_write_them() {
             "<function=save>\n<parameter=path>\na\n</parameter>\n<parameter=body>\nb\n<parameter=path>\nc\n</parameter>\n</function>",
             r#"save {"path":"a","body":"b\n<parameter=path>\nc"}"#,
         ),
-        // A head without structure behind it is prose.
+        // A head without structure after it is prose.
         ("qwen3-coder", "The <function=save> tag comes first.", ""),
         ("minicpm5", "<function name=\"save\"><param>x</param></function>", ""),
         // Elements.
@@ -223,7 +223,7 @@ fn a_value_may_hold_a_whole_call_of_its_own_family() {
 fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
     let library = Library::embedded().unwrap();
     for (adapter, text, expected) in [
-        // Behind a value: only the brace is missing. Inside of one: nothing may complete it.
+        // After a value: only the brace is missing. Inside of one: nothing may complete it.
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</parameter>\n", r#"save {"path":"x" "#),
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</function>", r#"save {"path":"x" "#),
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx } ", "save {\""),

@@ -207,7 +207,7 @@ fn arguments(input: Option<&Value>) -> String {
     }
 }
 
-/// The tools that are offered, as functions. Deferred ones only once they were found, behind all others: the beginning of
+/// The tools that are offered, as functions. Deferred ones only once they were found, after all others: the beginning of
 /// the prompt stays as it was.
 fn tools(tools: Option<&Value>, found: &[String]) -> Result<Vec<Value>, Error> {
     let tools = tools.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

@@ -22,7 +22,7 @@ const ECHO: &[&str] = &[
     "top_p",
 ];
 
-/// Reads the body, in which the items of earlier responses stand before the new ones.
+/// Reads the body, in which the items of earlier responses come before the new ones.
 pub fn read(body: Value) -> Result<Request, Error> {
     let Value::Object(body) = body else { return Err(Error::client("the request body must be a JSON object")) };
     if body.get("background").and_then(Value::as_bool) == Some(true) {

@@ -76,7 +76,7 @@ struct Result {
 // === impl Call ===
 
 impl<'a> Call<'a> {
-    /// The last call in `text`, if it stands at its end. A name that is not offered (any more) counts only if a result of
+    /// The last call in `text`, if it is at its end. A name that is not offered (any more) counts only if a result of
     /// that name follows.
     fn at_the_end_of(text: &'a str, tools: &Tools, answered: Option<&str>) -> Option<Call<'a>> {
         let inner = text.trim_end().strip_suffix('>')?;

@@ -32,7 +32,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Reads the body of a call exactly as Void does: `declared` are the tool's parameters in Void's order, `body` is what
-/// stands between the tool's tags. The order of the result is the order of reading.
+/// is between the tool's tags. The order of the result is the order of reading.
 ///
 /// Void looks for the opening tag of each declared parameter in turn, anywhere ahead, then for the closing tag of each
 /// declared parameter in turn; it gives up after ten, and what is left over belongs to the last value.

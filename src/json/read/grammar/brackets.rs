@@ -101,7 +101,7 @@ impl Grammar<'_, '_> {
         matches!(self.text.at(at + 1), Some(b'/' | b'|')) || self.text.starts(at, "<\u{ff5c}")
     }
 
-    /// Behind the root.
+    /// After the root.
     pub(super) fn end(&mut self, state: &mut State) -> Option<()> {
         state.cost += self.tail(state.at as usize);
         state.want = Want::Over(Ending::Complete);
