@@ -19,4 +19,4 @@ browser > /dev/null || skip "there is no Chromium, and none could be installed"
 npm_config_update_notifier=false npm ci --silent --no-audit --no-fund || skip "playwright-core cannot be installed"
 CHROMIUM=$(browser)
 export CHROMIUM
-exec timeout 85 node --test --test-reporter=spec page.test.mjs
+exec timeout 240 node --test --test-reporter=spec page.test.mjs

@@ -22,7 +22,7 @@ pub(super) const ROWS: usize = 200;
 /// Of as many turns it is kept what was said, in at most so many bytes together.
 const KEPT: usize = 50;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
-/// A new turn finds so much room.
+/// A new turn finds so much room; one with a large request, twice as much as that takes.
 const ROOM: usize = 1024 * 1024;
 /// Models by sender that are counted apart.
 const COUNTED: usize = 200;
@@ -165,7 +165,7 @@ impl Turns {
         let keeps = opening.always || self.pages.load(Ordering::Relaxed) > 0;
         let mut state = self.lock();
         if keeps {
-            state.make_room(&self.bytes);
+            state.make_room(ROOM.max(2 * opening.body.len()), &self.bytes);
         }
         let kept = keeps.then(|| Arc::new(Mutex::new(Kept::new(opening.body, Arc::clone(&self.bytes), KEPT_BYTES))));
         state.next += 1;
@@ -257,10 +257,10 @@ impl State {
     }
 
     /// Forgets what was said in the oldest turns that are over, until another one has room.
-    fn make_room(&mut self, bytes: &AtomicUsize) {
+    fn make_room(&mut self, room: usize, bytes: &AtomicUsize) {
         let mut many = self.rows.iter().filter(|listed| listed.kept.is_some()).count();
         for listed in &mut self.rows {
-            if many < KEPT && bytes.load(Ordering::Relaxed) + ROOM <= KEPT_BYTES {
+            if many < KEPT && bytes.load(Ordering::Relaxed) + room <= KEPT_BYTES {
                 return;
             }
             if listed.row.result != Outcome::Running && listed.kept.take().is_some() {
