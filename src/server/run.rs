@@ -66,6 +66,8 @@ pub fn serve(settings: Settings) -> Result<(), Error> {
 }
 
 async fn run(settings: Settings) -> Result<(), Error> {
+    // Before anybody can see that it runs.
+    let first = signal();
     let config = &settings.config;
     let workers = config.workers.unwrap_or_else(usual_workers).get();
     let room = Room::new(config.limits.connections);
@@ -90,7 +92,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
         () = reload::follow(&live) => Ok(()),
-        () = end(&to_stage, &live, all_done.recv()) => Ok(()),
+        () = end(&to_stage, &live, first, all_done.recv()) => Ok(()),
     };
     let farewell = timeout(FAREWELL, app.mcp.pool().shut_down());
     tokio::select! {
@@ -193,8 +195,13 @@ async fn look_around(app: &App, address: &str) {
 /// After the first signal: ends once everything is done, or some time later, or at the second signal. New requests are refused
 /// once a load balancer had time to notice, and the address stays open: who is told to come again is better off than who finds
 /// nobody.
-async fn end(stage: &watch::Sender<Stage>, live: &Live, all_done: impl Future<Output = Option<()>>) {
-    signal().await;
+async fn end(
+    stage: &watch::Sender<Stage>,
+    live: &Live,
+    first: impl Future<Output = ()>,
+    all_done: impl Future<Output = Option<()>>,
+) {
+    first.await;
     let app = live.app();
     let Drain { seconds, announce_seconds } = app.config.drain;
     app.draining.announce();
@@ -222,24 +229,33 @@ async fn end(stage: &watch::Sender<Stage>, live: &Live, all_done: impl Future<Ou
     }
 }
 
-/// SIGINT or SIGTERM.
-async fn signal() {
-    let interrupted = async {
+/// SIGINT or SIGTERM, caught from this call on, not only once somebody waits for it.
+fn signal() -> impl Future<Output = ()> {
+    #[cfg(unix)]
+    let caught = {
+        use tokio::signal::unix::{SignalKind, signal};
+        [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok())
+    };
+    async move {
+        #[cfg(unix)]
+        {
+            let [interrupted, terminated] = caught;
+            tokio::select! {
+                () = came(interrupted) => {}
+                () = came(terminated) => {}
+            }
+        }
+        #[cfg(not(unix))]
         if tokio::signal::ctrl_c().await.is_err() {
             future::pending::<()>().await;
         }
-    };
-    #[cfg(unix)]
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => _ = signal.recv().await,
-            Err(_) => future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminated = future::pending::<()>();
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated => {}
+    }
+}
+
+#[cfg(unix)]
+async fn came(signal: Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(mut signal) => _ = signal.recv().await,
+        None => future::pending().await,
     }
 }
