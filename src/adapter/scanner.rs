@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod candidate;
+mod deliver;
 mod draft;
 mod entry;
 mod framing;

@@ -11,6 +11,7 @@ mod arguments;
 mod assignments;
 pub(super) mod element;
 mod entities;
+mod field;
 pub(super) mod json;
 pub(super) mod lax;
 pub(super) mod literal;

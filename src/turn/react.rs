@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Shared, answer::Outcome, reask};
 use crate::{
-    backend::Size,
+    backend::{Size, ToolMode},
     client::front,
     config::Progress,
     event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
@@ -314,10 +314,13 @@ impl Agent {
         Step::Runs
     }
 
-    /// The model has its results and does not go on: it is asked once more, without tools.
+    /// The model has its results and does not go on: it is asked once more, without tools. In a native history that is enough.
+    /// A sentence inside the tool's message made small models repeat the call.
     fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
         self.last = Some(why);
-        reask::wrap_up(&mut plan.chat.messages);
+        if plan.tool_mode() != ToolMode::Native {
+            reask::wrap_up(&mut plan.chat.messages);
+        }
         Step::Again
     }
 

@@ -5,8 +5,9 @@ use self::foreign::Foreign;
 use super::{
     Closing, Context, Parsed, Start, Step,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
-    blank, starts_with_any,
-    tagged::one_each,
+    blank,
+    field::one_each,
+    starts_with_any,
     typing::{Hint, Types},
 };
 use crate::event::{Tool, Tools};

@@ -7,8 +7,8 @@ use super::{
     arguments::Seen,
     blank,
     entities::decoded,
+    field::field,
     starts_with_any,
-    tagged::field,
     typing::{Hint, Type, Types},
 };
 use crate::{

@@ -139,8 +139,10 @@ async fn a_model_that_goes_round_in_circles_is_asked_to_answer() {
             let asked = room.model.asked();
             assert_eq!(asked.len(), answers.len(), "{family:?} {name}");
             let last = room.model.messages().last().unwrap()["content"].to_string();
+            // A native history needs no sentence.
+            let is_told = last.contains("Answer with this result.");
             assert!(
-                last.contains("Answer with this result.") && offers_none(&asked[asked.len() - 1]),
+                is_told == matches!(family, Family::Gemma) && offers_none(&asked[asked.len() - 1]),
                 "{family:?} {name}: {last}"
             );
         }

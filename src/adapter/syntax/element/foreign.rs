@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    adapter::syntax::{Context, Parsed, blank, tagged::one_each, typing::Types},
+    adapter::syntax::{Context, Parsed, blank, field::one_each, typing::Types},
     event::Tools,
 };
 

@@ -1,0 +1,115 @@
+//! A name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
+
+use super::{
+    arguments::{Seen, gap},
+    entities::unescaped,
+};
+use crate::{
+    event::Tools,
+    fix::name::{Resolved, resolve},
+};
+
+/// A longer name or key is none.
+pub(super) const FIELD_BYTES: usize = 256;
+
+/// A name or key and the rest of its tag.
+pub(super) struct Field<'t> {
+    pub(super) text: String,
+    pub(super) quoted: bool,
+    /// What is between it and the end of the tag.
+    pub(super) attributes: &'t str,
+    /// After the tag.
+    pub(super) next: usize,
+    /// The marker that was found instead of the end of the tag; it is not consumed.
+    pub(super) stopped: Option<&'t str>,
+}
+
+// === impl Field ===
+
+impl Field<'_> {
+    /// Whether it may be the name of a tool.
+    pub(super) fn is_name(&self, tools: &Tools) -> bool {
+        let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
+        !self.text.is_empty() && (self.text.chars().all(plain) || matches!(resolve(tools, &self.text), Resolved::Known { .. }))
+    }
+}
+
+/// The name or key at `at` of a text, up to the end of its tag. It may be in quotes, and attributes after it. `stops`
+/// are markers that end it as well, and so does a brace if `brace`.
+pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
+    let at = at + gap(&text[at..]);
+    let window = &text[at..text.floor_char_boundary(at + 2 * FIELD_BYTES)];
+    // Decided where the whole window is there: a marker in it may be cut until then.
+    let undecided = if text.len() - at > 2 * FIELD_BYTES { Seen::No } else { Seen::Maybe };
+    let find = |from: usize, markers: &'t [String]| {
+        let found = markers
+            .iter()
+            .filter(|marker| !marker.is_empty())
+            .filter_map(|marker| Some((from + window[from..].find(marker.as_str())?, marker.as_str())));
+        found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
+    };
+    let closed = find(0, close);
+    if let Some(quote) = window.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
+        let stop = match window[1..].find([quote, '\n']) {
+            Some(at) if at < FIELD_BYTES => at + 1,
+            Some(_) => return Seen::No,
+            None => return undecided,
+        };
+        let inner = &window[1..stop];
+        // A quote that closes in another tag, or never, is junk.
+        let junk = window[stop..].starts_with('\n') || (closed.is_some_and(|(at, _)| at < stop) && inner.contains('='));
+        if !junk {
+            return match find(stop + 1, close) {
+                Some((end, marker)) => {
+                    let (attributes, next) = (&window[stop + 1..end], at + end + marker.len());
+                    Seen::Yes(Field { text: unescaped(inner), quoted: true, attributes, next, stopped: None })
+                }
+                None if text.len() - at > 2 * FIELD_BYTES => Seen::No,
+                None => Seen::Maybe,
+            };
+        }
+    }
+    let brace = window.find('{').filter(|_| brace).map(|at| (at, "{"));
+    let stopped = stops.iter().filter_map(|markers| find(0, markers)).chain(brace).min();
+    let (stop, marker, consumed) = match (closed, stopped) {
+        (Some((at, marker)), other) if other.is_none_or(|(stop, _)| at <= stop) => (at, marker, true),
+        (_, Some((at, marker))) => (at, marker, false),
+        _ => return undecided,
+    };
+    if stop > FIELD_BYTES {
+        return Seen::No;
+    }
+    let written = window[..stop].trim();
+    // `f other="x"`: what follows the first word is attributes if it looks so.
+    let word = written.find(char::is_whitespace).filter(|&at| written[at..].contains('=')).unwrap_or(written.len());
+    let (name, attributes) = match written.strip_suffix('/').filter(|_| consumed && marker == ">") {
+        Some(name) => (name, "/"),
+        None => written.split_at(word),
+    };
+    let text = name.trim().trim_matches(['"', '\'', '`']).trim_end_matches('=').trim();
+    let next = at + stop + if consumed { marker.len() } else { 0 };
+    Seen::Yes(Field { text: text.to_owned(), quoted: false, attributes, next, stopped: (!consumed).then_some(marker) })
+}
+
+/// All arguments as one JSON object in an attribute.
+pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
+    let value = ["arguments", "parameters", "args", "input"].into_iter().find_map(|name| attribute(attributes, name))?;
+    value.starts_with('{').then(|| unescaped(value))
+}
+
+/// The value of an attribute.
+pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+    let behind =
+        attributes.match_indices(name).find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
+    let value = behind.trim_start();
+    match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
+        Some(quote) => value[1..].split(quote).next(),
+        None => value.split(|c: char| c.is_whitespace() || c == '/').next(),
+    }
+}
+
+/// Without one of these at each end.
+pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
+    let text = ends.iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
+    ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
+}
