@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 #[cfg(feature = "sample-tools")]
 mod samples;
-#[cfg(all(test, feature = "sample-tools"))]
+#[cfg(feature = "sample-tools")]
+#[cfg(test)]
 mod tests;
 
 #[cfg(feature = "sample-tools")]

@@ -58,7 +58,7 @@ async fn a_tenant_has_its_models_its_modes_and_its_pace() {
         assert!(status == 200 && !listed.to_string().contains("\"m\""), "{list}: {listed}");
     }
     for (path, model) in [("/v1/embeddings", "m"), ("/api/show", "m"), ("/v1/embeddings", "small-none")] {
-        let (status, refused) = key(proxy.post(path, &json!({"model": model, "input": "x"}).to_string())).await;
+        let (status, refused) = key(proxy.post(path, json!({"model": model, "input": "x"}).to_string())).await;
         assert!(status == 404 || model != "m", "{path}: {refused}");
         assert!(!refused.to_string().contains("there are: m"), "{refused}");
     }
