@@ -10,7 +10,7 @@ use super::{Call, Syntax};
 mod arguments;
 mod assignments;
 pub(super) mod element;
-mod entities;
+pub(super) mod entities;
 mod field;
 pub(super) mod json;
 pub(super) mod lax;

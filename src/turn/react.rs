@@ -29,6 +29,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod words;
 
 use judge::{Fate, Judge};
 use limits::Limit;
@@ -95,9 +96,6 @@ struct Observation {
     content: Content,
     failed: bool,
 }
-
-/// As much of each result is shown to a user whom the model does not answer, in bytes.
-const SHOWN_BYTES: usize = 2000;
 
 // === impl Agent ===
 
@@ -208,26 +206,6 @@ impl Agent {
         self.unfinished.forget(shared).await;
     }
 
-    /// What the user is told after the last answer: which limit ended the turn. Where the model says nothing, the results of
-    /// its last calls take the place of an answer.
-    pub(super) fn last_words(&self, said: &str, plan: &Plan) -> Option<String> {
-        let limit = self.last.filter(|_| self.used.answered > 0)?;
-        if !said.trim().is_empty() {
-            return limit.is_of_the_user().then(|| format!("[toolglot] {limit}"));
-        }
-        let calls = plan.chat.messages.iter().rposition(|message| !message.tool_calls.is_empty());
-        let results = plan.chat.messages.iter().skip(calls.map_or(usize::MAX, |at| at + 1));
-        let results = results.filter(|message| message.role == "tool").map(|message| {
-            let text = message.content.to_text();
-            // What the model was told with it is not for the user.
-            let text = text.strip_suffix(reask::WRAP_UP).unwrap_or(&text);
-            let text = text.rsplit_once("\n\n[toolglot] ").map_or(text, |(result, _)| result);
-            observe::cut(text.trim_end(), SHOWN_BYTES)
-        });
-        let results: Vec<String> = results.filter(|text| !text.is_empty()).collect();
-        Some(format!("[toolglot] {limit}, and the model gave no answer. The last results are:\n{}", results.join("\n")))
-    }
-
     /// Whether a tool was called already: then an empty answer is not the end.
     pub(super) fn has_results(&self) -> bool {
         self.used.answered > 0
@@ -314,31 +292,13 @@ impl Agent {
         Step::Runs
     }
 
-    /// The model has its results and does not go on: it is asked once more, without tools. In a native history that is enough.
-    /// A sentence inside the tool's message made small models repeat the call.
+    /// Asks once more, without tools. A native history needs no sentence: inside a tool's message it made a small model repeat the call.
     fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
         self.last = Some(why);
         if plan.tool_mode() != ToolMode::Native {
             reask::wrap_up(&mut plan.chat.messages);
         }
         Step::Again
-    }
-
-    /// What runs now, for the user.
-    pub(super) fn beginning(&self) -> Option<String> {
-        let running = self.round.as_ref()?.calls.iter().filter(|call| matches!(call.fate, Fate::Run { .. }));
-        let names: Vec<&str> = running.map(|call| call.call.name.as_str()).collect();
-        (!names.is_empty()).then(|| format!("running {} ...", names.join(", ")))
-    }
-
-    /// What the user is told about calls that were not run.
-    pub(super) fn complaints(&self) -> Vec<String> {
-        let calls = self.round.iter().flat_map(|round| &round.calls);
-        let told = calls.filter_map(|call| match &call.fate {
-            Fate::Answered { told: Some(told), .. } => Some(format!("[toolglot] {told}")),
-            _ => None,
-        });
-        told.collect()
     }
 
     /// Waits for the next result. `None`: there are all.

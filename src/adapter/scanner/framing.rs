@@ -277,7 +277,8 @@ fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
     // A value may begin in the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
-    let begins = text[body..].starts_with(['{', '[']);
+    // Not after more than is held for the head: the rest may not be there yet.
+    let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
     let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
     let language = |text: &str| text.trim().to_ascii_lowercase();
     match window.clone().position(|byte| byte == b'\n' || (byte == b'`' && tick == b'`')) {

@@ -7,6 +7,11 @@ pub(super) fn decoded(text: &str) -> String {
     if escaped { unescaped(text) } else { text.to_owned() }
 }
 
+/// The text as it has to be written where it is read by [`decoded`]: one that only looks escaped is escaped once more.
+pub(in crate::adapter) fn kept(text: &str) -> String {
+    if decoded(text) == text { text.to_owned() } else { text.replace('&', "&amp;") }
+}
+
 const ENTITIES: [(&str, char); 8] = [
     ("&lt;", '<'),
     ("&gt;", '>'),
@@ -31,4 +36,19 @@ pub(super) fn unescaped(text: &str) -> String {
         rest = &rest[length..];
     }
     out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read_as_it_was() {
+        for text in
+            ["", "a & b", "&lt;b&gt;", "&amp;", "&amp;lt;", "<a>&lt;</a>", "&lt; & more", "&copy;", "&&amp;", "&#39;x&#39;"]
+        {
+            assert_eq!(decoded(&kept(text)), text);
+        }
+        assert_eq!(kept("say &lt;b&gt;"), "say &amp;lt;b&amp;gt;");
+    }
 }
