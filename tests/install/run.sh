@@ -67,7 +67,8 @@ check 'npm: both packages into an empty prefix, first edit through the launcher'
 
 # install.sh, from a local server with a made-up release
 system=$(uname -m)-unknown-linux-gnu
-ldd --version 2>&1 | grep -qiE 'glibc|gnu libc' || system=$(uname -m)-unknown-linux-musl
+# No pipe: with pipefail, a grep that is done early would fail it.
+grep -qiE 'glibc|gnu libc' <<<"$(ldd --version 2>&1 || true)" || system=$(uname -m)-unknown-linux-musl
 releases=$work/releases
 packaging/archive.sh "$binary" "$version" "$system" "$releases/v$version" >/dev/null
 (cd "$releases/v$version" && sha256sum ./*.tar.gz | sed 's| \./| |' >SHA256SUMS)
