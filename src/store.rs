@@ -161,7 +161,7 @@ impl Link {
     }
 }
 
-/// Opens the shared store; to be called inside of a runtime. Fails (code `configuration`) where the place is none.
+/// Opens the shared store; to be called inside of a runtime. Fails (code `configuration`) where this is not the address of a store.
 #[cfg(feature = "redis")]
 pub fn open(place: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::error::Error> {
     Ok(std::sync::Arc::new(Redis::open(place)?))

@@ -144,7 +144,7 @@ fn normalize(library: &Library, row: &Row) -> Result<(Value, Vec<Checked>), Erro
         for frame in frames {
             decoder.frame(frame.to_string().as_bytes(), &mut |delta| answer.delta(delta, &mut collected))?;
         }
-        // Rows of a suite may omit the end; what was read stands.
+        // Rows of a suite may omit the end; what was read counts.
         let _ = decoder.finish(&mut |delta| answer.delta(delta, &mut collected));
     } else {
         let text = row.text.as_slice();

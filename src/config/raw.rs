@@ -80,7 +80,7 @@ pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
 
 /// The keys that a configuration may have, tables included.
 pub(super) fn keys() -> Vec<String> {
-    // serde lists them for a key that is none of them.
+    // serde lists them when a key is unknown.
     let refused = toml::from_str::<Raw>("\"\" = 0").err();
     let message = refused.as_ref().map(toml::de::Error::message).unwrap_or_default();
     message.split('`').skip(3).step_by(2).map(str::to_owned).collect()

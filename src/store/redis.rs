@@ -70,7 +70,7 @@ enum Ask {
 // === impl Redis ===
 
 impl Redis {
-    /// A store at this place; connects in the background. Fails where the place is none.
+    /// A store at this place; connects in the background. Fails where this is not the address of a store.
     #[allow(clippy::disallowed_methods, reason = "the connection belongs to all requests")]
     pub fn open(place: &Place<'_>) -> Result<Redis, Error> {
         let nodes = nodes(place).map_err(|error| Error::proxy(format!("`store`: {error}")).with_code("configuration"))?;

@@ -1,4 +1,4 @@
-// A backend that speaks OpenAI's API: what it answers stands in the last message of the user.
+// A backend that speaks OpenAI's API: what it answers is in the last message of the user.
 import http from "node:http";
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -125,7 +125,7 @@ impl Scanner {
                     return true;
                 }
             }
-            // Inside of it there is none either: bytes of it would come after.
+            // Nor does one begin inside of it: bytes of it would come after.
             Step::Passed { end: stop, sound: true } if !marked && !relaxed(&self.tools.choice) => {
                 self.inside_value = self.inside_value.max(self.gone + body + stop);
             }
@@ -252,7 +252,7 @@ impl Scanner {
         fixed.is_some_and(|value| value.is_object() && types.required().all(|key| given(&value, key)))
     }
 
-    /// Why this JSON or element, which has the form of one call, is none of an offered tool.
+    /// Why this JSON or element, which has the form of one call, names no offered tool.
     fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
         let [call] = calls else { return None };
         let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));

@@ -120,7 +120,7 @@ impl Scanner {
         self.from = self.pos;
     }
 
-    /// A call whose arguments are longer than they may be: it is refused, and nothing behind its beginning is more than the
+    /// A call whose arguments are longer than they may be: it is refused, and nothing after its beginning is more than the
     /// rest of it.
     pub(super) fn overrun(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
         self.leave_region(candidate.at, out);

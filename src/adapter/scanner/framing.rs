@@ -272,7 +272,7 @@ enum Head {
     Maybe,
 }
 
-/// The head of a fence after its ticks, and where its content begins. `None`: it is none.
+/// The head of a fence after its ticks, and where its content begins. `None`: this is not the head of a fence.
 fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
     // A value may begin in the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();

@@ -9,7 +9,7 @@ use crate::{
     fix::name::{Resolved, resolve},
 };
 
-/// A longer name or key is none.
+/// A longer text is neither a name nor a key.
 pub(super) const FIELD_BYTES: usize = 256;
 
 /// A name or key and the rest of its tag.

@@ -389,7 +389,7 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     }
 }
 
-/// Whether text without quotes stands only where the tool wants a string: elsewhere it is a variable or an expression. After
+/// Whether text without quotes is only where the tool wants a string: elsewhere it is a variable or an expression. After
 /// a marker a name is taken for a string anywhere.
 fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));

@@ -273,7 +273,7 @@ impl Split {
         self.calls.push(Source { name: name.to_owned(), arguments: arguments.to_owned(), behind, closed: false });
     }
 
-    /// Where in the text it all stands: what was taken out between two pieces is a call, if there is one, or a marker.
+    /// Where in the text it all is: what was taken out between two pieces is a call, if there is one, or a marker.
     fn places(&self, text: &str) -> Vec<Piece> {
         let (mut out, mut from) = (Vec::new(), 0);
         for at in 0..=self.pieces.len() {

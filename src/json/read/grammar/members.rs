@@ -11,19 +11,26 @@ use super::super::{Ending, Key, cost};
 use super::Grammar;
 
 impl Grammar<'_, '_> {
-    /// A key, or the end of the object.
-    pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
+    /// Where a member or an item begins, and its first byte. `Err`: the text ended, or a comma too many was read.
+    pub(super) fn after_commas(&mut self, state: &mut State) -> Result<(usize, u8), Option<()>> {
         let at = self.token(state);
         let Some(byte) = self.text.at(at) else {
             let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
-            return self.over(state, ending, cost::OPEN);
+            return Err(self.over(state, ending, cost::OPEN));
         };
-        if let Some(length) = self.text.comma(at) {
-            self.repair(state, EXTRA_COMMA, at, at + length);
-            state.at += length as u32;
-            state.comma = true;
-            return Some(());
-        }
+        let Some(length) = self.text.comma(at) else { return Ok((at, byte)) };
+        self.repair(state, EXTRA_COMMA, at, at + length);
+        state.at += length as u32;
+        state.comma = true;
+        Err(Some(()))
+    }
+
+    /// A key, or the end of the object.
+    pub(super) fn member(&mut self, state: &mut State) -> Option<()> {
+        let (at, byte) = match self.after_commas(state) {
+            Ok(found) => found,
+            Err(read) => return read,
+        };
         match byte {
             b'}' | b']' | b')' => {
                 if state.comma {

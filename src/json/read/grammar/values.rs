@@ -70,17 +70,10 @@ impl Grammar<'_, '_> {
 
     /// An item of an array, or its end.
     pub(super) fn item(&mut self, state: &mut State) -> Option<()> {
-        let at = self.token(state);
-        let Some(byte) = self.text.at(at) else {
-            let ending = if state.comma { Ending::AfterComma } else { Ending::Open };
-            return self.over(state, ending, cost::OPEN);
+        let (at, byte) = match self.after_commas(state) {
+            Ok(found) => found,
+            Err(read) => return read,
         };
-        if let Some(length) = self.text.comma(at) {
-            self.repair(state, EXTRA_COMMA, at, at + length);
-            state.at += length as u32;
-            state.comma = true;
-            return Some(());
-        }
         match byte {
             b']' | b'}' | b')' => {
                 if state.comma {
