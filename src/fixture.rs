@@ -242,9 +242,10 @@ fn escape(bytes: &[u8], out: &mut String) {
             let rest = &valid[at..];
             let special =
                 (line_start && (rest.starts_with("=== ") || character == '@')) || rest.starts_with("\\x") || character == '\r';
-            match special {
-                true => _ = write!(out, "\\x{:02x}", character as u32),
-                false => out.push(character),
+            if special {
+                _ = write!(out, "\\x{:02x}", character as u32)
+            } else {
+                out.push(character)
             }
             line_start = character == '\n';
         }

@@ -48,10 +48,7 @@ impl Turns {
             Some(markers) if markers.is_match(text) => Cow::Owned(broken(text.to_owned(), markers)),
             _ => Cow::Borrowed(text),
         };
-        match text.contains("<|") || text.contains("<\u{ff5c}") {
-            true => Cow::Owned(without_bars(&text)),
-            false => text,
-        }
+        if text.contains("<|") || text.contains("<\u{ff5c}") { Cow::Owned(without_bars(&text)) } else { text }
     }
 }
 
@@ -137,11 +134,11 @@ fn without_names(text: &str, tools: &Tools) -> String {
         let quoted = is_quote(first);
         let inside = if quoted { start + first.len_utf8() } else { start };
         let rest = text.get(inside..).unwrap_or_default();
-        let length = match quoted {
-            true => rest
-                .find(|c: char| is_quote(c) || c == '\n')
-                .filter(|end| rest.get(*end..).is_some_and(|tail| tail.starts_with(is_quote))),
-            false => rest.find(|c: char| !is_word(c)).or(Some(rest.len())),
+        let length = if quoted {
+            rest.find(|c: char| is_quote(c) || c == '\n')
+                .filter(|end| rest.get(*end..).is_some_and(|tail| tail.starts_with(is_quote)))
+        } else {
+            rest.find(|c: char| !is_word(c)).or(Some(rest.len()))
         };
         let Some(length) = length else {
             at = inside;
@@ -150,13 +147,12 @@ fn without_names(text: &str, tools: &Tools) -> String {
         let word = rest.get(..length).unwrap_or_default();
         let bare = word.trim_end_matches('\\');
         let (before, behind) = (text.get(..start).unwrap_or_default(), rest.get(length..).unwrap_or_default());
-        let place = match quoted {
-            true => is_value(before) || is_key(behind),
-            false => {
-                before.ends_with(['<', '/'])
-                    || behind.trim_start_matches(' ').starts_with('(')
-                    || behind.trim_start().starts_with(['{', '['])
-            }
+        let place = if quoted {
+            is_value(before) || is_key(behind)
+        } else {
+            before.ends_with(['<', '/'])
+                || behind.trim_start_matches(' ').starts_with('(')
+                || behind.trim_start().starts_with(['{', '['])
         };
         let hit = place && *known.entry(bare).or_insert_with(|| means(bare));
         if hit {

@@ -200,10 +200,7 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
             return Word::Ends { name: lead..after, at, length: end.len() };
         }
     }
-    match after + gap == text.len() && !over && gap <= WORD_BYTES {
-        true => Word::Maybe,
-        false => Word::No,
-    }
+    if after + gap == text.len() && !over && gap <= WORD_BYTES { Word::Maybe } else { Word::No }
 }
 
 /// The answer of [`word`].

@@ -40,14 +40,13 @@ impl Adapter {
         };
         let (start, to, end) = (first(&recipient.start), first(&recipient.to), first(&recipient.end));
         let assistant = recipient.content.iter().any(|word| word == "assistant");
-        let head = match to.is_empty() {
-            true => call.name.clone(),
-            false => {
-                let kind = recipient.constraint.first().map(|kind| format!(" {kind}")).unwrap_or_default();
-                let channel = recipient.channel.as_ref().map(|channel| format!("{channel}commentary{kind}")).unwrap_or_default();
-                let sender = if assistant { "assistant" } else { "" };
-                format!("{sender} {to}{}{}{channel}", first(&recipient.prefix), call.name)
-            }
+        let head = if to.is_empty() {
+            call.name.clone()
+        } else {
+            let kind = recipient.constraint.first().map(|kind| format!(" {kind}")).unwrap_or_default();
+            let channel = recipient.channel.as_ref().map(|channel| format!("{channel}commentary{kind}")).unwrap_or_default();
+            let sender = if assistant { "assistant" } else { "" };
+            format!("{sender} {to}{}{}{channel}", first(&recipient.prefix), call.name)
         };
         Some(format!("{start}{head}{}{body}{end}", recipient.message))
     }
@@ -174,10 +173,7 @@ fn named(call: &Written, named: &Named) -> Option<String> {
 
 /// A word in a tag: in quotes where the tag before it ends as an attribute does (`<invoke name=`, but `<function=`).
 fn attribute(tag: &str, word: &str) -> String {
-    match tag.ends_with('=') && tag.contains(' ') {
-        true => format!("\"{word}\""),
-        false => word.to_owned(),
-    }
+    if tag.ends_with('=') && tag.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
 }
 
 /// The tag that the name is in.

@@ -74,10 +74,7 @@ fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: O
 /// A call as this client writes it, as far as the model has written it: a form that it is shown, it follows.
 fn in_form(form: shape::Kind, tools: &Tools, name: &str, raw: &str, cut: bool) -> String {
     let begun = || fix::fix(raw, None, &[], End::Whole).arguments.unwrap_or_else(|| "{}".into());
-    let call = match cut {
-        true => shape::written(form, tools, name, &begun()),
-        false => shape::written(form, tools, name, raw),
-    };
+    let call = if cut { shape::written(form, tools, name, &begun()) } else { shape::written(form, tools, name, raw) };
     let open = |call: String| call.strip_suffix(&closing(name)).map(|call| call.trim_end().to_owned());
     let call = if cut { call.and_then(open) } else { call };
     call.unwrap_or_else(|| format!("{name} {raw}").trim().to_owned())
@@ -164,9 +161,8 @@ fn missing(tool: &Tool, raw: &str) -> Vec<String> {
 fn parameters(tool: &Tool) -> String {
     let schema: Value = serde_json::from_str(tool.checked_schema()).unwrap_or_default();
     let required = required(tool);
-    let name = |key: &String| match required.iter().any(|(needed, _)| needed == key) {
-        true => format!("`{key}`"),
-        false => format!("`{key}` (optional)"),
+    let name = |key: &String| {
+        if required.iter().any(|(needed, _)| needed == key) { format!("`{key}`") } else { format!("`{key}` (optional)") }
     };
     let names: Vec<String> =
         schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(name).collect();

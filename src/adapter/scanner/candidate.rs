@@ -80,9 +80,10 @@ impl Scanner {
         let close: &[String] = candidate.fence.as_ref().map_or(&call.close, |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);
-        let limit = match candidate.confirmed {
-            true => longest,
-            false => candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest),
+        let limit = if candidate.confirmed {
+            longest
+        } else {
+            candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest)
         };
         let window = self.buf.floor_char_boundary(limit);
         let lenient = self.options.elements;

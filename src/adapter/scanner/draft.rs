@@ -109,10 +109,7 @@ impl Scanner {
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
         let silent = !self.said && self.calls == 0;
         if !limited && (silent || !self.draft.is_empty()) {
-            let calls = match self.draft.is_empty() {
-                false => self.draft.calls.clone(),
-                true => self.last_calls_of_field(reason),
-            };
+            let calls = if self.draft.is_empty() { self.last_calls_of_field(reason) } else { self.draft.calls.clone() };
             let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
             if !offered.is_empty() {
                 self.draft.accept();

@@ -256,10 +256,7 @@ impl Scanner {
     }
 
     fn line_begins(&self, at: usize) -> bool {
-        match at > self.from {
-            true => self.buf[self.from..at].ends_with('\n'),
-            false => self.line_blank,
-        }
+        if at > self.from { self.buf[self.from..at].ends_with('\n') } else { self.line_blank }
     }
 }
 

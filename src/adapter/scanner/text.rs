@@ -123,9 +123,6 @@ impl Scanner {
             }
             offset = start + run;
         }
-        match newline.is_some() || end {
-            true => Inline::Never,
-            false => Inline::Unknown,
-        }
+        if newline.is_some() || end { Inline::Never } else { Inline::Unknown }
     }
 }

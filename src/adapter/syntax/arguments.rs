@@ -204,9 +204,10 @@ impl Arguments {
                     if tag.empty {
                         self.take("", form, types);
                     }
-                    self.phase = match form.value_open().is_empty() && !tag.empty {
-                        true => Phase::Value { start: at + tag.length, seen: at + tag.length, depth: 0 },
-                        false => Phase::Between { at: at + tag.length },
+                    self.phase = if form.value_open().is_empty() && !tag.empty {
+                        Phase::Value { start: at + tag.length, seen: at + tag.length, depth: 0 }
+                    } else {
+                        Phase::Between { at: at + tag.length }
                     };
                     None
                 }

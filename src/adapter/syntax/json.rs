@@ -109,10 +109,13 @@ impl JsonReader {
                     };
                 }
                 Phase::Quoted(seen) => match closing_quote(text, *seen, text.as_bytes()[self.start]) {
-                    Ok(end) => match self.take(text, end, keys, context) {
-                        true => self.phase = Phase::Behind(end, Trail::behind(end)),
-                        false => return self.leave(self.start),
-                    },
+                    Ok(end) => {
+                        if self.take(text, end, keys, context) {
+                            self.phase = Phase::Behind(end, Trail::behind(end))
+                        } else {
+                            return self.leave(self.start);
+                        }
+                    }
                     Err(_) if context.end => return self.cut(text, keys, context),
                     Err(looked) => {
                         *seen = looked;
@@ -205,10 +208,7 @@ impl JsonReader {
 
     /// What was read so far is all; nothing at all is no call.
     fn leave(&mut self, end: usize) -> Step {
-        match self.calls.is_empty() {
-            true => Step::Reject,
-            false => Step::Done { calls: std::mem::take(&mut self.calls), end },
-        }
+        if self.calls.is_empty() { Step::Reject } else { Step::Done { calls: std::mem::take(&mut self.calls), end } }
     }
 
     /// The text is over inside of a value.

@@ -94,10 +94,8 @@ impl NamedReader {
         let (head, from) = (&*head, head.body);
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
-        let unfinished = || match context.end {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false },
-            false => Step::More,
-        };
+        let unfinished =
+            || if context.end { Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false } } else { Step::More };
         loop {
             match &mut self.body {
                 Body::Before => {
@@ -268,10 +266,8 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
         return if !over && open.starts_with(text) { Seen::Maybe } else { Seen::No };
     }
     let tail = &text[open.len()..];
-    let stop = match close.is_empty() {
-        true => tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-'),
-        false => tail.find(close),
-    };
+    let stop =
+        if close.is_empty() { tail.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-') } else { tail.find(close) };
     match stop {
         Some(stop) if stop <= ID_BYTES => Seen::Yes((tail[..stop].trim().to_owned(), open.len() + stop + close.len())),
         None if !over && tail.len() < ID_BYTES + close.len().max(1) => Seen::Maybe,

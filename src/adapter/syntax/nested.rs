@@ -272,9 +272,10 @@ fn lead(nested: &Nested) -> &str {
 
 /// The arguments of a whole call.
 fn arguments(call: Element) -> String {
-    match call.children.is_empty() && call.text.trim().starts_with('{') {
-        true => call.text.trim().to_owned(),
-        false => format!("{{{}}}", members(&call.children)),
+    if call.children.is_empty() && call.text.trim().starts_with('{') {
+        call.text.trim().to_owned()
+    } else {
+        format!("{{{}}}", members(&call.children))
     }
 }
 
@@ -297,10 +298,8 @@ fn members(children: &[(String, String)]) -> String {
 /// The type of the element at this path; `None` for the call itself.
 fn kind<'a>(types: &'a Types, path: &[&str]) -> Option<Type<'a>> {
     let (first, rest) = path.split_first()?;
-    let step = |kind: Type<'a>, name: &&str| match *name == ITEM && kind.element().known() {
-        true => kind.element(),
-        false => kind.member(name),
-    };
+    let step =
+        |kind: Type<'a>, name: &&str| if *name == ITEM && kind.element().known() { kind.element() } else { kind.member(name) };
     Some(rest.iter().fold(types.parameter(first), step))
 }
 

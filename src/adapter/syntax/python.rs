@@ -228,10 +228,7 @@ impl PythonReader {
     /// What follows is no call: those before it count, unless they are in brackets that are still open.
     fn stop(&mut self, text: &str) -> Step {
         let end = text[..self.at].trim_end().len();
-        match self.bracket || self.calls.is_empty() {
-            true => Step::Reject,
-            false => self.done(end),
-        }
+        if self.bracket || self.calls.is_empty() { Step::Reject } else { self.done(end) }
     }
 
     fn between(&mut self, text: &str, newline: bool, context: Context<'_>) -> Option<Step> {

@@ -269,9 +269,8 @@ impl RecipientReader {
         let from = *from;
         let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
         let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
-        let cut = |arguments: &str| match context.end {
-            true => Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false },
-            false => Step::More,
+        let cut = |arguments: &str| {
+            if context.end { Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false } } else { Step::More }
         };
         let behind_end = |begin: usize, end: usize| {
             if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }

@@ -268,10 +268,7 @@ impl Form for Markers<'_> {
     }
 
     fn value_open(&self) -> &[String] {
-        match self.tagged.value[0].iter().any(String::is_empty) {
-            true => &[],
-            false => &self.tagged.value[0],
-        }
+        if self.tagged.value[0].iter().any(String::is_empty) { &[] } else { &self.tagged.value[0] }
     }
 
     fn type_tag(&self) -> Option<&[String; 2]> {
@@ -336,10 +333,7 @@ impl Form for Markers<'_> {
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
             Trim::OneNewline => one_each(text, &["\r\n", "\n"]),
         };
-        match self.tagged.entities {
-            true => decoded(trimmed),
-            false => trimmed.to_owned(),
-        }
+        if self.tagged.entities { decoded(trimmed) } else { trimmed.to_owned() }
     }
 
     fn leads(&self) -> Vec<u8> {

@@ -259,10 +259,8 @@ fn inner_object(draft: &mut Draft, field: &Field<'_>, head: &Head) -> Result<Tab
         open.clone_from(&head.section);
     }
     let bare = open.iter().all(String::is_empty);
-    let mut table: Table = match bare {
-        true => vec![("stripped", json!(open))],
-        false => vec![("open", json!(open)), ("close", json!(ends))],
-    };
+    let mut table: Table =
+        if bare { vec![("stripped", json!(open))] } else { vec![("open", json!(open)), ("close", json!(ends))] };
     if bare {
         draft.drop.extend(ends);
     }

@@ -37,9 +37,10 @@ pub(super) fn literals(value: &Value) -> Result<Vec<Spelling>, String> {
         Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    match texts.is_empty() || texts.iter().any(|text| text.is_empty()) {
-        true => Err("is neither a text nor a list of texts".into()),
-        false => Ok(texts.into_iter().map(|text| vec![Piece::Text(text.to_owned())]).collect()),
+    if texts.is_empty() || texts.iter().any(|text| text.is_empty()) {
+        Err("is neither a text nor a list of texts".into())
+    } else {
+        Ok(texts.into_iter().map(|text| vec![Piece::Text(text.to_owned())]).collect())
     }
 }
 
@@ -47,9 +48,10 @@ pub(super) fn literals(value: &Value) -> Result<Vec<Spelling>, String> {
 pub(super) fn parse(pattern: &str) -> Result<Vec<Spelling>, String> {
     let mut parser = Parser { rest: pattern, depth: 0 };
     let spellings = parser.alternatives()?;
-    match parser.rest.is_empty() {
-        true => Ok(spellings.into_iter().map(joined).collect()),
-        false => Err(format!("has a `)` too many before `{}`", parser.rest)),
+    if parser.rest.is_empty() {
+        Ok(spellings.into_iter().map(joined).collect())
+    } else {
+        Err(format!("has a `)` too many before `{}`", parser.rest))
     }
 }
 
@@ -155,12 +157,11 @@ impl Parser<'_> {
         let Some(name) = name else { return Ok(inner) };
         // A group with groups in it surrounds them.
         let captures = |spelling: &Spelling| spelling.iter().any(|piece| matches!(piece, Piece::Capture(_)));
-        match inner.iter().any(captures) {
-            true => {
-                let around = |spelling| [vec![Piece::Capture(name.clone())], spelling].concat();
-                Ok(inner.into_iter().map(around).collect())
-            }
-            false => Ok(vec![vec![Piece::Capture(name)]]),
+        if inner.iter().any(captures) {
+            let around = |spelling| [vec![Piece::Capture(name.clone())], spelling].concat();
+            Ok(inner.into_iter().map(around).collect())
+        } else {
+            Ok(vec![vec![Piece::Capture(name)]])
         }
     }
 

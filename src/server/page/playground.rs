@@ -78,10 +78,7 @@ async fn reader(app: &App, asked: &Asked) -> Result<Reader, Error> {
     let model = if asked.model.is_empty() { "unknown" } else { &asked.model };
     let chat = json!({"model": model, "messages": [{"role": "user", "content": "x"}], "tools": asked.tools});
     let chat = ChatRequest::from_value(chat)?;
-    let planned = match asked.model.is_empty() {
-        true => None,
-        false => survey::planned(app, chat.clone()).await.ok(),
-    };
+    let planned = if asked.model.is_empty() { None } else { survey::planned(app, chat.clone()).await.ok() };
     let options = |options: scanner::Options| scanner::Options { strays: false, ..options };
     if let Some(plan) = planned {
         let reader = Reader::from(&plan);

@@ -42,9 +42,10 @@ impl Literal {
         match rest.as_bytes() {
             [quote @ (b'"' | b'\''), tail @ ..] => self.open_quote(rest, *quote, tail, Kind::Plain, dialect),
             _ => {
-                self.token = Some(match dialect.loose {
-                    true => Token::Bare { body: self.at, seen: self.at, depth: 0 },
-                    false => Token::Word { body: self.at, seen: self.at },
+                self.token = Some(if dialect.loose {
+                    Token::Bare { body: self.at, seen: self.at, depth: 0 }
+                } else {
+                    Token::Word { body: self.at, seen: self.at }
                 });
                 None
             }
