@@ -19,6 +19,10 @@ struct Said {
     calls: usize,
 }
 
+/// As much marked text of a history is read again, the oldest first so that what the backend has cached stays the same. More
+/// than a model's context holds; reading it takes seconds.
+const READ_BYTES: usize = 1 << 20;
+
 // === impl Said ===
 
 impl Sink for Said {
@@ -31,8 +35,9 @@ impl Sink for Said {
     }
 }
 
-/// Cleans the answers in a history; those that hold nothing else are left out.
+/// Cleans the answers in a history, at most [`READ_BYTES`] of them; those that hold nothing else are left out.
 pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
+    let mut left = READ_BYTES;
     messages.retain_mut(|message| {
         if message.role != "assistant" {
             return true;
@@ -40,7 +45,10 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapt
         let mut found = false;
         let mut clean = |text: &mut String| {
             if adapter.marks(text) {
-                (*text, found) = (cleaned(text, adapter, tools), true);
+                left = left.saturating_sub(text.len());
+                if left > 0 {
+                    (*text, found) = (cleaned(text, adapter, tools), true);
+                }
             }
         };
         match &mut message.content {

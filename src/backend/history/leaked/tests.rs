@@ -51,6 +51,14 @@ fn markup_that_leaked_into_an_answer_does_not_go_back() {
 }
 
 #[test]
+fn as_much_is_read_again_as_a_context_holds() {
+    let call = "Yes.<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}</tool_call>";
+    let long = format!("<tool_call>{}", "x".repeat(READ_BYTES));
+    let left = cleaned_by("qwen3:8b", &[json!(call), json!(long), json!(call)]);
+    assert_eq!(left, [json!("Yes."), json!(long), json!(call)]);
+}
+
+#[test]
 fn what_an_answer_said_stays_as_it_was() {
     for text in [
         "Plain text, {\"a\": 1} and `code`.",
