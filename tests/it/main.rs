@@ -22,6 +22,8 @@ mod living;
 mod mcp;
 mod negative;
 mod ordinary;
+#[path = "../support/pieces.rs"]
+mod pieces;
 mod properties;
 mod proxy;
 #[cfg(unix)]
@@ -30,6 +32,8 @@ mod react;
 mod reading;
 mod rendering;
 mod samples;
+#[path = "../support/seen.rs"]
+mod seen;
 #[cfg(unix)]
 mod shell;
 #[path = "../support/void.rs"]
