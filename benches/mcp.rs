@@ -103,7 +103,7 @@ fn pool(folder: &std::path::Path, entries: Value, builtin: Option<Builtin>) -> A
     let file = folder.join("mcp.json");
     std::fs::write(&file, json!({"mcpServers": entries}).to_string()).expect("a file");
     let registry = Registry::open(file, Environment::default()).expect("a registry");
-    Arc::new(Pool::new(Arc::new(registry), builtin, Arc::new(Memory::default())).expect("a pool"))
+    Arc::new(Pool::new(Arc::new(registry), builtin, Arc::new(Memory::default())))
 }
 
 async fn best_call(pool: &Pool, service: &ServiceInfo) -> Duration {

@@ -3,6 +3,10 @@
 //!
 //! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 
+// What unit tests share with `tests/` names the crate from outside.
+#[cfg(test)]
+extern crate self as toolglot;
+
 pub mod adapter;
 #[cfg(feature = "daemon")]
 pub mod atomic;
@@ -23,9 +27,15 @@ pub mod json;
 #[cfg(feature = "daemon")]
 pub mod mcp;
 pub mod openai;
+#[cfg(test)]
+#[path = "../tests/support/pieces.rs"]
+mod pieces;
 #[cfg(feature = "daemon")]
 pub mod plan;
 pub mod redact;
+#[cfg(test)]
+#[path = "../tests/support/seen.rs"]
+mod seen;
 #[cfg(feature = "daemon")]
 pub mod server;
 pub mod store;

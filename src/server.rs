@@ -52,20 +52,21 @@ pub use state::{App, Live, Settings, State, app, library};
 /// All routes, for a state that may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
+    let asked = from_fn_with_state(live.clone(), answer::counted);
     let under = |prefix: Prefix| {
         let routes = Router::new()
-            .route("/chat/completions", post(chat::completions))
+            .route("/chat/completions", post(chat::completions).layer(asked.clone()))
             .route("/completions", post(forward::completions))
             .route("/embeddings", post(forward::embeddings))
-            .route("/messages", post(messages::create))
+            .route("/messages", post(messages::create).layer(asked.clone()))
             .route("/messages/count_tokens", post(messages::count))
-            .route("/responses", post(responses::create))
+            .route("/responses", post(responses::create).layer(asked.clone()))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))
             .route("/responses/{id}/input_items", get(responses::input_items))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
         let ollama = Router::new()
-            .route("/chat", post(ollama::chat))
+            .route("/chat", post(ollama::chat).layer(asked.clone()))
             .route("/generate", post(ollama::generate))
             .route("/embed", post(forward::embed))
             .route("/embeddings", post(forward::old_embeddings))
@@ -83,8 +84,8 @@ pub fn router(live: impl Into<Live>) -> Router {
         .nest("/react", under(Prefix { mode: Some(Mode::React), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
         .merge(live.app().mcp.routes())
-        .route("/generate", post(generate::plain))
-        .route("/generate_with_mcp", post(generate::with_mcp))
+        .route("/generate", post(generate::plain).layer(asked.clone()))
+        .route("/generate_with_mcp", post(generate::with_mcp).layer(asked.clone()))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::metrics))

@@ -9,23 +9,26 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use toolglot::{
-    adapter::{Adapter, Library, scanner::Options},
+    adapter::{Adapter, scanner::Options},
     event::FinishReason,
     fix::Schemas,
 };
 
+#[path = "../../tests/support/pieces.rs"]
+mod pieces;
 #[path = "../../tests/support/reading.rs"]
 mod reading;
+#[path = "../../tests/support/seen.rs"]
+mod seen;
 
-static LIBRARY: LazyLock<Vec<(Arc<Adapter>, Vec<String>)>> = LazyLock::new(|| {
-    let library = Library::embedded().expect("the embedded adapters are sound");
-    library.iter().map(|adapter| (Arc::clone(adapter), adapter.markers())).collect()
+static ADAPTERS: LazyLock<Vec<(Arc<Adapter>, Vec<String>)>> = LazyLock::new(|| {
+    seen::library().iter().map(|adapter| (Arc::clone(adapter), adapter.markers())).collect()
 });
 static SCHEMAS: LazyLock<Arc<Schemas>> = LazyLock::new(Arc::default);
 
 fuzz_target!(|data: &[u8]| {
     let [which, flags, marker_page, one, two, three, body @ ..] = data else { return };
-    let Some((adapter, markers)) = LIBRARY.get(usize::from(*which) % LIBRARY.len()) else { return };
+    let Some((adapter, markers)) = ADAPTERS.get(usize::from(*which) % ADAPTERS.len()) else { return };
     let text = match flags & 1 {
         0 => String::from_utf8_lossy(body).into_owned(),
         _ => body.iter().map(|&byte| piece(byte, markers, usize::from(*marker_page))).collect(),
@@ -51,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
 fn piece(byte: u8, markers: &[String], page: usize) -> String {
     match usize::from(byte) {
         at @ 0..128 => char::from(at as u8).to_string(),
-        at @ 128..192 => reading::PIECES[(at - 128) % reading::PIECES.len()].to_owned(),
+        at @ 128..192 => pieces::PIECES[(at - 128 + page * 64) % pieces::PIECES.len()].to_owned(),
         at => markers.get((at - 192 + page * 64) % markers.len().max(1)).cloned().unwrap_or_default(),
     }
 }

@@ -7,10 +7,11 @@ mod ends;
 mod limits;
 mod slips;
 
-use super::{Library, Scanner, scanner::Options};
+use super::{Scanner, scanner::Options};
 use crate::{
-    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,
+    seen::{Item, Seen, library},
 };
 
 /// (names as registries and people spell them, the file that knows how these models write).
@@ -260,7 +261,7 @@ const MODELS: &[(&str, &[&str])] = &[
 
 #[test]
 fn every_spelling_of_a_model_gets_the_file_that_knows_it() {
-    let library = Library::embedded().unwrap();
+    let library = library();
     let mut wrong = Vec::new();
     for (expected, names) in MODELS {
         for name in *names {
@@ -275,7 +276,7 @@ fn every_spelling_of_a_model_gets_the_file_that_knows_it() {
 
 #[test]
 fn a_chat_template_counts_before_the_name() {
-    let library = Library::embedded().unwrap();
+    let library = library();
     let cases = [
         ("[INST] {{ .Prompt }} [TOOL_CALLS] [AVAILABLE_TOOLS]", "mistral-v3"),
         ("[SYSTEM_PROMPT]{{ s }}[TOOL_CALLS]{{ name }}[ARGS]", "mistral"),
@@ -293,7 +294,7 @@ fn a_chat_template_counts_before_the_name() {
 
 #[test]
 fn a_name_counts_before_a_template_whose_markers_the_family_shares() {
-    let library = Library::embedded().unwrap();
+    let library = library();
     let hermes = "<tools>{{ tools }}</tools> answer in <tool_call></tool_call>";
     let tagged = "<tool_call><function={{ f }}><parameter={{ k }}>";
     for (model, template, expected) in [
@@ -309,40 +310,13 @@ fn a_name_counts_before_a_template_whose_markers_the_family_shares() {
     }
 }
 
-/// What a client would see of an answer.
-#[derive(Default, Debug, PartialEq, Eq, Clone)]
-struct Seen {
-    reasoning: String,
-    text: String,
-    calls: Vec<String>,
-    /// The last call never ended.
-    open: bool,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.text.push_str(text),
-            Event::Reasoning(text) => self.reasoning.push_str(text),
-            Event::CallStart { name, .. } => {
-                self.calls.push(format!("{name} "));
-                self.open = true;
-            }
-            Event::CallArguments { json, .. } => self.calls.last_mut().unwrap().push_str(json),
-            Event::CallEnd { .. } => self.open = false,
-            _ => {}
-        }
-    }
-}
-
 /// Reads the text whole and in single characters; both must be the same.
 fn read(adapter: &str, reasoning_open: bool, text: &str) -> Seen {
-    let library = Library::embedded().unwrap();
     let tools = Tools::new(
         [Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#)],
         ToolChoice::Auto,
     );
-    let (adapter, tools, schemas) = (Arc::clone(library.get(adapter).unwrap()), Arc::new(tools), Arc::new(Schemas::default()));
+    let (adapter, tools, schemas) = (Arc::clone(library().get(adapter).unwrap()), Arc::new(tools), Arc::new(Schemas::default()));
     let scanner = || {
         let options = Options { reasoning_open, ..Options::default() };
         Scanner::new(Arc::clone(&adapter), Arc::clone(&tools), Arc::clone(&schemas), options)
@@ -358,6 +332,21 @@ fn read(adapter: &str, reasoning_open: bool, text: &str) -> Seen {
     reader.finish(FinishReason::Stop, &mut single);
     assert_eq!(whole, single, "cut into characters: {text:?}");
     whole
+}
+
+/// The calls as they were written, each whether it ended.
+fn written(seen: &Seen) -> Vec<(String, bool)> {
+    seen.all_calls().map(|call| (call.to_string(), call.whole)).collect()
+}
+
+/// The one call of an answer that is nothing else.
+fn only_call(seen: &Seen) -> Option<(String, bool)> {
+    if let [Item::Call(call)] = seen.items.as_slice() { Some((call.to_string(), call.whole)) } else { None }
+}
+
+/// An answer that is text alone.
+fn text(text: &str) -> Seen {
+    Seen { items: vec![Item::Text(text.to_owned())], ..Seen::default() }
 }
 
 const HERMES_CALL: &str = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>";
@@ -394,17 +383,21 @@ fn reasoning_is_separated_however_it_begins_and_ends() {
     ];
     for (what, open, text, reasoning, content) in cases {
         let seen = read("hermes", open, text);
-        assert_eq!((seen.reasoning.trim(), seen.text.as_str(), seen.calls.len()), (reasoning, content, 0), "{what}: {text:?}");
+        assert_eq!(
+            (seen.reasoning().trim(), seen.text().as_str(), seen.all_calls().count()),
+            (reasoning, content, 0),
+            "{what}: {text:?}"
+        );
     }
 }
 
 #[test]
 fn a_call_inside_of_reasoning_follows_the_family() {
-    let call = ["lamp {\"on\": true}".to_owned()];
-    let none: [String; 0] = [];
+    let call = [("lamp {\"on\": true}".to_owned(), true)];
+    let none = [];
     let minimax_call = HERMES_CALL.replace("tool_call>", "tool_calls>");
     // (what, adapter, text, calls, reasoning, content)
-    type Case<'a> = (&'a str, &'a str, String, &'a [String], String, &'a str);
+    type Case<'a> = (&'a str, &'a str, String, &'a [(String, bool)], String, &'a str);
     let cases: Vec<Case<'_>> = vec![
         ("the reasoning never ends", "hermes", format!("<think>Dark. {HERMES_CALL}"), &call, "Dark.".to_owned(), ""),
         (
@@ -460,11 +453,10 @@ fn a_call_inside_of_reasoning_follows_the_family() {
     for (what, adapter, text, calls, reasoning, content) in cases {
         let seen = read(adapter, false, &text);
         assert_eq!(
-            (seen.calls.as_slice(), seen.reasoning.trim(), seen.text.trim()),
+            (written(&seen).as_slice(), seen.reasoning().trim(), seen.text().trim()),
             (calls, reasoning.as_str(), content),
             "{what}"
         );
-        assert!(!seen.open, "{what}: the call has no end");
     }
 }
 
@@ -477,7 +469,7 @@ fn an_answer_in_a_wrapper_is_unwrapped_once() {
         ("Noon. <response> is a tag, </response> too.", "Noon. <response> is a tag, </response> too."),
     ];
     for (text, expected) in cases {
-        assert_eq!(read("granite", false, text).text, expected, "{text:?}");
+        assert_eq!(read("granite", false, text).text(), expected, "{text:?}");
     }
 }
 
@@ -485,10 +477,10 @@ fn an_answer_in_a_wrapper_is_unwrapped_once() {
 fn a_long_candidate_is_decided_alike_however_it_is_cut() {
     // The name comes after more text than is held for an unknown name.
     let long = format!("{{\"arguments\": {{\"note\": \"{}\"}}, \"name\": \"lamp\"}}", "x".repeat(20_000));
-    assert_eq!(read("llama3", false, &long), Seen { text: long.clone(), ..Seen::default() });
+    assert_eq!(read("llama3", false, &long), text(&long));
     // It comes first: held however long it gets.
     let long = format!("{{\"name\": \"lamp\", \"arguments\": {{\"note\": \"{}\"}}}}", "x".repeat(20_000));
-    assert_eq!(read("llama3", false, &long).calls.len(), 1);
+    assert_eq!(read("llama3", false, &long).all_calls().count(), 1);
 }
 
 #[test]

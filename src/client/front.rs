@@ -136,6 +136,14 @@ impl Kind {
         }
     }
 
+    /// The name of a model, without what clients of this protocol must put before it.
+    pub fn own_name(self, name: &str) -> &str {
+        match self {
+            Kind::Messages => messages::without_alias(name),
+            Kind::OpenAi | Kind::Ollama | Kind::Responses => name,
+        }
+    }
+
     /// What the ids of answers begin with.
     pub fn id_prefix(self) -> &'static str {
         match self {

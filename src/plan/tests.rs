@@ -29,7 +29,7 @@ fn the_nearest_wish_decides_the_mode() {
 
 #[test]
 fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
-    let library = Library::embedded().unwrap();
+    let library = crate::seen::library();
     let adapter = |text: &str, name: &str, model: Model| {
         let request = ChatRequest::from_value(json!({"model": name, "messages": []})).unwrap();
         let incoming = client::read(request, &Hints::default()).unwrap();
@@ -37,7 +37,7 @@ fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
         let (learned, caller, passed) = (Learned::default(), Caller::default(), Passed::default());
         plan(
             &config(text),
-            &library,
+            library,
             Request {
                 incoming,
                 mode: Mode::Rewrite,
@@ -96,10 +96,10 @@ fn what_was_learned_survives_the_store() {
 
 #[test]
 fn an_alias_is_read_as_what_it_was_made_from() {
-    let library = Library::embedded().unwrap();
+    let library = crate::seen::library();
     let adapter = |name: &str, base: Option<&str>| {
         let model = Model { base: base.map(str::to_owned), ..Model::named(name) };
-        reader(&config(""), &library, name, &model).unwrap().adapter.name.clone()
+        reader(&config(""), library, name, &model).unwrap().adapter.name.clone()
     };
     assert_eq!(adapter("gemma3:4b", Some("Something-Else")), "gemma3", "the name comes first");
     assert_eq!(adapter("my-coder", Some("Gemma-3-4B-it-Q4_K_M.gguf")), "gemma3");

@@ -1,14 +1,20 @@
 //! A chat in the internal form -> its plan -> the answer in the form of the protocol that asked, streamed or collected.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use super::{
+    forward::{self, Endpoint},
     react,
     received::{Received, Target},
     reply,
@@ -35,6 +41,29 @@ pub(super) struct Asked {
     pub(super) front: front::Kind,
     /// In mode `react`: the turn that winds up counts as one of the rounds.
     pub(super) last_counts: bool,
+}
+
+/// How a request for an answer goes on.
+pub(super) enum Begun {
+    /// Calls are looked for in the answer of this model.
+    Ours(Received, Target, Asked),
+    /// The mode is `off`: this is what the backend answered.
+    Passed(Response),
+}
+
+/// What every route of a front begins with: the body, its model, and the mode. In mode `off` the request goes to `endpoint`.
+pub(super) async fn begin(app: &App, request: Request, front: front::Kind, endpoint: Endpoint) -> Result<Begun, Error> {
+    let (received, target) = Received::with_target(app, request, front).await?;
+    match received.mode(app, &target)? {
+        Mode::Off => Ok(Begun::Passed(forward::forward(app, &target.backend, endpoint, received).await?)),
+        mode => Ok(Begun::Ours(received, target, Asked { mode, front, last_counts: false })),
+    }
+}
+
+/// Counts a request for an answer, for people who wonder whether a client has found the proxy.
+pub(super) async fn counted(State(app): State<App>, request: Request, next: Next) -> Response {
+    app.seen.chats.fetch_add(1, Ordering::Relaxed);
+    next.run(request).await
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.

@@ -1,7 +1,5 @@
 //! `POST /v1/chat/completions`: OpenAI's chat completions.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     extract::{Request, State},
     response::Response,
@@ -9,13 +7,12 @@ use axum::{
 use serde_json::Value;
 
 use super::{
-    answer::{self, Asked},
+    answer::{self, Begun},
     forward::{self, Endpoint},
-    received::Received,
     reply,
     state::App,
 };
-use crate::{backend::Kind, client::front, config::Mode, error::Error, openai::ChatRequest};
+use crate::{backend::Kind, client::front, error::Error, openai::ChatRequest};
 
 const FRONT: front::Kind = front::Kind::OpenAi;
 
@@ -24,20 +21,18 @@ pub(super) async fn completions(State(app): State<App>, request: Request) -> Res
 }
 
 async fn answered(app: &App, request: Request) -> Result<Response, Error> {
-    app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let endpoint = Endpoint::OpenAi("/chat/completions");
-    let (mut received, target) = Received::with_target(app, request).await?;
-    let mode = received.mode(app, &target)?;
-    if mode == Mode::Off {
-        return forward::forward(app, &target.backend, endpoint, received).await;
-    }
+    let (mut received, target, asked) = match answer::begin(app, request, FRONT, endpoint).await? {
+        Begun::Ours(received, target, asked) => (received, target, asked),
+        Begun::Passed(response) => return Ok(response),
+    };
     let chat = ChatRequest::parse(&received.body)?;
     if target.backend.kind == Kind::OpenAi && wants_more_than_an_answer(&chat) {
         tracing::warn!(target.model, "`n` > 1, or `logprobs`: the answer passes as it is, without a look for calls");
         return forward::forward(app, &target.backend, endpoint, received).await;
     }
     received.forget_body();
-    answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
+    answer::respond(app, &received, &target, asked, chat).await
 }
 
 /// Several answers at once, or probabilities of tokens where no call is looked for: only the backend's own bytes have that.

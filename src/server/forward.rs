@@ -60,7 +60,7 @@ pub(super) async fn old_embeddings(State(app): State<App>, request: Request) -> 
 
 async fn pass(app: &App, endpoint: Endpoint, request: Request) -> Response {
     let answered = async {
-        let (received, target) = Received::with_target(app, request).await?;
+        let (received, target) = Received::with_target(app, request, endpoint.front()).await?;
         forward(app, &target.backend, endpoint, received).await
     };
     answered.await.unwrap_or_else(|error| reply::error(endpoint.front(), &error))

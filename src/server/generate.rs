@@ -1,8 +1,6 @@
 //! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 -> one whole answer of a model; with tools, those of the
 //! registry are run here until it answers. Errors are JSON-RPC's, under status 200.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     extract::{Request, State},
     response::Response,
@@ -78,7 +76,6 @@ async fn answer(app: &App, request: Request, tools: bool) -> Response {
 }
 
 async fn generate(app: &App, received: &Received, request: Value, tools: bool) -> Result<Value, Fault> {
-    app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let params = params(request)?;
     let called = match params.model.clone() {
         Some(model) => model,

@@ -1,7 +1,5 @@
 //! `POST /v1/messages` and `/v1/messages/count_tokens`: Anthropic's API, as Claude Code and Anthropic's SDKs speak it.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     extract::{Request, State},
     response::Response,
@@ -10,15 +8,13 @@ use http::{HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::{
-    answer::{self, Asked},
-    forward::{self, Endpoint},
-    received::Received,
+    answer::{self, Begun},
+    forward::Endpoint,
     reply,
     state::App,
 };
 use crate::{
     client::front::{self, messages},
-    config::Mode,
     error::Error,
     turn,
 };
@@ -30,15 +26,13 @@ pub(super) async fn create(State(app): State<App>, request: Request) -> Response
 }
 
 async fn answered(app: &App, request: Request) -> Result<Response, Error> {
-    app.seen.chats.fetch_add(1, Ordering::Relaxed);
-    let (mut received, target) = Received::with_target_named(app, request, messages::without_alias).await?;
-    let mode = received.mode(app, &target)?;
-    if mode == Mode::Off {
-        return forward::forward(app, &target.backend, Endpoint::OpenAi("/messages"), received).await;
-    }
+    let (mut received, target, asked) = match answer::begin(app, request, FRONT, Endpoint::OpenAi("/messages")).await? {
+        Begun::Ours(received, target, asked) => (received, target, asked),
+        Begun::Passed(response) => return Ok(response),
+    };
     let chat = messages::read(&received.body)?;
     received.forget_body();
-    answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
+    answer::respond(app, &received, &target, asked, chat).await
 }
 
 pub(super) async fn count(State(app): State<App>, request: Request) -> Response {
@@ -46,13 +40,12 @@ pub(super) async fn count(State(app): State<App>, request: Request) -> Response 
 }
 
 async fn counted(app: &App, request: Request) -> Result<Response, Error> {
-    let (received, target) = Received::with_target_named(app, request, messages::without_alias).await?;
-    let mode = received.mode(app, &target)?;
-    if mode == Mode::Off {
-        return forward::forward(app, &target.backend, Endpoint::OpenAi("/messages/count_tokens"), received).await;
-    }
+    let endpoint = Endpoint::OpenAi("/messages/count_tokens");
+    let (received, target, asked) = match answer::begin(app, request, FRONT, endpoint).await? {
+        Begun::Ours(received, target, asked) => (received, target, asked),
+        Begun::Passed(response) => return Ok(response),
+    };
     let chat = messages::read(&received.body)?;
-    let asked = Asked { mode, front: FRONT, last_counts: false };
     let plan = answer::plan(app, &received, &target, asked, chat).await?;
     let tokens = turn::count::tokens(&plan, &app.turns).await?;
     Ok(reply::json(&json!({"input_tokens": tokens})))

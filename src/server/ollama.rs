@@ -1,8 +1,6 @@
 //! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
 //! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     Extension,
     body::Body,
@@ -16,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{
-    answer::{self, Asked},
+    answer::{self, Begun},
     forward::{self, Endpoint},
     guard::Sender,
     models,
@@ -50,13 +48,11 @@ pub(super) async fn chat(State(app): State<App>, request: Request) -> Response {
 }
 
 async fn chatted(app: &App, request: Request) -> Result<Response, Error> {
-    app.seen.chats.fetch_add(1, Ordering::Relaxed);
     let endpoint = Endpoint::Ollama("/api/chat");
-    let (mut received, target) = Received::with_target(app, request).await?;
-    let mode = received.mode(app, &target)?;
-    if mode == Mode::Off {
-        return forward::forward(app, &target.backend, endpoint, received).await;
-    }
+    let (mut received, target, asked) = match answer::begin(app, request, FRONT, endpoint).await? {
+        Begun::Ours(received, target, asked) => (received, target, asked),
+        Begun::Passed(response) => return Ok(response),
+    };
     let chat = front::ollama::read(&received.body)?;
     if chat.messages.is_empty() {
         // It asks for the model to be loaded.
@@ -66,7 +62,7 @@ async fn chatted(app: &App, request: Request) -> Result<Response, Error> {
         };
     }
     received.forget_body();
-    answer::respond(app, &received, &target, Asked { mode, front: FRONT, last_counts: false }, chat).await
+    answer::respond(app, &received, &target, asked, chat).await
 }
 
 pub(super) async fn version() -> Response {
@@ -158,7 +154,7 @@ pub(super) async fn generate(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn generated(app: &App, request: Request) -> Result<Response, Error> {
-    let (received, target) = Received::with_target(app, request).await?;
+    let (received, target) = Received::with_target(app, request, FRONT).await?;
     if target.backend.kind == Kind::Ollama {
         return forward::forward(app, &target.backend, Endpoint::Ollama("/api/generate"), received).await;
     }

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::{account::Account, guard::Sender, page, state::App};
 use crate::{
     backend::Backend,
+    client::front,
     config::{Mode, Tenant},
     error::Error,
     plan,
@@ -70,22 +71,14 @@ impl Received {
         Ok(Received { headers: head.headers, prefix, sender, account, body })
     }
 
-    /// Reads the body and finds the model that its field `model` names. The body carries the backend's own name then.
-    pub(super) async fn with_target(app: &App, request: Request) -> Result<(Received, Target), Error> {
-        Received::with_target_named(app, request, |name| name).await
-    }
-
-    /// The same, where `own` takes off what a protocol puts before the names of models.
-    pub(super) async fn with_target_named(
-        app: &App,
-        request: Request,
-        own: fn(&str) -> &str,
-    ) -> Result<(Received, Target), Error> {
+    /// Reads the body and finds the model that its field `model` names: without what the protocol puts before names. The
+    /// body carries the backend's own name then.
+    pub(super) async fn with_target(app: &App, request: Request, front: front::Kind) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
         let written = Named::read(&received.body).map(|(_, written)| written);
         page::begins(app, &received, written.as_deref().unwrap_or_default());
         let written = written?;
-        let target = Target::find(app, &received.sender.tenant, own(&written).to_owned()).await?;
+        let target = Target::find(app, &received.sender.tenant, front.own_name(&written).to_owned()).await?;
         received.account.is_about(&target);
         if target.model != written {
             received.body = renamed(&received.body, &target.model)?;

@@ -2,8 +2,6 @@
 //! asked for again (`store`, which is the default) is kept with its items for a day; one that follows another names it, and
 //! is read after the items of all those before.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     body::Body,
     extract::{Path, Request, State},
@@ -15,15 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{self, Asked},
-    forward::{self, Endpoint},
-    received::Received,
+    answer::{self, Begun},
+    forward::Endpoint,
     reply,
     state::App,
 };
 use crate::{
     client::front::{self, responses},
-    config::Mode,
     error::Error,
     store::{Key, Kind, Store},
 };
@@ -50,12 +46,10 @@ pub(super) async fn create(State(app): State<App>, request: Request) -> Response
 }
 
 async fn answered(app: &App, request: Request) -> Result<Response, Error> {
-    app.seen.chats.fetch_add(1, Ordering::Relaxed);
-    let (mut received, target) = Received::with_target(app, request).await?;
-    let mode = received.mode(app, &target)?;
-    if mode == Mode::Off {
-        return forward::forward(app, &target.backend, Endpoint::OpenAi("/responses"), received).await;
-    }
+    let (mut received, target, asked) = match answer::begin(app, request, FRONT, Endpoint::OpenAi("/responses")).await? {
+        Begun::Ours(received, target, asked) => (received, target, asked),
+        Begun::Passed(response) => return Ok(response),
+    };
     let mut body: Value =
         serde_json::from_slice(&received.body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
     received.forget_body();
@@ -70,7 +64,6 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
     let kept = body.get("store").and_then(Value::as_bool) != Some(false);
     let request = responses::read(body)?;
     let streamed = request.chat.stream;
-    let asked = Asked { mode, front: FRONT, last_counts: false };
     let response = if request.chat.messages.is_empty() {
         // It asks for the model to be loaded.
         reply::json(&answer::empty(app, &received, &target, asked, request).await?)

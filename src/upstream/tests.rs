@@ -21,7 +21,7 @@ impl Way {
         let url: Url = format!("{url}/x").parse().expect("a URL");
         let body = Bytes::from_static(b"{}");
         let request = HttpRequest { method: Method::POST, url: url.to_string(), headers: HeaderMap::new(), body };
-        // The certificates are read before the clock of the request runs.
+        // The client is made before the clock of the request runs.
         client.outside.of(&url).expect("a client");
         async move {
             match self {

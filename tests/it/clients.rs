@@ -4,12 +4,13 @@
 use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
-use toolglot::{adapter::Library, client, fixture::Fixture};
+use toolglot::{client, fixture::Fixture};
 
 use crate::{
     fake::{Fake, Script, Seen, Step},
     fixtures,
     proxy::Proxy,
+    seen::library,
     void as reader,
 };
 
@@ -18,7 +19,6 @@ use crate::{
 fn every_fixture_is_read_by_void_as_it_is_meant() {
     let mut paths = Vec::new();
     fixtures::collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), &mut paths);
-    let library = Library::embedded().unwrap();
     for path in paths {
         let fixture = Fixture::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let Some(expected) = fixture.events.filter(|expected| expected.known_broken.is_none() && fixture.rounds.len() == 1)
@@ -26,7 +26,7 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
             continue;
         };
         let round = &fixture.rounds[0];
-        let adapter = library.find(&round.request.model, None).adapter;
+        let adapter = library().find(&round.request.model, None).adapter;
         let incoming = client::read(round.request.clone(), &client::Hints::default()).unwrap();
         let tools: Vec<reader::Tool> = incoming
             .tools

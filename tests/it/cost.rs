@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use serde_json::json;
 use toolglot::{
-    adapter::{Library, scanner},
+    adapter::scanner,
     backend::{Decoder, Dialect},
     client::{
         front::{Front, Head, Kind},
@@ -17,6 +17,8 @@ use toolglot::{
     turn::answer::{Answer, Policy, Setup},
     wire::{Frames, Framing},
 };
+
+use crate::seen::library;
 
 /// One answer on its way from a backend's bytes to the client's.
 struct Way {
@@ -36,7 +38,7 @@ impl Way {
             ToolChoice::Auto,
         ));
         let answer = Answer::new(Setup {
-            adapter: Library::embedded().unwrap().find(model, None).adapter,
+            adapter: library().find(model, None).adapter,
             tools: Arc::clone(&tools),
             schemas: Arc::new(Schemas::default()),
             scanner: scanner::Options::default(),

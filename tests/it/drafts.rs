@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolglot::{
-    adapter::{Adapter, Inside, Library, Written, scanner::Options},
+    adapter::{Adapter, Inside, Written, scanner::Options},
     event::{FinishReason, Tool, ToolChoice, Tools},
 };
 
-use crate::properties::{Seen, run_with};
+use crate::{
+    properties::run_with,
+    seen::{Seen, library},
+};
 
 fn tools() -> Tools {
     let schema = json!({"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]});
@@ -35,10 +38,9 @@ fn calls(adapter: &Adapter) -> Vec<String> {
 
 #[test]
 fn a_draft_in_closed_reasoning_is_never_a_call() {
-    let library = Library::embedded().unwrap();
     let mut wrong = Vec::new();
     let mut families = 0;
-    for adapter in library.iter() {
+    for adapter in library().iter() {
         let Some(reasoning) = adapter.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside != Inside::Parse) else {
             continue;
         };
@@ -53,8 +55,8 @@ fn a_draft_in_closed_reasoning_is_never_a_call() {
                     format!("{open}\n{call}{close}"),
                 ] {
                     let seen = read(adapter, &text);
-                    if !seen.calls.is_empty() {
-                        wrong.push(format!("{}: {text:?}: {:?}", adapter.name, seen.calls));
+                    if !seen.calls().is_empty() {
+                        wrong.push(format!("{}: {text:?}: {:?}", adapter.name, seen.calls()));
                     }
                 }
             }
@@ -66,31 +68,29 @@ fn a_draft_in_closed_reasoning_is_never_a_call() {
 
 #[test]
 fn a_family_that_forgets_to_close_its_reasoning_still_calls() {
-    let library = Library::embedded().unwrap();
-    for adapter in library.iter() {
+    for adapter in library().iter() {
         let Some(reasoning) = adapter.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside == Inside::AtEnd) else {
             continue;
         };
         let text = format!("{}\nIt must go.\n{}\n", reasoning.open[0], calls(adapter)[calls(adapter).len() - 3]);
         let seen = read(adapter, &text);
-        assert_eq!(seen.calls.len(), 1, "{}: {text:?}", adapter.name);
-        assert!(seen.text.is_empty(), "{}: {text:?}", adapter.name);
+        assert_eq!(seen.calls().len(), 1, "{}: {text:?}", adapter.name);
+        assert!(seen.text().is_empty(), "{}: {text:?}", adapter.name);
     }
 }
 
 #[test]
 fn a_message_to_the_user_holds_no_call() {
-    let library = Library::embedded().unwrap();
     for (family, head) in [
         ("gpt-oss", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>"),
         ("gpt-oss", "<|channel|>final<|message|>"),
         ("beam", "<|channel|>final<|message|>"),
         ("muse", " to=user<|message|>"),
     ] {
-        let adapter = library.get(family).unwrap();
+        let adapter = library().get(family).unwrap();
         for call in calls(adapter).split_off(1) {
             for text in [format!("{head}{call}"), format!("{head}{call}\n"), format!("{head}Look:\n{call}")] {
-                assert_eq!(read(adapter, &text).calls, [], "{family}: {text:?}");
+                assert_eq!(read(adapter, &text).calls(), [], "{family}: {text:?}");
             }
         }
     }

@@ -11,8 +11,10 @@ use std::{
     },
 };
 
+use toolglot::cli::check::fixture;
 pub(crate) use toolglot::cli::check::fixture::{client_bytes, client_bytes_in_letters};
-use toolglot::{adapter::Library, cli::check::fixture};
+
+use crate::seen::library;
 
 #[test]
 fn every_fixture_gives_its_events_however_it_is_cut() {
@@ -25,14 +27,13 @@ fn every_fixture_gives_its_events_however_it_is_cut() {
         Some(_) => fixture::Prefixes::Every,
         None => fixture::Prefixes::Sample,
     };
-    let library = Library::embedded().unwrap();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = std::panic::catch_unwind(|| fixture::check(path, &library, prefixes, update));
+                    let outcome = std::panic::catch_unwind(|| fixture::check(path, library(), prefixes, update));
                     let name = path.strip_prefix(&root).unwrap_or(path).display();
                     match outcome {
                         Ok(Ok(())) => {}

@@ -23,6 +23,8 @@ mod living;
 mod mcp;
 mod negative;
 mod ordinary;
+#[path = "../support/pieces.rs"]
+mod pieces;
 mod properties;
 mod proxy;
 #[cfg(unix)]
@@ -31,6 +33,8 @@ mod react;
 mod reading;
 mod rendering;
 mod samples;
+#[path = "../support/seen.rs"]
+mod seen;
 #[cfg(unix)]
 mod shell;
 #[path = "../support/void.rs"]

@@ -6,7 +6,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde_json::{Value, json};
 use toolglot::{
-    adapter::{Adapter, Library, Written, scanner},
+    adapter::{Adapter, Written, scanner},
     client::{
         self,
         shape::{
@@ -20,7 +20,7 @@ use toolglot::{
     turn::answer::{Answer, Policy, Setup},
 };
 
-use crate::void as reader;
+use crate::{seen::library, void as reader};
 
 const REASONS: [FinishReason; 2] = [FinishReason::Stop, FinishReason::Length];
 
@@ -146,8 +146,7 @@ struct Path<'a> {
 
 #[test]
 fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
-    let library = Library::embedded().unwrap();
-    let adapters: Vec<_> = library.iter().cloned().collect();
+    let adapters: Vec<_> = library().iter().cloned().collect();
     let (plain, list) = (Arc::new(tools()), reader::tools());
     let schemas = Arc::<Schemas>::default();
     let (mut distinct, mut runs, mut wrong, mut told) = (HashSet::new(), 0, Vec::new(), 0);
@@ -189,11 +188,10 @@ fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
 
 #[test]
 fn calls_that_cannot_be_delivered_do_not_run_at_void_in_the_form_of_any_family() {
-    let library = Library::embedded().unwrap();
     let (plain, list) = (Arc::new(tools()), reader::tools());
     let schemas = Arc::<Schemas>::default();
     let (mut runs, mut wrong) = (0, Vec::new());
-    for (at, adapter) in library.iter().enumerate() {
+    for (at, adapter) in library().iter().enumerate() {
         let path = Path {
             adapter,
             tools: Arc::clone(&plain),

@@ -2,52 +2,21 @@
 //! there is no call, every byte comes out again. The scanner and the fixer alone are held to more (`tests/support/reading.rs`,
 //! which the fuzz target shares).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
 use toolglot::{
-    adapter::{Adapter, Library, scanner},
-    event::{Channel, Delta, Event, FinishReason, Sink, Tools},
+    adapter::{Adapter, scanner},
+    event::{Channel, Delta, FinishReason, Tools},
     fix::Schemas,
     turn::answer::{Answer, Policy, Setup},
 };
 
-use crate::reading::{self, PIECES, tools};
-
-#[derive(Default, PartialEq, Debug)]
-pub(crate) struct Seen {
-    pub(crate) text: String,
-    reasoning: String,
-    pub(crate) calls: Vec<(String, String)>,
-    refused: usize,
-    finish: Option<FinishReason>,
-    open: Option<(String, String)>,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.text.push_str(text),
-            Event::Reasoning(text) => self.reasoning.push_str(text),
-            Event::CallStart { index, name, .. } => {
-                assert_eq!(index as usize, self.calls.len(), "indices have no holes");
-                self.open = Some((name.to_owned(), String::new()));
-            }
-            Event::CallArguments { json, .. } => self.open.as_mut().unwrap().1.push_str(json),
-            Event::CallEnd { .. } => {
-                let call = self.open.take().unwrap();
-                assert!(
-                    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.1).is_ok(),
-                    "{call:?} is no object"
-                );
-                self.calls.push(call);
-            }
-            Event::Refused { .. } => self.refused += 1,
-            Event::Note(_) => {}
-            Event::Finish { reason, .. } => assert!(self.finish.replace(reason).is_none(), "finished twice"),
-        }
-    }
-}
+use crate::{
+    pieces::{PIECES, tools},
+    reading,
+    seen::{Seen, library},
+};
 
 fn run<'t>(
     adapter: &Arc<Adapter>,
@@ -79,11 +48,7 @@ pub(crate) fn run_with<'t>(
     }
     answer.delta(Delta::Finish(reason), &mut seen);
     answer.finish(&mut seen);
-    seen
-}
-
-fn adapters() -> Vec<Arc<Adapter>> {
-    Library::embedded().unwrap().iter().cloned().collect()
+    seen.sound()
 }
 
 /// The text in pieces, cut at these fractions of its length.
@@ -114,8 +79,8 @@ proptest! {
 
     #[test]
     fn the_result_does_not_depend_on_the_cuts((adapter, picks, cuts, framing, length) in texts()) {
-        let adapters = adapters_once();
-        let adapter = &adapters[adapter % adapters.len()];
+        let adapters: Vec<_> = library().iter().collect();
+        let adapter = adapters[adapter % adapters.len()];
         let markers = adapter.markers();
         let pieces: Vec<&str> = picks.iter().map(|&pick| {
             // Half of the pieces are the family's own markers.
@@ -134,8 +99,8 @@ proptest! {
         let single: Vec<String> = text.chars().map(String::from).collect();
         let in_characters = run(adapter, &options, single.iter().map(String::as_str), reason);
         prop_assert_eq!(&whole, &in_characters, "adapter {}, text {:?}", adapter.name, text);
-        if !framing && whole.calls.is_empty() && whole.refused == 0 && !whole.text.contains("[toolglot]") {
-            prop_assert_eq!(&whole.text, &text, "adapter {}", adapter.name);
+        if !framing && whole.calls().is_empty() && whole.refused() == 0 && !whole.text().contains("[toolglot]") {
+            prop_assert_eq!(&whole.text(), &text, "adapter {}", adapter.name);
         }
         let held_bytes = if cuts.len() % 2 == 0 { options.held_bytes } else { 48 };
         let argument_bytes = if cuts.len() % 3 == 0 { 96 } else { options.argument_bytes };
@@ -148,11 +113,6 @@ proptest! {
 
 /// Compiled once: the schemas are the same in every run.
 fn schemas() -> Arc<Schemas> {
-    static SCHEMAS: std::sync::OnceLock<Arc<Schemas>> = std::sync::OnceLock::new();
+    static SCHEMAS: OnceLock<Arc<Schemas>> = OnceLock::new();
     Arc::clone(SCHEMAS.get_or_init(Arc::default))
-}
-
-fn adapters_once() -> &'static [Arc<Adapter>] {
-    static ADAPTERS: std::sync::OnceLock<Vec<Arc<Adapter>>> = std::sync::OnceLock::new();
-    ADAPTERS.get_or_init(adapters)
 }

@@ -67,7 +67,8 @@ impl Proxy {
 
 pub(crate) fn client() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap()
+    // Without TLS: parsing the system's certificates takes longer than most tests.
+    reqwest::Client::builder().no_proxy().tls_certs_only([]).pool_max_idle_per_host(0).build().unwrap()
 }
 
 /// A proxy with one backend of kind `openai` that answers lists with `m` and `n`, everything else with `script`.

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value, json};
 use toolglot::{
-    adapter::{Library, render::render, scanner},
+    adapter::{render::render, scanner},
     event::{FinishReason, Tool, ToolChoice, Tools},
     openai::{ChatRequest, Message},
 };
 
-use crate::properties::run_with;
+use crate::{properties::run_with, seen::library};
 
 /// A family: one of its models, what is in the description of the tools, what the two calls of the first turn become,
 /// and the result of the first of them.
@@ -205,8 +205,8 @@ fn conversation() -> Vec<Value> {
     ]
 }
 
-fn rendered(library: &Library, model: &str, raw: bool, messages: &[Value]) -> Vec<Message> {
-    let found = library.find(model, None);
+fn rendered(model: &str, raw: bool, messages: &[Value]) -> Vec<Message> {
+    let found = library().find(model, None);
     let request = ChatRequest::from_value(json!({"model": model, "messages": messages})).unwrap();
     let out = render(&found.adapter, raw, &request, &tools()).unwrap();
     assert!(
@@ -218,18 +218,17 @@ fn rendered(library: &Library, model: &str, raw: bool, messages: &[Value]) -> Ve
 }
 
 /// The calls that are read in a text.
-fn read(library: &Library, model: &str, text: &str) -> Vec<(String, Map<String, Value>)> {
-    let found = library.find(model, None);
+fn read(model: &str, text: &str) -> Vec<(String, Map<String, Value>)> {
+    let found = library().find(model, None);
     let seen = run_with(&found.adapter, &scanner::Options::default(), [text], FinishReason::Stop, tools());
-    seen.calls.into_iter().map(|(name, arguments)| (name, serde_json::from_str(&arguments).unwrap())).collect()
+    seen.calls().into_iter().map(|(name, arguments)| (name, serde_json::from_str(&arguments).unwrap())).collect()
 }
 
 #[test]
 fn each_family_sees_tools_calls_and_results_in_its_own_form() {
-    let library = Library::embedded().unwrap();
     let mut wrong = Vec::new();
     for family in FAMILIES {
-        let messages = rendered(&library, family.model, true, &conversation());
+        let messages = rendered(family.model, true, &conversation());
         let texts: Vec<String> = messages.iter().map(|message| message.content.to_text()).collect();
         for expected in family.tools {
             if !texts[0].contains(expected) || !texts[0].starts_with("You keep a library.\n\n") {
@@ -248,13 +247,11 @@ fn each_family_sees_tools_calls_and_results_in_its_own_form() {
         }
         // The second turn, and what is read of the first.
         let emma: Map<String, Value> = json!({"title": "Emma"}).as_object().cloned().unwrap();
-        if read(&library, family.model, assistant[2]) != [("find_book".to_owned(), emma)]
-            || !texts.last().unwrap().contains("lent out")
-        {
+        if read(family.model, assistant[2]) != [("find_book".to_owned(), emma)] || !texts.last().unwrap().contains("lent out") {
             wrong.push(format!("{}: the second turn is {:?}", family.model, &texts[texts.len() - 2..]));
         }
         let moby: Map<String, Value> = json!({"title": "Moby Dick", "year": 1851}).as_object().cloned().unwrap();
-        let calls = read(&library, family.model, assistant[0]);
+        let calls = read(family.model, assistant[0]);
         if calls != [("find_book".to_owned(), moby), ("list_shelves".to_owned(), Map::new())] {
             wrong.push(format!("{}: read back as {calls:?}: {}", family.model, assistant[0]));
         }
@@ -265,7 +262,7 @@ fn each_family_sees_tools_calls_and_results_in_its_own_form() {
 #[test]
 fn a_later_turn_begins_with_the_same_bytes() {
     let all = conversation();
-    for adapter in Library::embedded().unwrap().iter() {
+    for adapter in library().iter() {
         for raw in [false, true] {
             let rendered = |upto: usize| {
                 let request = ChatRequest::from_value(json!({"model": "m", "messages": &all[..upto]})).unwrap();
@@ -293,14 +290,14 @@ fn past_calls_are_never_prose_and_always_read_back() {
         json!({"role": "assistant", "content": "", "tool_calls": [call("a1B2c3D4e", "find_book", &awkward.to_string())]}),
     ];
     let mut wrong = Vec::new();
-    for adapter in Library::embedded().unwrap().iter() {
+    for adapter in library().iter() {
         for raw in [false, true] {
             let request = ChatRequest::from_value(json!({"model": "m", "messages": messages})).unwrap();
             let text = render(adapter, raw, &request, &tools()).unwrap().messages.last().unwrap().content.to_text();
             let seen = run_with(adapter, &scanner::Options::default(), [text.as_str()], FinishReason::Stop, tools());
-            let calls: Vec<(&str, Value)> =
-                seen.calls.iter().map(|(name, arguments)| (name.as_str(), serde_json::from_str(arguments).unwrap())).collect();
-            if calls != [("find_book", awkward.clone())] {
+            let calls: Vec<(String, Value)> =
+                seen.calls().into_iter().map(|(name, arguments)| (name, serde_json::from_str(&arguments).unwrap())).collect();
+            if calls != [("find_book".to_owned(), awkward.clone())] {
                 wrong.push(format!("{}, raw: {raw}: {text:?} is read as {calls:?}", adapter.name));
             }
         }

@@ -8,11 +8,14 @@ use std::sync::{
 
 use serde_json::{Map, Value, json};
 use toolglot::{
-    adapter::{Adapter, Library, Written, scanner},
+    adapter::{Adapter, Written, scanner},
     event::{FinishReason, Tool, ToolChoice, Tools},
 };
 
-use crate::properties::{Seen, run_with};
+use crate::{
+    properties::run_with,
+    seen::{Seen, library},
+};
 
 fn tools() -> Tools {
     let write = json!({"type": "object", "properties": {
@@ -57,7 +60,7 @@ fn expected(calls: &[Written]) -> Vec<(String, Map<String, Value>)> {
 }
 
 fn found(seen: &Seen) -> Vec<(String, Map<String, Value>)> {
-    seen.calls.iter().map(|(name, arguments)| (name.clone(), serde_json::from_str(arguments).unwrap())).collect()
+    seen.calls().into_iter().map(|(name, arguments)| (name, serde_json::from_str(&arguments).unwrap())).collect()
 }
 
 fn read(adapter: &Arc<Adapter>, pieces: &[&str]) -> Seen {
@@ -79,8 +82,7 @@ fn written(adapter: &Adapter, calls: &[Written]) -> (String, bool) {
 
 #[test]
 fn what_is_written_in_a_family_s_form_is_read_back() {
-    let library = Library::embedded().unwrap();
-    let adapters: Vec<_> = library.iter().collect();
+    let adapters: Vec<_> = library().iter().collect();
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -112,10 +114,12 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
                 continue;
             }
             let seen = read(adapter, &[&whole]);
-            if found(&seen) != expected(&calls) || (place == "behind prose" && seen.text.trim_end() != said) {
+            if found(&seen) != expected(&calls) || (place == "behind prose" && seen.text().trim_end() != said) {
                 wrong.push(format!(
                     "{}: {label}, {place}: {whole:?}\n    read as {:?}, text {:?}",
-                    adapter.name, seen.calls, seen.text
+                    adapter.name,
+                    seen.calls(),
+                    seen.text()
                 ));
                 continue;
             }
@@ -135,14 +139,14 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
 #[test]
 fn a_call_is_held_beyond_what_is_held_of_unknown_names() {
     let mut wrong = Vec::new();
-    for adapter in Library::embedded().unwrap().iter() {
+    for adapter in library().iter() {
         let calls = vec![call("write_file", json!({"path": "notes.txt", "content": "one more line of text\n".repeat(200)}))];
         let Some(text) = adapter.write(&calls) else { continue };
         let options = scanner::Options { held_bytes: 400, ..scanner::Options::default() };
         let pieces: Vec<String> = text.chars().collect::<Vec<char>>().chunks(5).map(|piece| piece.iter().collect()).collect();
         let seen = run_with(adapter, &options, pieces.iter().map(String::as_str), FinishReason::Stop, tools());
         if found(&seen).len() != 1 || found(&seen)[0].1["path"] != calls[0].arguments["path"] {
-            wrong.push(format!("{}: {:?} gave {:?}", adapter.name, &text[..text.len().min(80)], seen.calls));
+            wrong.push(format!("{}: {:?} gave {:?}", adapter.name, &text[..text.len().min(80)], seen.calls()));
         }
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
@@ -151,15 +155,15 @@ fn a_call_is_held_beyond_what_is_held_of_unknown_names() {
 #[test]
 fn a_call_that_is_cut_off_is_never_delivered() {
     let mut wrong = Vec::new();
-    for adapter in Library::embedded().unwrap().iter() {
+    for adapter in library().iter() {
         let calls =
             vec![call("write_file", json!({"path": "src/main.rs", "content": "fn main() {\n    run(\"x\");\n}", "line": 12}))];
         let (text, _) = written(adapter, &calls);
         for cut in (1..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
             let options = scanner::Options::default();
             let seen = run_with(adapter, &options, [&text[..cut]], FinishReason::Length, tools());
-            if !seen.calls.is_empty() && found(&seen) != expected(&calls) {
-                wrong.push(format!("{}: cut at {cut}: {:?} gave {:?}", adapter.name, &text[..cut], seen.calls));
+            if !seen.calls().is_empty() && found(&seen) != expected(&calls) {
+                wrong.push(format!("{}: cut at {cut}: {:?} gave {:?}", adapter.name, &text[..cut], seen.calls()));
             }
         }
     }

@@ -6,128 +6,14 @@ use std::sync::Arc;
 
 use toolglot::{
     adapter::{Adapter, Scanner, scanner::Options},
-    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    event::{Channel, Event, FinishReason},
     fix::{Fixer, Schemas},
 };
 
-/// What texts are made of beside the adapter's own markers.
-pub(crate) const PIECES: &[&str] = &[
-    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}",
-    "{\"name\": \"",
-    "get_weather",
-    "\"",
-    "\", \"arguments\": ",
-    "{",
-    "}",
-    "[",
-    "]",
-    ":",
-    "{\"city\": \"Oslo\"}",
-    "```json\n",
-    "```\n",
-    "```",
-    "`",
-    "~~~\n",
-    "\n",
-    "\n\n",
-    " ",
-    "Hello",
-    "the file",
-    "<",
-    ">",
-    "</",
-    "<get_weather>",
-    "</get_weather>",
-    "<city>",
-    "</city>",
-    "city",
-    "=",
-    "(",
-    ")",
-    "get_weather(city=\"Oslo\")",
-    ";",
-    ",",
-    "é",
-    "東",
-    "🌍",
-    "\\",
-    "'",
-    "\\\"",
-    "null",
-    "3",
-    "functions.",
-    ":0",
-    "<parameter=city>",
-    "</parameter>",
-    "<function=get_weather>",
-    "</function>",
-    " name=\"",
-    "call:",
-    "json",
-    "\r\n",
-    "````json\n",
-    "}\n```\n",
-    "]}}\n```",
-    "get_weather\r\n{\"city\": \"Oslo\"}",
-    LONG_NAME,
-    LONG_GAP,
-];
-
-/// Longer than any name, id, language or header may be.
-const LONG_NAME: &str = "a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_a_name_of_sixty_four_bytes_that_nobody_offers_but_that_looks_so_x";
-/// More whitespace than may be between markers.
-const LONG_GAP: &str = "                                                                                                                                                                                                                                                                                ";
-
-/// The tools that are offered.
-pub(crate) fn tools() -> Tools {
-    let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}"#;
-    let time = r#"{"type":"object","properties":{}}"#;
-    Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto)
-}
-
-/// What came out, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Item {
-    Text(String),
-    Reasoning(String),
-    Call { name: String, id: Option<String>, arguments: String },
-    Refused,
-}
-
-#[derive(Debug, Default)]
-struct Seen {
-    items: Vec<Item>,
-    calls: u32,
-    wrong: Option<String>,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match (event, self.items.last_mut()) {
-            (Event::Text(text), Some(Item::Text(before))) => before.push_str(text),
-            (Event::Reasoning(text), Some(Item::Reasoning(before))) => before.push_str(text),
-            (Event::Text(text), _) => self.items.push(Item::Text(text.to_owned())),
-            (Event::Reasoning(text), _) => self.items.push(Item::Reasoning(text.to_owned())),
-            (Event::CallStart { index, id, name }, _) => {
-                if index != self.calls {
-                    self.wrong = Some(format!("call {} has the index {index}", self.calls));
-                }
-                self.calls += 1;
-                let (name, id) = (name.to_owned(), id.map(str::to_owned));
-                self.items.push(Item::Call { name, id, arguments: String::new() });
-            }
-            (Event::CallArguments { json, .. }, Some(Item::Call { arguments, .. })) => arguments.push_str(json),
-            (Event::CallEnd { .. }, Some(Item::Call { arguments, name, .. })) => {
-                if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments).is_err() {
-                    self.wrong = Some(format!("the arguments of {name} are no object: {arguments}"));
-                }
-            }
-            (Event::Refused { .. }, _) => self.items.push(Item::Refused),
-            (Event::CallArguments { .. } | Event::CallEnd { .. }, _) => self.wrong = Some("a call has no beginning".to_owned()),
-            (Event::Note(_) | Event::Finish { .. }, _) => {}
-        }
-    }
-}
+use crate::{
+    pieces::tools,
+    seen::{Item, Seen},
+};
 
 /// Checks one text, cut at these offsets (those that are none of its boundaries are left out).
 pub(crate) fn check(
@@ -146,7 +32,7 @@ pub(crate) fn check(
     if whole != parts {
         return Err(format!("whole: {whole:?}\n in pieces: {parts:?}"));
     }
-    if options.framing { Ok(()) } else { nothing_is_lost(text, &whole) }
+    if options.framing { Ok(()) } else { nothing_is_lost(text, &whole.items) }
 }
 
 fn read<'t>(
@@ -155,7 +41,7 @@ fn read<'t>(
     options: &Options,
     reason: FinishReason,
     pieces: impl IntoIterator<Item = &'t str>,
-) -> Result<Vec<Item>, String> {
+) -> Result<Seen, String> {
     let tools = Arc::new(tools());
     let mut seen = Seen::default();
     let mut fixer = Fixer::new(Arc::clone(&tools), Arc::clone(schemas));
@@ -166,9 +52,9 @@ fn read<'t>(
     }
     scanner.finish(reason, &mut stage);
     stage(Event::Finish { reason, usage: None });
-    match seen.wrong {
+    match seen.wrong() {
         Some(wrong) => Err(wrong),
-        None => Ok(seen.items),
+        None => Ok(seen),
     }
 }
 

@@ -4,51 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::Seen;
+use super::{Seen, library};
 use crate::{
-    adapter::{Adapter, Library, Scanner, scanner::Options},
-    event::{Channel, FinishReason, Sink, Tool, ToolChoice, Tools},
+    adapter::{Adapter, Scanner, scanner::Options},
+    event::{Channel, FinishReason, Tools},
     fix::Schemas,
+    pieces::{PIECES, tools},
 };
-
-const PIECES: &[&str] = &[
-    "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}",
-    "{\"name\": \"lamp\", \"parameters\": {\"note\": \"a } \\\" ] b\"}}",
-    "[{\"name\": \"lamp\", \"arguments\": {}}, ",
-    "{\"lamp\": {\"on\": false}}",
-    "{\"on\": true}",
-    "{\"note\": \"say \"hi\" now\"}",
-    "{'name': 'lamp', 'arguments': {'on': True}}",
-    "<lamp>",
-    "</lamp>",
-    "<on>true</on>",
-    "lamp",
-    "lamp(on=True)",
-    "functions.lamp:0",
-    "{",
-    "}",
-    "[",
-    "]",
-    "\"",
-    "'",
-    "\\",
-    ",",
-    ";",
-    ":",
-    "<",
-    "</",
-    "```",
-    "```json\n",
-    "`",
-    "~~~",
-    "\n",
-    "\n\n",
-    " ",
-    "Some prose. ",
-    "Grüße 🙂 ",
-    "x",
-    "1",
-];
 
 /// A text of pieces, any marker of the adapter among them; a marker may be cut short.
 fn text(adapter: &Adapter) -> impl Strategy<Value = String> + use<> {
@@ -75,33 +37,21 @@ fn text(adapter: &Adapter) -> impl Strategy<Value = String> + use<> {
     prop::collection::vec(prop_oneof![prop::sample::select(pieces), own], 0..14).prop_map(|pieces| pieces.concat())
 }
 
-fn run(
-    adapter: &Arc<Adapter>,
-    tools: &Arc<Tools>,
-    options: &Options,
-    pieces: &mut dyn Iterator<Item = &str>,
-    out: &mut dyn Sink,
-) {
-    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::new(Schemas::default()), options.clone());
-    for piece in pieces {
-        scanner.push(Channel::Content, piece, out);
-    }
-    scanner.finish(FinishReason::Stop, out);
-}
-
 fn seen(adapter: &Arc<Adapter>, tools: &Arc<Tools>, options: &Options, pieces: &mut dyn Iterator<Item = &str>) -> Seen {
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::new(Schemas::default()), options.clone());
     let mut seen = Seen::default();
-    run(adapter, tools, options, pieces, &mut seen);
+    for piece in pieces {
+        scanner.push(Channel::Content, piece, &mut seen);
+    }
+    scanner.finish(FinishReason::Stop, &mut seen);
     seen
 }
 
 #[test]
 fn no_cut_changes_the_result_and_no_byte_is_lost() {
-    let library = Library::embedded().unwrap();
-    let parameters = r#"{"type":"object","properties":{"on":{"type":"boolean"},"note":{"type":"string"}}}"#;
-    let tools = Arc::new(Tools::new([Tool::new("lamp", "Switches the lamp.", parameters)], ToolChoice::Auto));
+    let tools = Arc::new(tools());
     let nothing = Arc::new(Tools::default());
-    for adapter in library.iter() {
+    for adapter in library().iter() {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
             cases: 40,
             failure_persistence: None,
@@ -121,10 +71,10 @@ fn no_cut_changes_the_result_and_no_byte_is_lost() {
             prop_assert_eq!(&whole, &pieces, "cut at {:?}", places);
             let bare = Options { framing: false, ..options };
             let untouched = seen(adapter, &nothing, &bare, &mut text.split("").filter(|piece| !piece.is_empty()));
-            prop_assert_eq!(&untouched.text, &text, "nothing is offered");
+            prop_assert_eq!(&untouched.text(), &text, "nothing is offered");
             let scanned = seen(adapter, &tools, &bare, &mut std::iter::once(text.as_str()));
-            if scanned.calls.is_empty() {
-                prop_assert_eq!(&scanned.text, &text, "nothing was found");
+            if scanned.all_calls().next().is_none() {
+                prop_assert_eq!(&scanned.text(), &text, "nothing was found");
             }
             Ok(())
         });

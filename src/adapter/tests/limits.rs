@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Library, Options, Scanner};
+use super::{Options, Scanner, library};
 use crate::{
     event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,
@@ -19,7 +19,7 @@ fn read(adapter: &str, options: &Options, text: &str) -> Vec<String> {
 fn read_in<'t>(adapter: &str, options: &Options, pieces: impl IntoIterator<Item = &'t str>) -> Vec<String> {
     let schema = r#"{"type":"object","properties":{"note":{"type":"string"},"on":{"type":"boolean"}}}"#;
     let tools = Arc::new(Tools::new([Tool::new("lamp", "", schema)], ToolChoice::Auto));
-    let adapter = Arc::clone(Library::embedded().unwrap().get(adapter).unwrap());
+    let adapter = Arc::clone(library().get(adapter).unwrap());
     let mut scanner = Scanner::new(adapter, tools, Arc::new(Schemas::default()), options.clone());
     let (mut out, mut text): (Vec<String>, bool) = (Vec::new(), false);
     let mut sink = |event: Event<'_>| {
@@ -117,7 +117,7 @@ fn prose_leaves_with_the_piece_that_brought_it() {
         ("~~\ncode\n~~~\nx", "About ~5 km~~ or <6 km.\n~~~\ncode\n~~~\nx"),
     ];
     let tools = Arc::new(Tools::new([Tool::new("lamp", "", "{}")], ToolChoice::Auto));
-    let adapter = Arc::clone(Library::embedded().unwrap().get("hermes").unwrap());
+    let adapter = Arc::clone(library().get("hermes").unwrap());
     let mut scanner = Scanner::new(adapter, tools, Arc::new(Schemas::default()), Options::default());
     let mut left = String::new();
     for (piece, expected) in steps {

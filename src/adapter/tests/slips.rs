@@ -1,9 +1,10 @@
 //! What models write beside the form of their family.
 
-use super::{Seen, read};
+use super::{Seen, only_call, read, text, written};
 
-fn lamp(text: &str) -> Seen {
-    Seen { text: text.to_owned(), calls: vec!["lamp {\"on\": true}".to_owned()], ..Seen::default() }
+/// Whether the answer is a call of the lamp and nothing else.
+fn is_lamp(seen: &Seen) -> bool {
+    only_call(seen) == Some(("lamp {\"on\": true}".to_owned(), true))
 }
 
 #[test]
@@ -14,10 +15,10 @@ fn a_fence_inside_of_the_tags_is_framing() {
         format!("<tool_call>\n```\n{object}\n```\n</tool_call>\n"),
         format!("<tool_call>\n```json\n{object}\n```"),
     ] {
-        assert_eq!(read("hermes", false, &text), lamp(""), "{text}");
+        assert!(is_lamp(&read("hermes", false, &text)), "{text}");
     }
     let document = format!("It begins with <tool_call>\n\n```json\n{object}\n```\n\nand ends with </tool_call>, as tags do.");
-    assert_eq!(read("hermes", false, &document), Seen { text: document.clone(), ..Seen::default() });
+    assert_eq!(read("hermes", false, &document), text(&document));
 }
 
 #[test]
@@ -26,21 +27,21 @@ fn names_may_stand_in_attributes() {
         "<function name=\"lamp\">\n{\"on\": true}\n</function>",
         "<tool_call>\n<function name=\"lamp\">\n{\"on\": true}\n</function>\n</tool_call>",
     ] {
-        assert_eq!(read("hermes", false, text), lamp(""), "{text}");
+        assert!(is_lamp(&read("hermes", false, text)), "{text}");
     }
     let seen = read(
         "generic",
         false,
         "<tool_call><function name=\"lamp\"><parameter name=\"on\">true</parameter></function></tool_call>",
     );
-    assert_eq!(seen.calls, ["lamp {\"on\":true}"]);
+    assert_eq!(written(&seen), [("lamp {\"on\":true}".to_owned(), true)]);
 }
 
 #[test]
 fn the_marker_of_the_first_call_in_a_section_may_be_missing() {
     let text =
         "<｜tool▁calls▁begin｜>function<｜tool▁sep｜>lamp\n```json\n{\"on\": true}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>";
-    assert_eq!(read("deepseek-v3", false, text), lamp(""));
+    assert!(is_lamp(&read("deepseek-v3", false, text)));
 }
 
 #[test]
@@ -51,14 +52,14 @@ fn special_tokens_that_a_backend_removed_are_not_missed() {
         ("gpt-oss", "to=functions.lampcommentary json{\"on\": true}"),
         ("gpt-oss", "assistant to=functions.lampcommentary json{\"on\": true}"),
     ] {
-        assert_eq!(read(adapter, false, text), lamp(""), "{text}");
+        assert!(is_lamp(&read(adapter, false, text)), "{text}");
     }
     let tags =
         "< calls>\n< invoke name=\"lamp\">\n< parameter name=\"on\" string=\"false\">true</ parameter>\n</ invoke>\n</ calls>";
-    assert_eq!(read("deepseek-dsml", false, tags).calls, ["lamp {\"on\":true}"]);
+    assert_eq!(written(&read("deepseek-dsml", false, tags)), [("lamp {\"on\":true}".to_owned(), true)]);
     // A word in a sentence stays one.
-    for text in ["function lamp is documented below.", "A function is a rule: function(x) { return {\"on\": true} }"] {
-        assert_eq!(read("deepseek-v3", false, text), Seen { text: text.to_owned(), ..Seen::default() });
+    for prose in ["function lamp is documented below.", "A function is a rule: function(x) { return {\"on\": true} }"] {
+        assert_eq!(read("deepseek-v3", false, prose), text(prose));
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn turns(adapter: &str) -> Turns {
-    Turns::of(crate::adapter::Library::embedded().expect("adapters").get(adapter).expect("an adapter"))
+    Turns::of(crate::seen::library().get(adapter).expect("an adapter"))
 }
 
 /// The cleaned messages in wire form, and how many notes there are.
@@ -95,7 +95,7 @@ fn control_tokens_in_results_are_text() {
 /// Whatever is around a token: what comes out has none, and coming out again it does not change.
 #[test]
 fn no_control_token_of_any_family_survives_in_a_result() {
-    let library = crate::adapter::Library::embedded().expect("adapters");
+    let library = crate::seen::library();
     for adapter in library.iter() {
         let turns = Turns::of(adapter);
         for token in adapter.drop.iter().filter(|token| token.trim().len() > 1) {

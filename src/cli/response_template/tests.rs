@@ -5,36 +5,10 @@ use serde_json::json;
 use super::*;
 use crate::{
     adapter::{Scanner, scanner::Options},
-    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::{Fixer, Schemas},
+    seen::Seen,
 };
-
-#[derive(Debug, Default, PartialEq)]
-struct Seen {
-    text: String,
-    reasoning: String,
-    calls: Vec<(String, Option<String>, Value)>,
-    arguments: String,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.text.push_str(text),
-            Event::Reasoning(text) => self.reasoning.push_str(text),
-            Event::CallStart { name, id, .. } => {
-                self.calls.push((name.to_owned(), id.map(str::to_owned), Value::Null));
-                self.arguments.clear();
-            }
-            Event::CallArguments { json, .. } => self.arguments.push_str(json),
-            Event::CallEnd { .. } => {
-                self.calls.last_mut().unwrap().2 = serde_json::from_str(&self.arguments).unwrap();
-                self.arguments.clear();
-            }
-            _ => {}
-        }
-    }
-}
 
 fn tools() -> Tools {
     let sow = json!({"type": "object", "properties": {
@@ -49,17 +23,16 @@ fn read_pieces<'t>(adapter: &Arc<Adapter>, pieces: impl IntoIterator<Item = &'t 
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(&tools), Arc::clone(&schemas), Options::default());
     let mut fixer = Fixer::new(tools, schemas);
     let mut seen = Seen::default();
-    struct Fixed<'s>(&'s mut Fixer, &'s mut Seen);
-    impl Sink for Fixed<'_> {
-        fn event(&mut self, event: Event<'_>) {
-            self.0.event(event, self.1);
-        }
-    }
+    let mut fixed = |event: Event<'_>| fixer.event(event, &mut seen);
     for piece in pieces {
-        scanner.push(Channel::Content, piece, &mut Fixed(&mut fixer, &mut seen));
+        scanner.push(Channel::Content, piece, &mut fixed);
     }
-    scanner.finish(FinishReason::Stop, &mut Fixed(&mut fixer, &mut seen));
-    seen
+    scanner.finish(FinishReason::Stop, &mut fixed);
+    seen.sound()
+}
+
+fn calls(seen: &Seen) -> Vec<(String, Value)> {
+    seen.calls().into_iter().map(|(name, arguments)| (name, serde_json::from_str(&arguments).unwrap())).collect()
 }
 
 /// The same however it is cut.
@@ -184,10 +157,9 @@ fn an_imported_template_reads_what_its_models_write() {
         let (adapter, imported) = imported(&template(field));
         let text = format!("<muse>\nIs it warm enough?\n</muse>\n\nOff I go.\n{written}<|over|>");
         let seen = read(&adapter, &text);
-        let calls: Vec<(&str, &Value)> = seen.calls.iter().map(|(name, _, arguments)| (name.as_str(), arguments)).collect();
-        let expected = json!({"plant": "leek", "rows": 3});
-        assert_eq!(calls, [("sow", &expected), ("weed", &json!({}))], "{what}:\n{}", imported.file);
-        assert_eq!((seen.reasoning.trim(), seen.text.trim()), ("Is it warm enough?", "Off I go."), "{what}");
+        let expected = [("sow".to_owned(), json!({"plant": "leek", "rows": 3})), ("weed".to_owned(), json!({}))];
+        assert_eq!(calls(&seen), expected, "{what}:\n{}", imported.file);
+        assert_eq!((seen.reasoning().trim(), seen.text().trim()), ("Is it warm enough?", "Off I go."), "{what}");
     }
 }
 
@@ -195,7 +167,7 @@ fn an_imported_template_reads_what_its_models_write() {
 fn ids_that_a_template_keeps_are_kept() {
     let (_, field, written) = shapes().remove(4);
     let seen = read(&imported(&template(field)).0, written);
-    let ids: Vec<Option<&str>> = seen.calls.iter().map(|(_, id, _)| id.as_deref()).collect();
+    let ids: Vec<Option<&str>> = seen.all_calls().map(|call| call.id.as_deref()).collect();
     assert_eq!(ids, [Some("chores.sow:0"), Some("chores.weed:1")]);
     let around = |open: &str| {
         template(json!({"open_pattern": open, "close": "<|done|>", "repeats": true, "content": "json",
@@ -206,8 +178,9 @@ fn ids_that_a_template_keeps_are_kept() {
         (r"<\|act\|>(?P<id>\w+)<\|name\|>(?P<name>\w+)<\|with\|>", "<|act|>a1b2<|name|>sow<|with|>{\"plant\": \"leek\"}<|done|>"),
     ] {
         let (adapter, imported) = imported(&around(open));
-        let expected = ("sow".to_owned(), Some("a1b2".to_owned()), json!({"plant": "leek"}));
-        assert_eq!(read(&adapter, written).calls, [expected], "{open}\n{}", imported.file);
+        let seen = read(&adapter, written);
+        assert_eq!(seen.all_calls().next().unwrap().id.as_deref(), Some("a1b2"), "{open}\n{}", imported.file);
+        assert_eq!(calls(&seen), [("sow".to_owned(), json!({"plant": "leek"}))], "{open}\n{}", imported.file);
     }
 }
 
@@ -222,9 +195,9 @@ fn messages_with_headers_become_recipients() {
     let (adapter, imported) = imported(&headed);
     let written = "<|row|>thoughts<|message|>Leeks.<|end|><|start|>gardener to=chores.sow<|row|>work json<|message|>{\"plant\": \"leek\"}<|go|>";
     let seen = read(&adapter, written);
-    assert_eq!((seen.reasoning.as_str(), seen.text.as_str(), seen.calls.len()), ("Leeks.", "", 1), "{}", imported.file);
+    assert_eq!((seen.reasoning().as_str(), seen.text().as_str(), seen.calls().len()), ("Leeks.", "", 1), "{}", imported.file);
     assert_eq!(
-        read(&adapter, "<|row|>thoughts<|message|>Hm.<|end|><|start|>gardener<|row|>answer<|message|>Done.<|fin|>").text,
+        read(&adapter, "<|row|>thoughts<|message|>Hm.<|end|><|start|>gardener<|row|>answer<|message|>Done.<|fin|>").text(),
         "Done."
     );
 
@@ -238,8 +211,8 @@ fn messages_with_headers_become_recipients() {
     let (adapter, imported) = super::tests::imported(&bodies);
     let written = " to=me<|message|>Leeks.<|pause|><|start|>gardener to=chores<|message|><lab:act name=\"sow\"><lab:detail name=\"plant\">leek</lab:detail></lab:act><|pause|>";
     let seen = read(&adapter, written);
-    assert_eq!((seen.reasoning.as_str(), seen.text.trim(), seen.calls.len()), ("Leeks.", "", 1), "{}", imported.file);
-    assert_eq!(seen.calls[0].2, json!({"plant": "leek"}));
+    assert_eq!((seen.reasoning().as_str(), seen.text().trim(), seen.calls().len()), ("Leeks.", "", 1), "{}", imported.file);
+    assert_eq!(calls(&seen)[0].1, json!({"plant": "leek"}));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! it: most chat templates refuse a second system message, and one that moved to the beginning would make the backend read
 //! everything anew. What becomes of a message depends on it, those before it and the one that follows system text.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::openai::{Content, Message, ToolCall};
 
@@ -12,6 +12,10 @@ mod tests;
 
 /// The field of a message that holds reasoning.
 const REASONING: &str = "reasoning_content";
+
+/// Fields of a chat request beside the conversation. `null` is no value.
+#[derive(Debug, Default)]
+pub(super) struct Settings(pub(super) Map<String, Value>);
 
 /// A conversation so far.
 #[derive(Debug, Default)]
@@ -25,6 +29,25 @@ pub(super) struct Conversation {
     own: usize,
     /// Reasoning that belongs to the assistant's next message.
     reasoning: String,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// The fields of `body` that the chat API has too: (name there, name in the chat API).
+    pub(super) fn of(body: &Map<String, Value>, names: &[(&str, &str)]) -> Settings {
+        let mut settings = Settings::default();
+        for (own, chat) in names {
+            settings.set(chat, body.get(*own).cloned());
+        }
+        settings
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Option<Value>) {
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            self.0.insert(name.to_owned(), value);
+        }
+    }
 }
 
 // === impl Conversation ===

@@ -6,8 +6,9 @@ use serde_json::{Map, json};
 
 use super::observe;
 use crate::{
-    adapter::{Library, Written, quote::defused, scanner},
+    adapter::{Written, quote::defused, scanner},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
+    seen::library,
     turn::answer::{Answer, Policy, Setup},
 };
 
@@ -22,7 +23,7 @@ fn tools() -> Tools {
 
 #[test]
 fn a_result_is_never_a_call_in_any_family() {
-    let library = Library::embedded().expect("the adapters are fine");
+    let library = library();
     let tools = Arc::new(tools());
     let (mut forms, mut wrong) = (0, Vec::new());
     for name in ["s__wipe_all", "wipe_all"] {
@@ -73,7 +74,7 @@ fn a_result_is_never_a_call_in_any_family() {
 
 #[test]
 fn ordinary_text_stays_as_it_is() {
-    let library = Library::embedded().expect("the adapters are fine");
+    let library = library();
     let texts = [
         r#"{"success":true,"result":{"name":"Mina Park","tool":"hammer","arguments":{"a":1}}}"#,
         "fn main() { println!(\"{}\", edit(1)); } // see <div> and [1, 2]",

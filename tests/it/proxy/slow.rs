@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures_util::{StreamExt, pin_mut};
 use tokio::time::Instant;
 use toolglot::{
-    adapter::Library,
     backend::{Backend, Model, Replay},
     client::{self, Hints, front},
     config::Mode,
@@ -19,6 +18,7 @@ use toolglot::{
 };
 
 use super::{chat::request, *};
+use crate::seen::library;
 
 /// A turn before a model that says nothing for this long, then calls.
 fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
@@ -30,7 +30,7 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
     let config = Config::parse("", None, &Overrides::default(), &Environment::default()).unwrap();
     let plan = plan::plan(
         &config,
-        &Library::embedded().unwrap(),
+        library(),
         plan::Request {
             incoming: client::read(ChatRequest::parse(request.as_bytes()).unwrap(), &Hints::default()).unwrap(),
             mode: Mode::Rewrite,

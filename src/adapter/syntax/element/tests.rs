@@ -1,34 +1,16 @@
 //! Elements as small models write them where the client's prompt asks for elements: what the client would execute is a call,
 //! repaired from the tool's parameters; what only mentions a tool is text.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::{
-    adapter::{Adapter, Library, Scanner, scanner::Options},
-    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    adapter::{Adapter, Scanner, scanner::Options},
+    event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::{Fixer, Schemas},
+    seen::{Seen, library},
 };
-
-#[derive(Default)]
-struct Seen {
-    text: String,
-    calls: Vec<(String, String)>,
-    refused: usize,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.text.push_str(text),
-            Event::CallStart { name, .. } => self.calls.push((name.to_owned(), String::new())),
-            Event::CallArguments { json, .. } => self.calls.last_mut().unwrap().1.push_str(json),
-            Event::Refused { .. } => self.refused += 1,
-            _ => {}
-        }
-    }
-}
 
 fn tools() -> Tools {
     let text = |required: &[&str], optional: &[(&str, &str)]| {
@@ -51,8 +33,7 @@ fn tools() -> Tools {
 }
 
 fn adapter() -> Arc<Adapter> {
-    static ADAPTER: OnceLock<Arc<Adapter>> = OnceLock::new();
-    Arc::clone(ADAPTER.get_or_init(|| Library::embedded().unwrap().find("my-own-model", None).adapter))
+    library().find("my-own-model", None).adapter
 }
 
 /// What an answer holds where the client executes elements, cut into pieces of so many characters.
@@ -75,8 +56,8 @@ fn scan(text: &str, reason: FinishReason, piece: usize) -> Seen {
 fn calls(text: &str) -> Vec<(String, Value)> {
     let read = |piece: usize| {
         let seen = scan(text, FinishReason::Stop, piece);
-        let calls = seen.calls.iter().map(|(name, json)| (name.clone(), serde_json::from_str(json).unwrap_or_default()));
-        (calls.collect::<Vec<(String, Value)>>(), seen.text, seen.refused)
+        let calls = seen.calls().into_iter().map(|(name, json)| (name, serde_json::from_str(&json).unwrap_or_default()));
+        (calls.collect::<Vec<(String, Value)>>(), seen.text(), seen.refused())
     };
     let whole = read(usize::MAX);
     for piece in [1, 2, 7] {
@@ -157,12 +138,12 @@ fn an_element_of_another_name_is_refused_only_at_the_end_of_the_answer() {
     let refused = |text: &str| {
         let read = |piece: usize| scan(text, FinishReason::Stop, piece);
         let whole = read(usize::MAX);
-        assert!(whole.calls.is_empty(), "{text:?}: {:?}", whole.calls);
+        assert!(whole.calls().is_empty(), "{text:?}: {whole:?}");
         for piece in [1, 3] {
-            assert_eq!((read(piece).text, read(piece).refused), (whole.text.clone(), whole.refused), "{text:?} by {piece}");
+            assert_eq!(read(piece), whole, "{text:?} by {piece}");
         }
-        assert_eq!(whole.refused == 0, whole.text.contains("</"), "{text:?} became {:?}", whole.text);
-        whole.refused == 1
+        assert_eq!(whole.refused() == 0, whole.text().contains("</"), "{text:?} became {whole:?}");
+        whole.refused() == 1
     };
     for text in [
         "<build_all>\n</build_all>",
@@ -209,7 +190,7 @@ fn what_was_cut_or_torn_does_not_run() {
     for end in 1..write.len() {
         let seen = scan(&write[..end], FinishReason::Length, usize::MAX);
         let complete = end >= write.len() - "</write_note>".len();
-        assert!(complete || seen.calls.is_empty(), "{:?} ran as {:?}", &write[..end], seen.calls);
+        assert!(complete || seen.calls().is_empty(), "{:?} ran as {seen:?}", &write[..end]);
     }
     for text in [
         "<list_folder>\nnotes/a\nnotes/b\n</list_folder>",
@@ -220,6 +201,6 @@ fn what_was_cut_or_torn_does_not_run() {
         "<write_note>\n<note_path>a.md</note_path>\n<note_path>b.md</note_path>\nx\n</write_note>",
     ] {
         let seen = scan(text, FinishReason::Stop, 3);
-        assert!(seen.calls.is_empty() && seen.refused == 1, "{text:?}: {:?} {}", seen.calls, seen.text);
+        assert!(seen.calls().is_empty() && seen.refused() == 1, "{text:?}: {seen:?}");
     }
 }

@@ -1,32 +1,17 @@
 use std::sync::Arc;
 
 use crate::{
-    adapter::{Library, Scanner, scanner::Options},
-    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    adapter::{Scanner, scanner::Options},
+    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,
+    seen::{Seen, library},
 };
-
-#[derive(Default)]
-struct Seen {
-    text: String,
-    calls: Vec<String>,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.text.push_str(text),
-            Event::CallStart { name, .. } => self.calls.push(name.to_owned()),
-            _ => {}
-        }
-    }
-}
 
 /// What an answer of this model holds, cut into pieces of so many bytes.
 fn scan(model: &str, text: &str, piece: usize) -> Seen {
     let schema = r#"{"type":"object","properties":{"bed":{"type":"string"}},"required":["bed"]}"#;
     let tools = Tools::new([Tool::new("water_bed", "", schema), Tool::new("list_beds", "", "{}")], ToolChoice::Auto);
-    let adapter = Library::embedded().unwrap().find(model, None).adapter;
+    let adapter = library().find(model, None).adapter;
     let mut scanner = Scanner::new(adapter, Arc::new(tools), Arc::new(Schemas::default()), Options::default());
     let mut seen = Seen::default();
     for piece in text.as_bytes().chunks(piece) {
@@ -55,7 +40,7 @@ fn code_and_prose_that_look_like_a_call_are_text() {
     ] {
         for piece in [1, 3, 1000] {
             let seen = scan("my-own-model", text, piece);
-            assert_eq!((seen.text.as_str(), seen.calls), (text, Vec::new()), "pieces of {piece}");
+            assert_eq!((seen.text().as_str(), seen.all_calls().count()), (text, 0), "pieces of {piece}");
         }
     }
 }
@@ -72,7 +57,9 @@ fn a_call_that_is_the_whole_answer_counts() {
         ("```tool_code\nprint(default_api.water_bed(bed='x'))\n```\n", &["default_api.water_bed"]),
     ] {
         for piece in [1, 3, 1000] {
-            assert_eq!(scan("gemma3", text, piece).calls, calls, "{text} in pieces of {piece}");
+            let seen = scan("gemma3", text, piece);
+            let names: Vec<&str> = seen.all_calls().map(|call| call.name.as_str()).collect();
+            assert_eq!(names, calls, "{text} in pieces of {piece}");
         }
     }
 }

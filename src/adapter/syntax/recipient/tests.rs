@@ -1,8 +1,7 @@
 use super::*;
-use crate::adapter::Library;
 
 fn kinds(model: &str, headers: &[(&str, bool, Seen<Kind>)]) {
-    let adapter = Library::embedded().unwrap().find(model, None).adapter;
+    let adapter = crate::seen::library().find(model, None).adapter;
     let data = adapter.recipient.clone().unwrap();
     for (text, inside, want) in headers {
         let got = match header(text, &data, *inside, false) {

@@ -6,30 +6,16 @@ use std::sync::Arc;
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::{
-    adapter::{Adapter, Library, Scanner, scanner::Options},
-    event::{Channel, Event, FinishReason, Sink, Tool, ToolChoice, Tools},
+    adapter::{Adapter, Scanner, scanner::Options},
+    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,
+    pieces::{self, PIECES},
+    seen::{Seen, library},
 };
 
-/// Whole calls as `name arguments`, calls that were cut as `name arguments ...`, and the text.
-#[derive(Debug, Default, PartialEq)]
-struct Seen {
-    calls: Vec<String>,
-    cut: Vec<String>,
-    text: String,
-    open: Option<String>,
-}
-
-impl Sink for Seen {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.text.push_str(text),
-            Event::CallStart { name, .. } => self.open = Some(format!("{name} ")),
-            Event::CallArguments { json, .. } => self.open.as_mut().unwrap().push_str(json),
-            Event::CallEnd { .. } => self.calls.extend(self.open.take()),
-            _ => {}
-        }
-    }
+/// The calls that ended, or those that did not, as `name arguments`.
+fn written(seen: &Seen, whole: bool) -> Vec<String> {
+    seen.all_calls().filter(|call| call.whole == whole).map(ToString::to_string).collect()
 }
 
 fn tools() -> Tools {
@@ -40,24 +26,25 @@ fn tools() -> Tools {
     Tools::new(list, ToolChoice::Auto)
 }
 
-fn run<'a>(adapter: &Arc<Adapter>, pieces: impl Iterator<Item = &'a str>) -> Seen {
-    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::new(tools()), Arc::new(Schemas::default()), Options::default());
+fn run<'a>(adapter: &Arc<Adapter>, tools: &Tools, pieces: impl Iterator<Item = &'a str>) -> Seen {
+    let mut scanner =
+        Scanner::new(Arc::clone(adapter), Arc::new(tools.clone()), Arc::new(Schemas::default()), Options::default());
     let mut seen = Seen::default();
     pieces.for_each(|piece| scanner.push(Channel::Content, piece, &mut seen));
     scanner.finish(FinishReason::Stop, &mut seen);
-    seen.cut.extend(seen.open.take());
     seen
 }
 
 /// The calls of a text: the same whole and in single characters; cut off anywhere, only whole calls of it count as whole.
-fn calls(library: &Library, adapter: &str, text: &str) -> Seen {
-    let adapter = library.get(adapter).unwrap_or_else(|| panic!("no adapter {adapter}"));
-    let whole = run(adapter, std::iter::once(text));
+fn calls(adapter: &str, text: &str) -> Seen {
+    let adapter = library().get(adapter).unwrap_or_else(|| panic!("no adapter {adapter}"));
+    let tools = tools();
+    let whole = run(adapter, &tools, std::iter::once(text));
     let characters: Vec<String> = text.chars().map(String::from).collect();
-    assert_eq!(run(adapter, characters.iter().map(String::as_str)), whole, "in characters: {text:?}");
+    assert_eq!(run(adapter, &tools, characters.iter().map(String::as_str)), whole, "in characters: {text:?}");
     for at in (0..text.len()).filter(|&at| text.is_char_boundary(at)) {
-        for call in run(adapter, std::iter::once(&text[..at])).calls {
-            assert!(whole.calls.contains(&call), "cut at {at}: {call} is no call of {text:?}");
+        for call in run(adapter, &tools, std::iter::once(&text[..at])).calls() {
+            assert!(whole.calls().contains(&call), "cut at {at}: {call:?} is no call of {text:?}");
         }
     }
     whole
@@ -65,7 +52,6 @@ fn calls(library: &Library, adapter: &str, text: &str) -> Seen {
 
 #[test]
 fn calls_are_read_as_their_families_write_them() {
-    let library = Library::embedded().unwrap();
     for (adapter, text, expected) in [
         // Names and keys with quotes, blanks and attributes.
         ("qwen3-coder", "<function=\"save\">\n<parameter=\"path\">\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
@@ -170,10 +156,10 @@ fn calls_are_read_as_their_families_write_them() {
         ("minimax-m3", &m3("<save>@<path>x@</save>"), ""),
         ("minimax-m3", &m3("<save>@<path>x@</body>@</save>"), ""),
     ] {
-        let seen = calls(&library, adapter, text);
-        assert_eq!(seen.calls.join("|").replace("\": ", "\":"), expected.replace("\": ", "\":"), "{adapter}: {text}");
-        if expected.is_empty() && seen.cut.is_empty() {
-            assert_eq!(seen.text, text, "{adapter}: text that is no call stays as it is");
+        let seen = calls(adapter, text);
+        assert_eq!(written(&seen, true).join("|").replace("\": ", "\":"), expected.replace("\": ", "\":"), "{adapter}: {text}");
+        if expected.is_empty() && written(&seen, false).is_empty() {
+            assert_eq!(seen.text(), text, "{adapter}: text that is no call stays as it is");
         }
     }
 }
@@ -187,7 +173,6 @@ fn m3(text: &str) -> String {
 
 #[test]
 fn a_value_may_hold_a_whole_call_of_its_own_family() {
-    let library = Library::embedded().unwrap();
     for (adapter, call) in [
         (
             "qwen3-coder",
@@ -213,15 +198,14 @@ fn a_value_may_hold_a_whole_call_of_its_own_family() {
         ("generic", "<save><path>P</path><body>B</body></save>"),
     ] {
         let inner = format!("before {call} after");
-        let seen = calls(&library, adapter, &call.replace('B', &inner));
+        let seen = calls(adapter, &call.replace('B', &inner));
         let body = serde_json::Value::from(inner.as_str());
-        assert_eq!(seen.calls, [format!("save {{\"path\":\"P\",\"body\":{body}}}")], "{adapter}");
+        assert_eq!(written(&seen, true), [format!("save {{\"path\":\"P\",\"body\":{body}}}")], "{adapter}");
     }
 }
 
 #[test]
 fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
-    let library = Library::embedded().unwrap();
     for (adapter, text, expected) in [
         // After a value: only the brace is missing. Inside of one: nothing may complete it.
         ("qwen3-coder", "<function=save>\n<parameter=path>\nx\n</parameter>\n", r#"save {"path":"x" "#),
@@ -235,61 +219,25 @@ fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
         ("generic", "<save><path>x</path>", ""),
         ("minimax-m3", "]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<path>x]<]minimax[>[</path>", r#"save {"path":"x" "#),
     ] {
-        let seen = calls(&library, adapter, text);
-        assert_eq!((seen.calls.len(), seen.cut.join("|").as_str()), (0, expected), "{adapter}: {text}");
+        let seen = calls(adapter, text);
+        assert_eq!((written(&seen, true).len(), written(&seen, false).join("|").as_str()), (0, expected), "{adapter}: {text}");
     }
 }
-
-const PIECES: [&str; 34] = [
-    "<tool_call>",
-    "</tool_call>",
-    "<function=save>",
-    "<function=",
-    "</function>",
-    "<parameter=path>",
-    "</parameter>",
-    "save",
-    "path",
-    "<arg_key>",
-    "</arg_key>",
-    "<arg_value>",
-    "</arg_value>",
-    "<invoke name=\"save\">",
-    "</invoke>",
-    "<parameter name='body'>",
-    "<save>",
-    "</save>",
-    "<path>",
-    "</path>",
-    "]<]minimax[>[",
-    "<item>",
-    "\n",
-    " ",
-    "\\n",
-    "{\"path\": \"x\"}",
-    "{",
-    "\"",
-    "<![CDATA[",
-    "]]>",
-    "é",
-    "`",
-    "<",
-    "/>",
-];
 
 /// Any soup of tags: nothing panics, and the cuts do not matter.
 #[test]
 fn soup_is_read_alike_however_it_is_cut() {
-    let library = Library::embedded().unwrap();
-    let adapters = ["qwen3-coder", "glm", "minimax-m2", "minimax-m3", "generic"].map(|name| library.get(name).unwrap());
+    let adapters = ["qwen3-coder", "glm", "minimax-m2", "minimax-m3", "generic"].map(|name| library().get(name).unwrap());
+    let tags: Vec<&str> = PIECES.iter().copied().filter(|piece| piece.contains(['<', '>']) || piece.len() < 3).collect();
+    let tools = pieces::tools();
     let config = ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() };
-    let soup = (prop::collection::vec(0..PIECES.len(), 1..14), 1usize..5, 0..adapters.len());
+    let soup = (prop::collection::vec(0..tags.len(), 1..14), 1usize..5, 0..adapters.len());
     let outcome = TestRunner::new(config).run(&soup, |(picks, size, which)| {
-        let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
+        let text: String = picks.into_iter().map(|at| tags[at]).collect();
         let characters: Vec<char> = text.chars().collect();
-        let pieces: Vec<String> = characters.chunks(size).map(|piece| piece.iter().collect()).collect();
-        let whole = run(adapters[which], std::iter::once(text.as_str()));
-        let cut = run(adapters[which], pieces.iter().map(String::as_str));
+        let parts: Vec<String> = characters.chunks(size).map(|piece| piece.iter().collect()).collect();
+        let whole = run(adapters[which], &tools, std::iter::once(text.as_str()));
+        let cut = run(adapters[which], &tools, parts.iter().map(String::as_str));
         prop_assert_eq!(whole, cut, "{} {:?}", adapters[which].name, text);
         Ok(())
     });

@@ -2,14 +2,13 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    adapter::Library,
     event::{Tool, ToolChoice},
     openai::ChatRequest,
 };
 
 /// The contents of the assistant's messages that are left.
 fn cleaned_by(model: &str, contents: &[Value]) -> Vec<Value> {
-    let library = Library::embedded().expect("adapters");
+    let library = crate::seen::library();
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let tools = Arc::new(Tools::new([Tool::new("read_file", "", schema)], ToolChoice::Auto));
     let messages: Vec<Value> = contents.iter().map(|content| json!({"role": "assistant", "content": content})).collect();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{super::conversation, Request, without_alias};
 use crate::{
-    client::front::conversation::Conversation,
+    client::front::conversation::{Conversation, Settings},
     error::Error,
     openai::{ChatRequest, ToolCall},
 };
@@ -242,23 +242,12 @@ fn function(tool: &Value) -> Value {
 
 /// All other fields that mean something to a local model, in OpenAI's words.
 fn settings(body: &Map<String, Value>) -> Map<String, Value> {
-    let mut out = Map::new();
-    let mut set = |name: &str, value: Option<Value>| {
-        if let Some(value) = value.filter(|value| !value.is_null()) {
-            out.insert(name.into(), value);
-        }
-    };
-    for (own, openai) in [
-        ("max_tokens", "max_tokens"),
-        ("stop_sequences", "stop"),
-        ("temperature", "temperature"),
-        ("top_p", "top_p"),
-        ("top_k", "top_k"),
-    ] {
-        set(openai, body.get(own).cloned().filter(|value| value != &json!([])));
-    }
+    let stop = body.get("stop_sequences").filter(|stop| *stop != &json!([])).cloned();
+    let same = [("max_tokens", "max_tokens"), ("temperature", "temperature"), ("top_p", "top_p"), ("top_k", "top_k")];
+    let mut out = Settings::of(body, &same);
+    out.set("stop", stop);
     let choice = body.get("tool_choice").unwrap_or(&Value::Null);
-    set(
+    out.set(
         "tool_choice",
         match kind(choice) {
             "any" => Some(json!("required")),
@@ -268,7 +257,7 @@ fn settings(body: &Map<String, Value>) -> Map<String, Value> {
         },
     );
     if choice.get("disable_parallel_tool_use").and_then(Value::as_bool) == Some(true) {
-        set("parallel_tool_calls", Some(json!(false)));
+        out.set("parallel_tool_calls", Some(json!(false)));
     }
     let output = body.get("output_config").unwrap_or(&Value::Null);
     let effort = output.get("effort").and_then(Value::as_str).map(|effort| match effort {
@@ -276,11 +265,11 @@ fn settings(body: &Map<String, Value>) -> Map<String, Value> {
         other => other,
     });
     let thinks = body.get("thinking").is_none_or(|thinking| kind(thinking) != "disabled");
-    set("reasoning_effort", effort.filter(|_| thinks).map(Value::from));
+    out.set("reasoning_effort", effort.filter(|_| thinks).map(Value::from));
     let format = output.get("format").or(body.get("output_format")).unwrap_or(&Value::Null);
     if kind(format) == "json_schema" {
         let schema = json!({"name": "answer", "schema": format.get("schema")});
-        set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
+        out.set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
     }
-    out
+    out.0
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Request, tools::Offered};
 use crate::{
-    client::front::conversation::{self, Conversation},
+    client::front::conversation::{self, Conversation, Settings},
     error::Error,
     openai::ChatRequest,
 };
@@ -134,32 +134,27 @@ fn parts(content: &Value) -> Vec<Value> {
 
 /// All other fields that mean something to a local model, in the chat API's words.
 fn settings(body: &Map<String, Value>) -> Map<String, Value> {
-    let mut out = Map::new();
-    let mut set = |name: &str, value: Option<Value>| {
-        if let Some(value) = value.filter(|value| !value.is_null()) {
-            out.insert(name.into(), value);
-        }
-    };
-    for (own, chat) in [
-        ("max_output_tokens", "max_tokens"),
-        ("temperature", "temperature"),
-        ("top_p", "top_p"),
-        ("parallel_tool_calls", "parallel_tool_calls"),
-    ] {
-        set(chat, body.get(own).cloned());
-    }
-    set("reasoning_effort", body.get("reasoning").and_then(|reasoning| reasoning.get("effort")).cloned());
+    let mut out = Settings::of(
+        body,
+        &[
+            ("max_output_tokens", "max_tokens"),
+            ("temperature", "temperature"),
+            ("top_p", "top_p"),
+            ("parallel_tool_calls", "parallel_tool_calls"),
+        ],
+    );
+    out.set("reasoning_effort", body.get("reasoning").and_then(|reasoning| reasoning.get("effort")).cloned());
     let format = body.get("text").and_then(|text| text.get("format")).unwrap_or(&Value::Null);
     match format["type"].as_str() {
         Some("json_schema") => {
             let schema = json!({"name": format["name"], "schema": format["schema"], "strict": format["strict"]});
-            set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
+            out.set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
         }
-        Some("json_object") => set("response_format", Some(json!({"type": "json_object"}))),
+        Some("json_object") => out.set("response_format", Some(json!({"type": "json_object"}))),
         _ => {}
     }
     let choice = body.get("tool_choice").unwrap_or(&Value::Null);
-    set(
+    out.set(
         "tool_choice",
         match choice["type"].as_str() {
             None => choice.as_str().map(Value::from),
@@ -169,7 +164,7 @@ fn settings(body: &Map<String, Value>) -> Map<String, Value> {
             Some(_) => None,
         },
     );
-    out
+    out.0
 }
 
 /// What the answer repeats. Not the tools: they are large, and every sign of life would carry them.
