@@ -23,10 +23,14 @@ pub(super) const WRAP_UP: &str = "\n\nAnswer with this result.";
 /// result and stops.
 const GO_ON: &str = "\n\nYou have this result. Do the next step of the task with a tool, or answer if it is done.";
 
+/// What makes a small model write the call that it only announced. Its own narration is not shown to it: it would go on with it.
+const CALL_ALONE: &str = "\n\n(If a tool is needed, write only its call, each parameter in its own tag.)";
+
 /// Appends to the conversation what the model is told; `said` is the prose of the answer that the client already has.
 pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.verbatim => tell(&mut plan.chat.messages, GO_ON),
+        Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages),
         Reask::Refused { name, why, raw } => {
             let form = plan.verbatim.then_some(plan.shape);
@@ -119,11 +123,18 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
+    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| runs_programs(tool)) };
+    let program = program.map(|tool| format!(" If {name} is a program, run it with {}.", tool.name)).unwrap_or_default();
     format!(
-        "Error: there is no tool {name}. The tools are: {}.{}Call one of these tools, or answer without a tool.",
+        "Error: there is no tool {name}.{program} The tools are: {}.{}Call one of these tools, or answer without a tool.",
         names.join(", "),
         meant.as_deref().unwrap_or(" ")
     )
+}
+
+/// Whether all that a tool needs is a command.
+fn runs_programs(tool: &Tool) -> bool {
+    matches!(required(tool).as_slice(), [(key, _)] if key == "command")
 }
 
 /// How much two names have in common: their words first, their letters then.

@@ -15,7 +15,7 @@ mod act;
 
 use super::{
     Shared,
-    answer::{Answer, Policy, Setup},
+    answer::{Answer, Policy, Reask, Setup},
     aside::Aside,
     context, count,
     extras::{self, Extras},
@@ -51,6 +51,8 @@ pub(super) struct Rounds<O> {
     asked_again: u8,
     /// An answer showed something about the model that is to be kept.
     relearned: bool,
+    /// The model was asked for the call that it had announced.
+    nudged: bool,
     /// The tool whose call the answer before left unclosed.
     unclosed: Option<String>,
     /// The client has something of this turn.
@@ -108,6 +110,7 @@ impl<O: Sink> Rounds<O> {
             out,
             reading: None,
             asked_again: 0,
+            nudged: false,
             unclosed: None,
             relearned: false,
             spoken: false,
@@ -306,6 +309,8 @@ impl<O: Sink> Rounds<O> {
             policy: Policy {
                 may_reask: self.asked_again < plan.retry,
                 answers_refused: self.agent.is_some(),
+                nudges: plan.nudges,
+                call_alone: self.nudged,
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
@@ -379,6 +384,7 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asked_again += 1;
+        self.nudged = reask == Reask::Announced;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.spend(outcome.usage);
         reask::ask(&reask, &self.said, &mut self.plan);

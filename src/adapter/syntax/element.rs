@@ -69,6 +69,10 @@ impl ElementReader {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => return self.done(vec![parsed(&name, arguments)], end, text, context),
                 Outcome::Reject if !context.lenient => return Step::Reject,
+                // Void executes an opening tag alone, and here nothing can be missing but the closing one.
+                Outcome::Cut { .. } if self.needs_nothing(text, context) => {
+                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, "{}".to_owned()), closed: true };
+                }
                 Outcome::Cut { arguments } if !context.lenient || !text[self.body..].contains(&format!("</{name}>")) => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
                     return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
@@ -154,6 +158,12 @@ impl ElementReader {
             }
             None => Step::Reject,
         }
+    }
+
+    /// Whether the answer ends after the opening tag of a tool without required parameters.
+    fn needs_nothing(&self, text: &str, context: Context<'_>) -> bool {
+        let blank = text[self.body..].trim_end().trim_end_matches('`').trim().is_empty();
+        context.lenient && context.marked && blank && self.types.required().next().is_none()
     }
 
     /// The arguments where the text ends after a value of one line and only closing tags are missing; as unfinished as the call

@@ -109,6 +109,9 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<list_folder>\nnotes/a\n</list_folder>", ("list_folder", json!({"folder_path": "notes/a"}))),
         ("<list_folder>\n<page>2</page>\n</list_folder>", ("list_folder", json!({"page": 2}))),
         ("<list_folder></list_folder>", ("list_folder", json!({}))),
+        // Its opening tag alone ends the answer.
+        ("<list_folder>", ("list_folder", json!({}))),
+        ("I look.\n```xml\n<list_notes>\n```", ("list_notes", json!({}))),
         // The forms of the models count beside it.
         ("```json\n{\"name\": \"run_job\", \"arguments\": {\"command\": \"make all\"}}\n```", job()),
     ] {
@@ -125,6 +128,8 @@ fn a_mention_is_no_call() {
         "Call <run_job>make all</run_job> to build, or ask me.",
         "<run_job",
         "<run_job>",
+        "That is done by <list_notes>",
+        "<list_folder>\n<page>",
         "<unknown>\nmake all\n</unknown>",
         "```rust\nlet a: Vec<run_job> = b;\n```",
         "```rust\nlet a = 1;\n<run_job>\nmake all\n</run_job>\n```",
