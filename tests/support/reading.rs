@@ -69,6 +69,12 @@ pub(crate) const PIECES: &[&str] = &[
     "}\n```\n",
     "]}}\n```",
     "get_weather\r\n{\"city\": \"Oslo\"}",
+    "<response>",
+    "</response>",
+    "```xml\n",
+    "&lt;function=get_weather&gt;",
+    "print(",
+    "``",
     LONG_NAME,
     LONG_GAP,
 ];
