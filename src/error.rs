@@ -83,3 +83,12 @@ impl Error {
         self
     }
 }
+
+/// The innermost cause says what really happened; the outer ones repeat the URL.
+pub fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

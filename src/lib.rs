@@ -13,6 +13,8 @@ pub mod cli;
 #[cfg(feature = "daemon")]
 pub mod client;
 pub mod config;
+#[cfg(feature = "daemon")]
+pub mod dial;
 pub mod error;
 pub mod event;
 pub mod fix;

@@ -26,5 +26,5 @@ use crate::{
 pub fn open(config: &Mcp, environment: &Environment, store: Arc<dyn Store>) -> Result<Arc<pool::Pool>, Error> {
     let registry = registry::Registry::open(&config.registry, environment.clone())?;
     let builtin = config.builtin_tools.then(|| Builtin::new(&config.database));
-    Ok(Arc::new(pool::Pool::new(Arc::new(registry), builtin, store)?))
+    Ok(Arc::new(pool::Pool::new(Arc::new(registry), builtin, store)))
 }

@@ -10,7 +10,10 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
-use crate::error::Error;
+use crate::{
+    dial,
+    error::{Error, innermost},
+};
 
 mod direct;
 mod outside;
@@ -74,7 +77,7 @@ pub trait Body: Send {
 #[derive(Debug, Clone)]
 pub struct Client {
     timeouts: Timeouts,
-    outside: outside::Clients,
+    outside: dial::Clients,
 }
 
 /// How a connection fails before the head of the answer is there.
@@ -113,9 +116,9 @@ impl std::fmt::Debug for HttpRequest {
 // === impl Client ===
 
 impl Client {
-    /// A client with these timeouts. Fails only if the system's certificates cannot be used.
-    pub fn new(timeouts: Timeouts) -> Result<Client, Error> {
-        Ok(Client { timeouts, outside: outside::Clients::new(timeouts)? })
+    /// A client with these timeouts.
+    pub fn new(timeouts: Timeouts) -> Client {
+        Client { timeouts, outside: outside::clients(timeouts) }
     }
 
     /// Sends the request and waits for the head of the answer. An error status is an answer; an error is a connection
@@ -133,7 +136,7 @@ impl Client {
         let plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
         match direct::loopback(&url).filter(|_| plain) {
             Some(addresses) => direct::send(&addresses, request, &url, self.timeouts).await,
-            None => self.outside.send(request, url).await,
+            None => outside::send(&self.outside, request, url).await,
         }
     }
 }
@@ -189,13 +192,4 @@ fn fell_silent() -> Error {
 fn broke_off(error: &dyn std::error::Error) -> Error {
     Error::backend(format!("the connection to the backend broke in the middle of its answer: {}", innermost(error)))
         .with_code("backend_failed")
-}
-
-/// The innermost cause says what really happened; the outer ones repeat the URL.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

@@ -224,7 +224,7 @@ impl Proxy {
 }
 
 async fn health(url: &str) -> Option<Value> {
-    let client = Client::new(Timeouts { connect: PATIENCE, idle: PATIENCE }).ok()?;
+    let client = Client::new(Timeouts { connect: PATIENCE, idle: PATIENCE });
     let request =
         HttpRequest { method: Method::GET, url: format!("{url}/healthz"), headers: HeaderMap::new(), body: bytes::Bytes::new() };
     let mut response = client.send(Outgoing::Http(request)).await.ok()?;

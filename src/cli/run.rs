@@ -180,7 +180,7 @@ pub(super) fn place(config: &Config, address: SocketAddr, wanted: Option<&str>) 
 
 /// Asks the proxy in Ollama's API, which tells most about a model.
 fn ask<T>(address: SocketAddr, question: impl AsyncFnOnce(Client, Backend) -> T) -> Result<T, Error> {
-    let client = Client::new(Timeouts::default())?;
+    let client = Client::new(Timeouts::default());
     let proxy = Backend::open("toolglot", Kind::Ollama, format!("http://{address}"));
     super::block_on(async { Ok(question(client, proxy).await) })
 }

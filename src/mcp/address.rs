@@ -31,16 +31,6 @@ pub(super) fn is_same_origin(a: &str, b: &str) -> bool {
     }
 }
 
-/// Whether a URL names this machine. `localhost` always does (RFC 6761, section 6.3).
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback()),
-        None => false,
-    }
-}
-
 fn is_refused(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_link_local() || ip == Ipv4Addr::new(100, 100, 100, 200),

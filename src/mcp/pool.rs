@@ -12,15 +12,15 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::{
+    address,
     catalogue::{Catalogue, Offered, Problem},
     pins,
     policy::{Values, View},
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };
-use crate::{error::Error, redact, store::Store, tools::Builtin};
+use crate::{dial::Clients, error::Error, redact, store::Store, tools::Builtin};
 
-mod clients;
 mod connection;
 mod fault;
 mod http;
@@ -30,7 +30,6 @@ mod process;
 mod slot;
 mod status;
 
-use clients::Clients;
 use connection::Connection;
 pub(super) use connection::Definition;
 use slot::Slot;
@@ -74,8 +73,15 @@ pub struct Call {
 
 impl Pool {
     /// A pool over this registry; nothing is connected yet.
-    pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Result<Pool, Error> {
-        Ok(Pool { registry, builtin, store, clients: Clients::new()?, slots: Mutex::default(), calls: Mutex::default() })
+    pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Pool {
+        let clients = Clients::new(|builder| {
+            builder
+                .dns_resolver(address::resolver())
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(Duration::from_secs(5))
+                .tcp_keepalive(Duration::from_secs(30))
+        });
+        Pool { registry, builtin, store, clients, slots: Mutex::default(), calls: Mutex::default() }
     }
 
     /// The registry.

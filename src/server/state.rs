@@ -166,7 +166,7 @@ impl State {
 
 /// The shared state of a server with these settings.
 pub fn app(settings: Settings) -> Result<App, Error> {
-    let client = upstream::Client::new(upstream::Timeouts::default())?;
+    let client = upstream::Client::new(upstream::Timeouts::default());
     let library = library(&settings.config)?;
     let mut mcp = settings.config.mcp.clone();
     mcp.builtin_tools |= settings.demo;

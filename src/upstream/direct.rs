@@ -26,8 +26,8 @@ use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, task::yield_now, time::timeout};
 use url::{Host, Url};
 
-use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent, innermost};
-use crate::error::Error;
+use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent};
+use crate::error::{Error, innermost};
 
 /// A piece of an answer is no larger than this, nor is its head.
 const BUFFER_BYTES: usize = 2 * BATCH_BYTES;

@@ -7,19 +7,11 @@ use futures_util::{FutureExt, future::BoxFuture};
 use tokio::task::yield_now;
 use url::Url;
 
-use super::{
-    BATCH_BYTES, Body, Fault, HttpRequest, Response, Timeouts, USER_AGENT, broke_off, direct::loopback, fell_silent, innermost,
+use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Timeouts, USER_AGENT, broke_off, fell_silent};
+use crate::{
+    dial,
+    error::{Error, innermost},
 };
-use crate::error::Error;
-
-/// Clients that keep their connections.
-#[derive(Debug, Clone)]
-pub(super) struct Clients {
-    /// For loopback, where a proxy of the environment would be nonsense.
-    here: reqwest::Client,
-    /// For everything else: proxies of the environment apply.
-    elsewhere: reqwest::Client,
-}
 
 /// The body of an answer, and how it failed after what was handed over last.
 struct Answer {
@@ -32,47 +24,38 @@ struct Answer {
 /// Servers close idle connections after as little as 5 s; a connection that may be half closed is not used again.
 const POOL_IDLE: Duration = Duration::from_secs(3);
 
-// === impl Clients ===
+/// Clients that keep their connections for the next request.
+pub(super) fn clients(timeouts: Timeouts) -> dial::Clients {
+    dial::Clients::new(move |builder| {
+        builder
+            .connect_timeout(timeouts.connect)
+            .read_timeout(timeouts.idle)
+            .pool_idle_timeout(POOL_IDLE)
+            .tcp_nodelay(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(USER_AGENT)
+    })
+}
 
-impl Clients {
-    pub(super) fn new(timeouts: Timeouts) -> Result<Clients, Error> {
-        // Whoever is first decides for the process; a second provider is refused, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let build = |builder: reqwest::ClientBuilder| {
-            builder
-                .connect_timeout(timeouts.connect)
-                .read_timeout(timeouts.idle)
-                .pool_idle_timeout(POOL_IDLE)
-                .tcp_nodelay(true)
-                .redirect(reqwest::redirect::Policy::none())
-                .user_agent(USER_AGENT)
-                .build()
-                .map_err(|error| Error::proxy(format!("no HTTP client: {}", innermost(&error))))
+/// Sends the request and waits for the head of the answer.
+pub(super) async fn send(clients: &dial::Clients, request: HttpRequest, url: Url) -> Result<Response, Error> {
+    let client = clients.of(&url)?;
+    let origin = url.origin().ascii_serialization();
+    let sent = client.request(request.method, url).headers(request.headers).body(request.body).send().await;
+    let response = sent.map_err(|error| {
+        let fault = match (error.is_connect(), error.is_timeout()) {
+            (true, true) => Fault::NoAnswer,
+            (true, false) => Fault::Unreachable(innermost(&error)),
+            (false, true) => Fault::Silent,
+            (false, false) => Fault::Closed(innermost(&error)),
         };
-        let (here, elsewhere) = (reqwest::Client::builder().no_proxy(), reqwest::Client::builder());
-        Ok(Clients { here: build(here)?, elsewhere: build(elsewhere)? })
-    }
-
-    /// Sends the request and waits for the head of the answer.
-    pub(super) async fn send(&self, request: HttpRequest, url: Url) -> Result<Response, Error> {
-        let client = if loopback(&url).is_some() { &self.here } else { &self.elsewhere };
-        let origin = url.origin().ascii_serialization();
-        let sent = client.request(request.method, url).headers(request.headers).body(request.body).send().await;
-        let response = sent.map_err(|error| {
-            let fault = match (error.is_connect(), error.is_timeout()) {
-                (true, true) => Fault::NoAnswer,
-                (true, false) => Fault::Unreachable(innermost(&error)),
-                (false, true) => Fault::Silent,
-                (false, false) => Fault::Closed(innermost(&error)),
-            };
-            fault.at(&origin)
-        })?;
-        Ok(Response {
-            status: response.status(),
-            headers: response.headers().clone(),
-            body: Box::new(Answer { response, busy: 0, failed: None }),
-        })
-    }
+        fault.at(&origin)
+    })?;
+    Ok(Response {
+        status: response.status(),
+        headers: response.headers().clone(),
+        body: Box::new(Answer { response, busy: 0, failed: None }),
+    })
 }
 
 // === impl Answer ===

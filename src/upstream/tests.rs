@@ -15,14 +15,19 @@ enum Way {
 const WAYS: [Way; 2] = [Way::Direct, Way::Outside];
 
 impl Way {
-    async fn post(self, url: &str) -> Result<Response, Error> {
+    fn post(self, url: &str) -> impl Future<Output = Result<Response, Error>> {
         let timeouts = Timeouts { connect: Duration::from_secs(2), idle: Duration::from_millis(400) };
-        let client = Client::new(timeouts).expect("a client");
-        let (url, body) = (format!("{url}/x"), Bytes::from_static(b"{}"));
-        let request = HttpRequest { method: Method::POST, url: url.clone(), headers: HeaderMap::new(), body };
-        match self {
-            Way::Direct => client.send(Outgoing::Http(request)).await,
-            Way::Outside => client.outside.send(request, url.parse().expect("a URL")).await,
+        let client = Client::new(timeouts);
+        let url: Url = format!("{url}/x").parse().expect("a URL");
+        let body = Bytes::from_static(b"{}");
+        let request = HttpRequest { method: Method::POST, url: url.to_string(), headers: HeaderMap::new(), body };
+        // The certificates are read before the clock of the request runs.
+        client.outside.of(&url).expect("a client");
+        async move {
+            match self {
+                Way::Direct => client.send(Outgoing::Http(request)).await,
+                Way::Outside => outside::send(&client.outside, request, url).await,
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("redact", 0),
     ("atomic", 0),
     ("watch", 0),
+    ("dial", 0),
     ("store", 0),
     ("openai", 1),
     ("fix", 1),

@@ -12,6 +12,7 @@ mod bench;
 mod call;
 mod cli;
 mod clients;
+mod cost;
 mod docs;
 mod doctor;
 mod drafts;

@@ -42,7 +42,7 @@ impl Bench {
         let environment = Environment::of_process();
         let registry = Arc::new(Registry::open(folder.path().join("mcp.json"), environment).unwrap());
         let builtin = Builtin::new(folder.path().join("d.db"));
-        let pool = Arc::new(Pool::new(registry, Some(builtin), Arc::new(Memory::default())).unwrap());
+        let pool = Arc::new(Pool::new(registry, Some(builtin), Arc::new(Memory::default())));
         Bench { folder, pool }
     }
 

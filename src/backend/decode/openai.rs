@@ -2,7 +2,12 @@
 //! under any of its names, calls in fragments, usage, errors inside the stream. Chunks of `/v1/completions` too, which hold
 //! text and nothing else.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -20,13 +25,18 @@ use crate::{
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Chunk<'a> {
-    choices: Option<Vec<Choice<'a>>>,
+    #[serde(default)]
+    choices: Choices<'a>,
     usage: Option<Counts>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     #[serde(default)]
     object: Text<'a>,
 }
+
+/// The first choice. With `n` > 1 the others are other answers, which are not read.
+#[derive(Default)]
+struct Choices<'a>(Option<Choice<'a>>);
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
@@ -88,6 +98,39 @@ struct Counts {
     completion_tokens: Number,
 }
 
+// === impl Choices ===
+
+impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ChoicesVisitor)
+    }
+}
+
+/// Reads a list without keeping it: a chunk of prose allocates nothing.
+struct ChoicesVisitor;
+
+impl<'de> Visitor<'de> for ChoicesVisitor {
+    type Value = Choices<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Choices(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut first = None;
+        while let Some(choice) = list.next_element::<Choice<'de>>()? {
+            if first.is_none() && choice.index.0.unwrap_or(0) == 0 {
+                first = Some(choice);
+            }
+        }
+        Ok(Choices(first))
+    }
+}
+
 pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
     let chunk: Chunk<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
     if let Some(error) = chunk.error {
@@ -104,9 +147,7 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
             completion_tokens: counts.completion_tokens.0.unwrap_or_default(),
         });
     }
-    // With `n` > 1 the other choices are other answers; only the first is read.
-    let choices = chunk.choices.unwrap_or_default();
-    for choice in choices.into_iter().filter(|choice| choice.index.0.unwrap_or(0) == 0) {
+    if let Some(choice) = chunk.choices.0 {
         let whole = choice.message.is_some();
         if let Some(text) = choice.text.some() {
             out(Delta::Text(Channel::Content, text));

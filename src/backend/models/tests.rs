@@ -5,7 +5,7 @@ use crate::{
 };
 
 fn client() -> Client {
-    Client::new(Timeouts::default()).expect("a client")
+    Client::new(Timeouts::default())
 }
 
 const OLLAMA: &[(&str, u16, &str)] = &[

@@ -5,7 +5,7 @@ use crate::{
 };
 
 fn client() -> Client {
-    Client::new(Timeouts::default()).expect("a client")
+    Client::new(Timeouts::default())
 }
 
 fn at(url: &str) -> Backend {

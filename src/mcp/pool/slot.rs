@@ -8,9 +8,10 @@ use std::{
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 
-use super::{Clients, causes, connection::Connection};
+use super::{causes, connection::Connection};
 use crate::{
     config::Environment,
+    dial::Clients,
     error::{Blame, Error},
     mcp::registry::Server,
 };

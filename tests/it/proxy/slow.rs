@@ -44,7 +44,7 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
         },
     );
     let store = || Arc::new(Memory::default());
-    let client = Client::new(Timeouts::default()).unwrap();
+    let client = Client::new(Timeouts::default());
     let pool = mcp::open(&config.mcp, &Environment::default(), store()).unwrap();
     (
         plan.unwrap(),

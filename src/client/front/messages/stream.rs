@@ -1,6 +1,8 @@
 //! Events -> content blocks, strictly one after the other. A call's block is written whole: a client's parser would
 //! complete arguments that were cut.
 
+use std::fmt::Write;
+
 use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 
@@ -84,9 +86,7 @@ impl Stream {
     fn delta(&self, kind: &str, field: &str, text: &str, out: &mut BytesMut) {
         let index = self.next;
         write_event(out, "content_block_delta", |out| {
-            out.put_slice(b"{\"type\":\"content_block_delta\",\"index\":");
-            out.put_slice(index.to_string().as_bytes());
-            out.put_slice(format!(",\"delta\":{{\"type\":\"{kind}\",\"{field}\":").as_bytes());
+            let _ = write!(out, r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{field}":"#);
             put_string(text, out);
             out.put_slice(b"}}");
         });

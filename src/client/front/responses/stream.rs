@@ -1,5 +1,7 @@
 //! Events -> items, strictly one after the other. A call leaves whole: clients act on its last event alone.
 
+use std::fmt::Write;
+
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
 
@@ -8,6 +10,7 @@ use crate::{
     client::front::{Calls, Head, Protocol},
     error::Error,
     event::{Event, ToolCall},
+    openai::answer::put_string,
     wire::write_event,
 };
 
@@ -73,19 +76,23 @@ impl Stream {
             self.event(name, json!({"item_id": id, at: 0, "part": part}), out);
             self.open = Some(Open { kind, id, text: String::new() });
         }
-        let Some(open) = &mut self.open else { return };
-        open.text.push_str(text);
-        let id = open.id.clone();
-        match kind {
-            Piece::Reasoning => {
-                let delta = json!({"item_id": id, "summary_index": 0, "delta": text});
-                self.event("response.reasoning_summary_text.delta", delta, out);
-            }
-            Piece::Message => {
-                let delta = json!({"item_id": id, "content_index": 0, "delta": text});
-                self.event("response.output_text.delta", delta, out);
-            }
-        }
+        let Some(Open { id, text: whole, .. }) = &mut self.open else { return };
+        whole.push_str(text);
+        let (name, at) = match kind {
+            Piece::Reasoning => ("response.reasoning_summary_text.delta", "summary_index"),
+            Piece::Message => ("response.output_text.delta", "content_index"),
+        };
+        let (sequence, item) = (self.sequence, self.answer.output.len());
+        self.sequence += 1;
+        // One for each piece of the answer: written without a tree.
+        write_event(out, name, |out| {
+            let _ = write!(
+                out,
+                r#"{{"type":"{name}","sequence_number":{sequence},"output_index":{item},"item_id":"{id}","{at}":0,"delta":"#
+            );
+            put_string(text, out);
+            out.put_slice(b"}");
+        });
     }
 
     /// Ends the item that is open.

@@ -12,11 +12,12 @@ use rmcp::{
 use url::Url;
 
 use super::{
-    super::{Clients, MESSAGE_BYTES, causes, fault::Fault, http::Http, legacy::Legacy, process::Process},
+    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, legacy::Legacy, process::Process},
     Connection, Listener, failed,
 };
 use crate::{
     config::{Environment, Secret},
+    dial::Clients,
     error::Error,
     mcp::registry::{Dialect, Launch, Server, Target},
 };
@@ -36,7 +37,7 @@ impl Connection {
                 newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
             }
             Target::Remote { url, dialect, headers } => {
-                let (headers, client) = (header_map(headers)?, clients.of(url));
+                let (headers, client) = (header_map(headers)?, clients.of(url)?);
                 match dialect {
                     Dialect::Http => Connection::http(url, headers, client).await,
                     Dialect::Sse => Connection::legacy(url, headers, client).await,
