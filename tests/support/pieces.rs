@@ -88,6 +88,12 @@ pub(crate) const PIECES: &[&str] = &[
     "<![CDATA[",
     "]]>",
     "/>",
+    "<response>",
+    "</response>",
+    "```xml\n",
+    "&lt;function=get_weather&gt;",
+    "print(",
+    "``",
     LONG_NAME,
     LONG_GAP,
 ];
