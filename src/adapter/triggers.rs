@@ -172,7 +172,7 @@ impl Triggers {
         let (sorted, marks) = marked.into_iter().unzip();
         let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
-        let closers = closers(calls);
+        let closers = closers(reasoning, answer, calls);
         Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare, closers })
     }
 
@@ -262,15 +262,15 @@ fn control_tokens(call: &Call) -> Vec<&str> {
     markers.into_iter().flatten().map(String::as_str).filter(|marker| whole(marker)).collect()
 }
 
-/// The closing markers that are tags: prose does not begin with them.
-fn closers(calls: &[Call]) -> Vec<String> {
-    let is_tag = |marker: &&String| {
-        [("</", '>'), ("<|", '>'), ("<｜", '>'), ("[/", ']'), ("[END", ']')]
-            .iter()
-            .any(|(begin, end)| marker.starts_with(begin) && marker.ends_with(*end))
-    };
+/// The closing markers that are tags: prose does not begin with them. Not those that close something else as well.
+fn closers(reasoning: Option<&Reasoning>, answer: Option<&Wrapper>, calls: &[Call]) -> Vec<String> {
+    let tags = [("</", '>'), ("[/", ']'), ("[END", ']')];
+    let is_tag = |marker: &&String| tags.iter().any(|(begin, end)| marker.starts_with(begin) && marker.ends_with(*end));
+    let others =
+        || reasoning.into_iter().flat_map(|region| &region.close).chain(answer.into_iter().flat_map(|answer| &answer.close));
     let markers = calls.iter().flat_map(|call| call.close.iter().chain(&call.section_close));
-    let mut closers: Vec<String> = markers.filter(is_tag).cloned().collect();
+    let mut closers: Vec<String> =
+        markers.filter(is_tag).filter(|marker| !others().any(|other| other == *marker)).cloned().collect();
     closers.sort_unstable();
     closers.dedup();
     closers

@@ -77,7 +77,7 @@ impl Scanner {
         let adapter = std::sync::Arc::clone(&self.adapter);
         let Some(call) = adapter.calls.get(entry.form) else { return true };
         let (form, marked, body) = (entry.form, entry.marked, entry.body);
-        let wrapped = self.is_wrapped();
+        let in_code = self.is_wrapped_in_code();
         let around = if marked { None } else { self.wrap_close() };
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&call.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
@@ -94,7 +94,7 @@ impl Scanner {
         let step = reader.read(&self.buf[body..window], context);
         // An element of another name is no call; at most somebody tells the model.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
-        let marked = marked && !wrapped && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
         match step {
             Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);

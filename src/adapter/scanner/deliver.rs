@@ -34,7 +34,7 @@ impl Scanner {
             _ => candidate.fresh,
         };
         let at_once = marked || in_place || relaxed(&self.tools.choice);
-        if !at_once || self.is_wrapped() {
+        if !at_once || (self.is_wrapped() && !marked) {
             self.tentative.extend(calls);
             (self.pos, self.behind) = (to, Some(form));
             self.close_wrap_before(to);
@@ -75,6 +75,7 @@ impl Scanner {
             let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);
         }
+        self.wrap = None;
     }
 
     /// The answer ended after the arguments of the last of these calls.

@@ -119,6 +119,11 @@ impl Scanner {
         self.wrap_close().is_some()
     }
 
+    /// Whether that is code, in which a marked call counts like an unmarked one.
+    pub(super) fn is_wrapped_in_code(&self) -> bool {
+        self.wrap.as_ref().is_some_and(|wrap| !wrap.closed && wrap.kind != Kind::Tag)
+    }
+
     /// What closes the wrap around this place.
     pub(super) fn wrap_close(&self) -> Option<&[String]> {
         self.wrap.as_ref().filter(|wrap| !wrap.closed).map(|wrap| &wrap.close[..])
