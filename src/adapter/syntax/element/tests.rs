@@ -252,7 +252,6 @@ fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_no
         ("I look.\n```xml\n<list_notes>\n", "list_notes", FinishReason::Stop, 1),
         ("<list_folder>", "list_notes", FinishReason::Stop, 0),
         ("<list_folder>", "list_folder", FinishReason::Length, 0),
-        ("<list_folder>\n<page>", "list_folder", FinishReason::Stop, 0),
         ("<run_job>", "run_job", FinishReason::Stop, 0),
     ] {
         assert_eq!(again(text, told, reason).len(), calls, "{text:?} {reason:?}");
