@@ -17,16 +17,23 @@ pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
         return None;
     }
     let spoken = messages.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
-    Workspace::new(folder, shows_its_name(&prompt, Workspace::name_of(folder)), spoken.unwrap_or_default())
+    Workspace::new(folder, names(&prompt, Workspace::name_of(folder)), spoken.unwrap_or_default())
 }
 
-/// Whether the overview of files begins with this folder, and has nothing of its name in it.
-fn shows_its_name(prompt: &str, name: &str) -> bool {
+/// What means the folder itself: its name and the word, where the overview of files begins with the folder and holds nothing of
+/// this name.
+fn names(prompt: &str, name: &str) -> Vec<String> {
     let [open, close] = OVERVIEW;
     let overview = prompt.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(overview, _)| overview.trim());
-    let mut lines = overview.unwrap_or_default().lines().map(|line| line.trim_start_matches(['│', '├', '└', '─', ' ']));
-    let is_it = |line: &str| line.trim_end().trim_end_matches('/') == name;
-    lines.next().is_some_and(is_it) && !lines.any(is_it)
+    let mut entries = overview
+        .unwrap_or_default()
+        .lines()
+        .map(|line| line.trim_start_matches(['│', '├', '└', '─', ' ']).trim_end().trim_end_matches('/'));
+    if entries.next() != Some(name) {
+        return Vec::new();
+    }
+    let held: Vec<&str> = entries.collect();
+    [name, "workspace"].into_iter().filter(|name| !held.contains(name)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -49,6 +56,8 @@ mod tests {
         assert_eq!(place("/w/demo", tree, "src/main.rs"), placed("src/main.rs"));
         assert_eq!(place("/w/demo", tree, "demo/src"), placed("src"));
         assert_eq!(place("/w/demo", tree, "/src/a.rs"), placed("src/a.rs"));
+        assert_eq!(place("/w/demo", tree, "workspace"), Some("/w/demo".to_owned()));
+        assert_eq!(place("/w/demo", "demo/\n└── workspace/", "workspace"), placed("workspace"));
         let twice = "demo/\n├── demo/\n│   └── __init__.py\n└── setup.py";
         assert_eq!(place("/w/demo", twice, "demo/__init__.py"), None, "either may be meant");
         assert_eq!(place("/w/demo", "", "demo/x.py"), None, "nobody knows what is in it");

@@ -6,8 +6,8 @@
 pub struct Workspace {
     /// Absolute, without a separator at its end.
     folder: String,
-    /// A path may begin with the folder's own name: the client showed its files so, and none of them has this name.
-    named: bool,
+    /// Names that a path may begin with and that mean the folder itself: nothing in it has one of them.
+    names: Vec<String>,
     /// The user's last words.
     words: String,
 }
@@ -41,11 +41,11 @@ const ROOTS: [&str; 24] = [
 ];
 
 impl Workspace {
-    /// `named`: no entry in the folder has the folder's own name. `words`: what the user said last. `None`: the folder is not
-    /// absolute.
-    pub fn new(folder: &str, named: bool, words: String) -> Option<Workspace> {
+    /// `names`: what means the folder itself at the beginning of a path. `words`: what the user said last. `None`: the folder is
+    /// not absolute.
+    pub fn new(folder: &str, names: Vec<String>, words: String) -> Option<Workspace> {
         let folder = folder.trim().trim_end_matches(['/', '\\']);
-        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), named, words })
+        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, words })
     }
 
     /// The name of a folder, the last part of its path.
@@ -88,10 +88,10 @@ impl Workspace {
             return Some("");
         }
         let (first, rest) = path.split_once(['/', '\\']).unwrap_or((path, ""));
-        if first != Workspace::name_of(&self.folder) {
-            return Some(path);
+        if self.names.iter().any(|name| name == first) {
+            return Some(rest);
         }
-        self.named.then_some(rest)
+        (first != Workspace::name_of(&self.folder)).then_some(path)
     }
 
     /// Whether an absolute path is the folder or something in it.
@@ -128,7 +128,10 @@ mod tests {
     #[test]
     fn a_path_that_can_only_mean_the_workspace_is_placed_in_it() {
         let words = "Create src/util.rs and /srv/x.txt, then look at etc/hosts, `docs/a.md`. docs is a folder.";
-        let demo = |named| Workspace::new("/workspace/demo/", named, words.into()).unwrap();
+        let demo = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Workspace::new("/workspace/demo/", names, words.into()).unwrap()
+        };
         for (path, expected) in [
             ("src/main.rs", Some("/workspace/demo/src/main.rs")),
             ("./src/", Some("/workspace/demo/src/")),
@@ -139,6 +142,8 @@ mod tests {
             // The client's overview of files begins with the name of the folder.
             ("demo/src", Some("/workspace/demo/src")),
             ("demo", Some("/workspace/demo")),
+            ("workspace", Some("/workspace/demo")),
+            ("workspace/src", Some("/workspace/demo/src")),
             ("demo2/src", Some("/workspace/demo/demo2/src")),
             // The user named it without the slash.
             ("/src/util.rs", Some("/workspace/demo/src/util.rs")),
@@ -164,16 +169,16 @@ mod tests {
             ("\\\\server\\x", None),
             ("src/a\nb", None),
         ] {
-            assert_eq!(demo(true).place(path).as_deref(), expected, "{path}");
+            assert_eq!(demo(&["demo", "workspace"]).place(path).as_deref(), expected, "{path}");
         }
-        assert_eq!(demo(false).place("demo/src"), None, "it may be a folder in the folder");
-        assert_eq!(demo(false).place("src").as_deref(), Some("/workspace/demo/src"));
-        let windows = Workspace::new("c:\\work\\demo", true, String::new()).unwrap();
+        assert_eq!(demo(&[]).place("demo/src"), None, "it may be a folder in the folder");
+        assert_eq!(demo(&[]).place("src").as_deref(), Some("/workspace/demo/src"));
+        let windows = Workspace::new("c:\\work\\demo", vec!["demo".into()], String::new()).unwrap();
         assert_eq!(windows.place("src\\main.rs").as_deref(), Some("c:\\work\\demo\\src\\main.rs"));
         assert_eq!(windows.place("demo/src").as_deref(), Some("c:\\work\\demo\\src"));
         assert_eq!(windows.place("D:\\x"), None);
-        assert_eq!(Workspace::new("demo", true, String::new()), None);
-        assert_eq!(Workspace::new("NO FOLDERS OPEN", true, String::new()), None);
+        assert_eq!(Workspace::new("demo", Vec::new(), String::new()), None);
+        assert_eq!(Workspace::new("NO FOLDERS OPEN", Vec::new(), String::new()), None);
     }
 
     #[test]

@@ -341,4 +341,45 @@ mod tests {
         let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
         assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
     }
+
+    #[test]
+    fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
+        let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+        let answer = |policy: Policy, events: &[Event<'_>]| {
+            let mut gate = Gate::new(policy);
+            let (mut text, mut ended) = (String::new(), false);
+            for event in events {
+                gate.event(event.clone(), &mut |event: Event<'_>| match event {
+                    Event::Text(piece) => text.push_str(piece),
+                    Event::Finish { .. } => ended = true,
+                    _ => {}
+                });
+            }
+            (text, ended, gate.outcome())
+        };
+        let first = Policy { may_reask: true, nudges: true, notice_when_empty: true, ..Policy::default() };
+        let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
+        let (text, ended, (_, reask)) = answer(first, &announced);
+        assert_eq!((text.as_str(), ended, reask), ("I'll search the files.", false, Some(Reask::Announced)));
+        for (policy, said) in [
+            (first, "Hello! How can I help?"),
+            (Policy { may_reask: false, ..first }, "I'll search the files."),
+            (Policy { nudges: false, ..first }, "I'll search the files."),
+        ] {
+            let (text, ended, (_, reask)) = answer(policy, &[Event::Text(said), finish()]);
+            assert_eq!((text.as_str(), ended, reask), (said, true, None));
+        }
+        let cut = [Event::Text("I'll search"), Event::Finish { reason: FinishReason::Length, usage: None }];
+        assert_eq!(answer(first, &cut).2.1, None);
+
+        let second = Policy { call_alone: true, notice_when_empty: true, ..Policy::default() };
+        let call = |name| Event::CallStart { index: 0, id: None, name };
+        let whole = [call("read"), Event::CallArguments { index: 0, json: "{}" }, Event::CallEnd { index: 0, extra: None }];
+        let events: Vec<Event<'_>> = [Event::Text("Here:\n")].into_iter().chain(whole).chain([finish()]).collect();
+        let (text, ended, outcome) = answer(second, &events);
+        assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None)));
+        let why = Why::Schema("no".into());
+        let refused = [Event::Refused { name: "read", why: &why, raw: "{}" }, Event::Text("None."), finish()];
+        assert_eq!(answer(second, &refused), (String::new(), true, (0, None)));
+    }
 }

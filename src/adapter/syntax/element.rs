@@ -69,10 +69,6 @@ impl ElementReader {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => return self.done(vec![parsed(&name, arguments)], end, text, context),
                 Outcome::Reject if !context.lenient => return Step::Reject,
-                // Void executes an opening tag alone, and here nothing can be missing but the closing one.
-                Outcome::Cut { .. } if self.needs_nothing(text, context) => {
-                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, "{}".to_owned()), closed: true };
-                }
                 Outcome::Cut { arguments } if !context.lenient || !text[self.body..].contains(&format!("</{name}>")) => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
                     return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
@@ -160,18 +156,13 @@ impl ElementReader {
         }
     }
 
-    /// Whether the answer ends after the opening tag of a tool without required parameters.
-    fn needs_nothing(&self, text: &str, context: Context<'_>) -> bool {
-        let blank = text[self.body..].trim_end().trim_end_matches('`').trim().is_empty();
-        context.lenient && context.marked && blank && self.types.required().next().is_none()
-    }
-
-    /// The arguments where the text ends after a value of one line and only closing tags are missing; as unfinished as the call
-    /// is, so that the reason of the end decides.
+    /// The arguments where the text ends after a value of one line and only closing tags are missing, or after the opening tag of
+    /// a tool that requires nothing; as unfinished as the call is, so that the reason of the end decides.
     fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
         let body = text[self.body..].trim_end().trim_end_matches('`');
-        let tagged = context.lenient && body.trim_start().starts_with('<');
-        let arguments = loose::arguments("", body, &self.types).filter(|_| tagged)?;
+        let tagged = body.trim_start().starts_with('<');
+        let nothing = body.trim().is_empty() && self.types.required().next().is_none();
+        let arguments = loose::arguments("", body, &self.types).filter(|_| context.lenient && (tagged || nothing))?;
         Some(format!("{} ", arguments.strip_suffix('}')?))
     }
 

@@ -173,7 +173,8 @@ fn shows_a_call(task: &Task, text: &str) -> bool {
     object || has(&["<tool_call", "<function=", "<function_call", "[TOOL_CALLS]"]) || task.tools.iter().any(offered)
 }
 
-/// Whether a text has this name as a call has it: in a tag, as a value or a key of an object, before arguments.
+/// Whether a text has this name as a call has it: in a tag, as a value or a key of an object, before
+/// arguments, or before lines of them.
 fn is_called(name: &str, text: &str) -> bool {
     const QUOTES: [char; 3] = ['"', '\'', '`'];
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -186,7 +187,8 @@ fn is_called(name: &str, text: &str) -> bool {
         let value = before.trim_end_matches(QUOTES).trim_end().ends_with(':') && before.ends_with('"');
         let rest = after.trim_start_matches(QUOTES).trim_start();
         let key = after.starts_with('"') && rest.strip_prefix(':').is_some_and(|value| value.trim_start().starts_with('{'));
-        tag || value || key || after.starts_with('(') || rest.starts_with('{')
+        let line = (before.is_empty() || before.ends_with('\n')) && after.trim_start_matches([' ', '\t']).starts_with('\n');
+        tag || value || key || line || after.starts_with('(') || rest.starts_with('{')
     })
 }
 
@@ -274,6 +276,7 @@ mod tests {
             ("<set_light>\noffice", true),
             ("<set_light >", true),
             ("</set_light>", true),
+            ("set_light\noffice\n", true),
             ("{\"tool_name\": \"set_light\", \"room\": \"office\"}", true),
             ("{\"set_light\": {\"room\": \"office\"}}", true),
             ("<lamp>\n<room>office</room>\n</lamp>", true),
