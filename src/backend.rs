@@ -28,6 +28,7 @@ mod probe;
 mod replay;
 mod request;
 mod tokens;
+mod traits;
 
 pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
@@ -42,6 +43,7 @@ pub use probe::{detect, profile, version};
 pub use replay::Replay;
 pub use request::request;
 pub use tokens::tokens;
+pub use traits::Traits;
 
 /// The API that a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -30,6 +30,7 @@ mod context;
 pub mod count;
 mod extras;
 mod gate;
+mod outlet;
 pub mod prefix;
 mod react;
 mod reading;
@@ -39,6 +40,7 @@ mod rounds;
 mod send;
 mod spool;
 pub mod tap;
+mod told;
 
 use rounds::Rounds;
 use tap::Tap;
@@ -117,12 +119,12 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                     yield Ok(opening.split().freeze());
                 }
             };
-            rounds.out.flush();
+            rounds.outlet.out.flush();
             let more = match stepped {
                 Ok(more) => more,
-                Err(error) if opened || !rounds.out.bytes.is_empty() => {
+                Err(error) if opened || !rounds.outlet.out.bytes.is_empty() => {
                     tracing::warn!(status = error.status, code = error.code, "{error}");
-                    let Written { front, bytes, .. } = &mut rounds.out;
+                    let Written { front, bytes, .. } = &mut rounds.outlet.out;
                     front.fault(&error, bytes);
                     false
                 }
@@ -131,10 +133,10 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                     return;
                 }
             };
-            if !rounds.out.bytes.is_empty() {
+            if !rounds.outlet.out.bytes.is_empty() {
                 opened = true;
                 silence.broken(SILENCE);
-                let bytes = after(&mut opening, rounds.out.bytes.split());
+                let bytes = after(&mut opening, rounds.outlet.out.bytes.split());
                 rounds.tap_client(&bytes);
                 yield Ok(bytes);
             } else if silence.is_over() {
@@ -157,16 +159,16 @@ pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> R
     let collected = Collected::new(plan.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
     while rounds.step().await? {
-        if rounds.out.size() > COLLECTED_BYTES {
+        if rounds.outlet.out.size() > COLLECTED_BYTES {
             return Err(Error::backend(format!(
                 "the answer is larger than {} MiB; ask with `\"stream\": true`, or with `max_tokens`",
                 COLLECTED_BYTES >> 20
             )));
         }
     }
-    rounds.out.elapsed(begun.elapsed());
-    let warnings = rounds.out.take_warnings();
-    Ok((rounds.out.into_value(), warnings))
+    rounds.outlet.out.elapsed(begun.elapsed());
+    let warnings = rounds.outlet.out.take_warnings();
+    Ok((rounds.outlet.out.into_value(), warnings))
 }
 
 /// The sign of life of this front: the same bytes at any time.

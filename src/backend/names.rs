@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use super::{Backend, Kind, Profile};
+use super::{Backend, traits::Spelling};
 use crate::{adapter::Names, event::Tools};
 
 #[cfg(test)]
@@ -29,16 +29,15 @@ pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
 }
 
 fn spelled(backend: &Backend, name: &str) -> String {
-    match (backend.kind, backend.profile) {
-        // LM Studio makes snake case of every name on its own: better from us, who can turn it back.
-        (Kind::OpenAi, Profile::LmStudio) => snake_case(name),
-        (Kind::OpenAi, _) => name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect(),
-        (Kind::Google, _) => {
+    match backend.traits().spelling {
+        Spelling::Snake => snake_case(name),
+        Spelling::Plain => name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect(),
+        Spelling::Google => {
             let plain: String =
                 name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect();
             if plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { plain } else { format!("_{plain}") }
         }
-        (Kind::Ollama | Kind::Replay, _) => name.to_owned(),
+        Spelling::Any => name.to_owned(),
     }
 }
 

@@ -47,13 +47,7 @@ pub async fn detect(client: &Client, backend: &Backend) -> Option<Backend> {
 
 /// The version of the server, where it tells one.
 pub async fn version(client: &Client, backend: &Backend) -> Option<String> {
-    let (path, key) = match (backend.kind, backend.profile) {
-        (Kind::Ollama, _) => ("/api/version", "version"),
-        (Kind::OpenAi, Profile::LlamaCpp) => ("/props", "build_info"),
-        (Kind::OpenAi, Profile::Vllm) => ("/version", "version"),
-        (Kind::OpenAi, Profile::Sglang) => ("/get_server_info", "version"),
-        _ => return None,
-    };
+    let (path, key) = backend.traits().version?;
     let told = get(client, backend, backend.origin(), path).await.ok()?;
     told.get(key).and_then(Value::as_str).map(str::to_owned)
 }

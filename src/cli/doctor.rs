@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{adapters, given::Given};
 use crate::{
-    backend::{self, Kind, Profile},
+    backend::{self, Kind},
     config::{Config, Environment, Listen},
     error::Error,
     redact,
@@ -244,7 +244,7 @@ impl Backend {
         Backend {
             name: shown(&found.backend.name),
             url: shown(&found.backend.url),
-            kind: kind(&found.backend),
+            kind: found.backend.traits().title,
             version: found.version.as_deref().map(shown),
             reachable: found.error.is_none(),
             error: found.error.clone(),
@@ -283,17 +283,4 @@ impl From<&Spoken> for Model {
 /// Text of a backend as one line.
 fn shown(text: &str) -> String {
     redact::shown(text, SHOWN_CHARS)
-}
-
-fn kind(backend: &backend::Backend) -> &'static str {
-    match (backend.kind, backend.profile) {
-        (Kind::Ollama, _) => "Ollama",
-        (Kind::OpenAi, Profile::LlamaCpp) => "llama.cpp",
-        (Kind::OpenAi, Profile::Vllm) => "vLLM",
-        (Kind::OpenAi, Profile::Sglang) => "SGLang",
-        (Kind::OpenAi, Profile::LmStudio) => "LM Studio",
-        (Kind::OpenAi, Profile::Generic) => "OpenAI's API",
-        (Kind::Google, _) => "Google",
-        (Kind::Replay, _) => "recordings",
-    }
 }

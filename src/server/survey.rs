@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     adapter::Found,
-    backend::{self, Backend, Kind, Model, Profile, ToolMode},
+    backend::{self, Backend, Kind, Model, ToolMode},
     client::{self, Hints, front},
     config::{Mode, Tenant},
     error::Error,
@@ -168,13 +168,8 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
 
 /// How this model would be spoken to.
 pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
-    let model = match (backend.kind, backend.profile) {
-        // The list has all that these tell.
-        (Kind::Google | Kind::Replay, _) | (Kind::OpenAi, Profile::Vllm | Profile::Sglang | Profile::Generic) => {
-            Arc::new(listed.clone())
-        }
-        _ => app.catalog.describe(backend, &listed.id).await,
-    };
+    let model =
+        if backend.traits().describes { app.catalog.describe(backend, &listed.id).await } else { Arc::new(listed.clone()) };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
     let (mode, why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
         (Some(mode), _) => (mode, "its route in the configuration says so"),

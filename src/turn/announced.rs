@@ -2,28 +2,27 @@
 //! nothing happens. Only words of one who acts count, never advice (`you can use the following command`): the user may have
 //! asked for it.
 
-use std::sync::LazyLock;
-
 use regex::Regex;
 
 use crate::event::Tools;
 
-/// What is said by one who is about to act (English alone: the editor's prompt is English, and small models follow it).
-static ACTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let who = r"(?:I['’]ll|I will|I['’]m going to|I am going to|[Ll]et me|[Ll]et['’]s|[Ww]e['’]ll|[Ww]e will)";
-    let does = "(?:call|change|check|create|delete|edit|execute|find|inspect|list|look|make|modify|open|read|remove|rename|replace\
-                |run|search|start|update|use|write)";
-    Regex::new(&format!(r"\b{who}\s+(?:\w+\s+){{0,2}}{does}\b")).ok()
-});
-
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.
 pub(super) fn announces(said: &str, tools: &Tools) -> bool {
-    if ACTS.as_ref().is_some_and(|acts| acts.is_match(said)) {
+    if acts(said) {
         return true;
     }
     // A name that is an ordinary word says nothing; whoever names several tells about them.
     let mut named = tools.iter().filter(|tool| tool.name.contains('_') && said.contains(&tool.name));
     matches!((named.next(), named.next()), (Some(_), None))
+}
+
+/// Whether the words are those of one who is about to act (English alone: the editor's prompt is English, and small models
+/// follow it).
+fn acts(said: &str) -> bool {
+    let who = r"(?:I['’]ll|I will|I['’]m going to|I am going to|[Ll]et me|[Ll]et['’]s|[Ww]e['’]ll|[Ww]e will)";
+    let does = "(?:call|change|check|create|delete|edit|execute|find|inspect|list|look|make|modify|open|read|remove|rename|replace\
+                |run|search|start|update|use|write)";
+    Regex::new(&format!(r"\b{who}\s+(?:\w+\s+){{0,2}}{does}\b")).is_ok_and(|acts| acts.is_match(said))
 }
 
 #[cfg(test)]

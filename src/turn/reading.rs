@@ -1,17 +1,15 @@
-//! One answer of a backend while it is read: batches of bytes through frames and decoder into the answer's rules, and what
-//! comes after these: events on their way to the client's shape, with what the turn remembers of them.
+//! One answer of a backend while it is read: batches of bytes through frames and decoder into the answer's rules.
 
 use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::{task::yield_now, time::Instant};
 
-use super::{answer::Answer, aside::Aside, extras::Extras, react::Agent, tap::Tap};
+use super::{answer::Answer, outlet::Onward};
 use crate::{
     backend::{Decoder, Size},
-    client::shape::Shape,
     error::Error,
-    event::{Delta, Event, Sink, Usage},
+    event::{Delta, Event, Sink},
     upstream,
     wire::Frames,
 };
@@ -40,27 +38,8 @@ pub(super) enum Next {
     End,
 }
 
-/// Everything after the answer's rules.
-pub(super) struct Behind<'a, O> {
-    pub(super) tap: &'a mut Option<Box<dyn Tap>>,
-    pub(super) shape: &'a mut Shape,
-    pub(super) out: &'a mut O,
-    pub(super) spoken: &'a mut bool,
-    pub(super) said: &'a mut String,
-    pub(super) gap: &'a mut bool,
-    pub(super) spent: Usage,
-    pub(super) extras: &'a mut Extras,
-    pub(super) aside: &'a mut Aside,
-    /// The answer's id.
-    pub(super) id: &'a str,
-    /// Who keeps calls from going on.
-    pub(super) agent: Option<&'a mut Agent>,
-}
-
 /// After so long, the other answers of this thread have their turn.
 const SLICE: Duration = Duration::from_millis(5);
-/// As much prose is shown to a model that is asked again, give or take a piece.
-const SAID_BYTES: usize = 64 * 1024;
 
 // === impl Reading ===
 
@@ -93,9 +72,9 @@ impl Reading {
     }
 
     /// Takes what there is, or the failure; `true` when the answer is over.
-    pub(super) fn take<O: Sink>(&mut self, next: Result<Next, Error>, behind: &mut Behind<'_, O>) -> Result<bool, Error> {
+    pub(super) fn take<O: Sink>(&mut self, next: Result<Next, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, batch, cuttable, lags, .. } = self;
-        if let (Ok(Next::Batch), Some(tap)) = (&next, &mut behind.tap) {
+        if let (Ok(Next::Batch), Some(tap)) = (&next, &mut onward.outlet.tap) {
             tap.upstream(batch);
         }
         let mut read_delta = |delta: Delta<'_>| {
@@ -103,9 +82,9 @@ impl Reading {
                 && let Some(note) = size.cut(usage.prompt_tokens)
             {
                 tracing::warn!(?note, "context");
-                behind.event(Event::Note(&note));
+                onward.event(Event::Note(&note));
             }
-            answer.delta(delta, behind);
+            answer.delta(delta, onward);
         };
         let broken = match next {
             Ok(Next::End) => {
@@ -134,46 +113,5 @@ impl Reading {
         // An answer whose finish was seen is complete, whatever happened to the connection after it.
         decoder.finish(&mut read_delta).map_err(|incomplete| broken.unwrap_or(incomplete))?;
         Ok(true)
-    }
-}
-
-// === impl Behind ===
-
-impl<O: Sink> Sink for Behind<'_, O> {
-    fn event(&mut self, event: Event<'_>) {
-        if self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
-            return;
-        }
-        if let Some(tap) = self.tap {
-            tap.event(&event);
-        }
-        self.extras.event(&event, self.id);
-        if let Some(text) = self.aside.event(&event) {
-            self.shape.event(Event::Text(&text), self.out);
-        }
-        match event {
-            Event::Text(text) => {
-                if std::mem::take(self.gap) {
-                    self.shape.event(Event::Text("\n"), self.out);
-                }
-                if self.said.len() < SAID_BYTES {
-                    self.said.push_str(text);
-                }
-                *self.spoken = true;
-                self.shape.event(event, self.out);
-            }
-            Event::Finish { reason, usage } => {
-                *self.spoken = true;
-                let usage = usage.map(|usage| Usage {
-                    prompt_tokens: usage.prompt_tokens + self.spent.prompt_tokens,
-                    completion_tokens: usage.completion_tokens + self.spent.completion_tokens,
-                });
-                self.shape.event(Event::Finish { reason, usage }, self.out);
-            }
-            _ => {
-                *self.spoken |= !matches!(event, Event::Note(_) | Event::Refused { .. });
-                self.shape.event(event, self.out);
-            }
-        }
     }
 }

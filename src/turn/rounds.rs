@@ -19,13 +19,15 @@ use super::{
     aside::Aside,
     context, count,
     extras::{self, Extras},
+    outlet::{Onward, Outlet},
     prefix,
     react::Agent,
-    reading::{Behind, Next, Reading},
+    reading::{Next, Reading},
     reask,
     send::send,
     spool,
     tap::Tap,
+    told::Told,
 };
 use crate::{
     adapter::scanner,
@@ -38,45 +40,43 @@ use crate::{
     wire::Frames,
 };
 
-/// A turn under way; what the client shall see goes into `out`.
+/// A turn under way; what the client shall see goes into `outlet`.
 pub(super) struct Rounds<O> {
     plan: Plan,
     shared: Shared,
-    tap: Option<Box<dyn Tap>>,
-    shape: Shape,
-    pub(super) out: O,
+    pub(super) outlet: Outlet<O>,
     /// Boxed, because every step takes it out.
     reading: Option<Box<Reading>>,
+    asks: Asks,
+    shown: Shown,
+    /// When to say next that a call is being written; `None`: none is.
+    progress: Option<Instant>,
+    /// In mode `react`: runs the calls of our own tools.
+    agent: Option<Agent>,
+    /// So much was to be decided about that what comes next may take long.
+    is_heavy: bool,
+}
+
+/// What was asked of the model so far.
+#[derive(Debug, Default)]
+struct Asks {
+    /// The backend has taken a request of this turn.
+    taken: bool,
     /// How often the model was asked again.
-    asked_again: u8,
-    /// An answer showed something about the model that is to be kept.
-    relearned: bool,
-    /// The model was asked for the call that it had announced.
+    again: u8,
+    /// It was asked for the call that it had announced.
     nudged: bool,
     /// The tool whose call the answer before left unclosed.
     unclosed: Option<String>,
-    /// The client has something of this turn.
-    spoken: bool,
-    /// The prose of the current answer.
-    said: String,
-    /// The prose of the answer before did not end its line.
-    gap: bool,
-    /// What the answers before have cost.
-    spent: Usage,
-    /// When to say next that a call is being written; `None`: none is.
-    progress: Option<Instant>,
-    /// What the backend wants back with its calls.
-    extras: Extras,
-    /// Warnings that are in the answer.
-    aside: Aside,
-    /// In mode `react`: runs the calls of our own tools.
-    agent: Option<Agent>,
+}
+
+/// What an answer showed that is to be kept for later turns.
+#[derive(Debug, Default)]
+struct Shown {
+    /// Something about the model (`plan.learned`).
+    relearned: bool,
     /// What the backend has counted for the conversation as it is.
     counted: Option<Usage>,
-    /// The backend has taken a request of this turn.
-    asked: bool,
-    /// So much was to be decided about that what comes next may take long.
-    is_heavy: bool,
 }
 
 /// A frame may hold the largest arguments and what is around them.
@@ -101,27 +101,16 @@ impl<O: Sink> Rounds<O> {
         };
         let aside = Aside::new(plan.show_warnings);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
+        let (told, extras, id) = (Told::default(), Extras::default(), plan.head.envelope.id.clone());
         Rounds {
             agent,
             plan,
             shared,
-            tap,
-            shape,
-            out,
+            outlet: Outlet { tap, shape, out, told, extras, aside, id },
             reading: None,
-            asked_again: 0,
-            nudged: false,
-            unclosed: None,
-            relearned: false,
-            spoken: false,
-            said: String::new(),
-            gap: false,
-            spent: Usage::default(),
+            asks: Asks::default(),
+            shown: Shown::default(),
             progress: None,
-            extras: Extras::default(),
-            aside,
-            counted: None,
-            asked: false,
             is_heavy: false,
         }
     }
@@ -138,7 +127,7 @@ impl<O: Sink> Rounds<O> {
                 }
             },
         };
-        if let (Err(error), Some(tap)) = (&stepped, &mut self.tap) {
+        if let (Err(error), Some(tap)) = (&stepped, &mut self.outlet.tap) {
             tap.failed(error);
         }
         if let (Ok(false), Some(agent)) = (&stepped, &mut self.agent) {
@@ -164,12 +153,12 @@ impl<O: Sink> Rounds<O> {
         };
         let next = reading.next().await;
         let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
-        self.extras.keep(&self.shared, &self.plan).await;
-        spool::keep(&self.shared, &self.plan, self.shape.take_spooled()).await;
-        if std::mem::take(&mut self.relearned) {
+        self.outlet.extras.keep(&self.shared, &self.plan).await;
+        spool::keep(&self.shared, &self.plan, self.outlet.shape.take_spooled()).await;
+        if std::mem::take(&mut self.shown.relearned) {
             self.remember().await;
         }
-        if let Some(usage) = self.counted.take() {
+        if let Some(usage) = self.shown.counted.take() {
             count::learn(&self.plan, &self.shared, usage).await;
         }
         match taken {
@@ -196,7 +185,7 @@ impl<O: Sink> Rounds<O> {
             return;
         }
         self.is_heavy = true;
-        if let Some(tap) = &mut self.tap {
+        if let Some(tap) = &mut self.outlet.tap {
             tap.heavy();
         }
         yield_now().await;
@@ -204,7 +193,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Shows the tap what is sent.
     pub(super) fn tap_client(&mut self, bytes: &Bytes) {
-        if let Some(tap) = &mut self.tap {
+        if let Some(tap) = &mut self.outlet.tap {
             tap.client(bytes);
         }
     }
@@ -250,24 +239,24 @@ impl<O: Sink> Rounds<O> {
                 }
             }
             let mut response = send(&self.shared.client, &prepared.outgoing).await?;
-            if let Some(tap) = &mut self.tap {
+            if let Some(tap) = &mut self.outlet.tap {
                 tap.answered(&response.headers);
             }
             if response.status.is_success() {
-                if let Some(tap) = &mut self.tap {
+                if let Some(tap) = &mut self.outlet.tap {
                     let in_the_prompt = Tools::default();
                     let tools = if self.plan.verbatim { &in_the_prompt } else { &*self.plan.tools };
                     tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
-                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asked)
+                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asks.taken)
                     && let Some(prefix) = prefix::compare(&self.plan, &self.shared, &request.body).await
-                    && let Some(tap) = &mut self.tap
+                    && let Some(tap) = &mut self.outlet.tap
                 {
                     tap.prefix(prefix);
                 }
-                self.asked = true;
+                self.asks.taken = true;
                 for note in context.notes.iter().chain(&prepared.notes) {
-                    self.behind().event(Event::Note(note));
+                    self.onward().event(Event::Note(note));
                 }
                 return Ok(self.reading(response.body, prepared.dialect, context.cuttable));
             }
@@ -286,7 +275,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect, cuttable: Option<Size>) -> Reading {
-        self.said.clear();
+        self.outlet.told.begin();
         let plan = &self.plan;
         Reading {
             body,
@@ -307,20 +296,20 @@ impl<O: Sink> Rounds<O> {
             schemas: Arc::clone(&self.shared.schemas),
             scanner: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
             policy: Policy {
-                may_reask: self.asked_again < plan.retry,
+                may_reask: self.asks.again < plan.retry,
                 answers_refused: self.agent.is_some(),
                 nudges: plan.nudges,
-                call_alone: self.nudged,
+                call_alone: self.asks.nudged,
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
         };
-        let answer = Answer::new(setup).towards(self.shape.carrier());
+        let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
         let answer = match &self.agent {
             Some(_) => answer, // it looks at repetitions itself
             None => answer.after(plan.repeats.clone()),
         };
-        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts).after_unclosed(self.unclosed.clone())
+        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts).after_unclosed(self.asks.unclosed.clone())
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
@@ -338,18 +327,19 @@ impl<O: Sink> Rounds<O> {
         }
         if let Some((name, bytes)) = reading.writing() {
             let note = Note::Writing { name, bytes };
-            if let Some(tap) = &mut self.tap {
+            let Outlet { tap, shape, out, .. } = &mut self.outlet;
+            if let Some(tap) = tap {
                 tap.event(&Event::Note(&note));
             }
-            self.shape.event(Event::Note(&note), &mut self.out);
+            shape.event(Event::Note(&note), out);
         }
     }
 
     /// Runs what was read through the stages.
     fn take(&mut self, next: Result<Next, Error>) -> Result<bool, Error> {
         let Some(mut reading) = self.reading.take() else { return Ok(false) };
-        let mut behind = self.behind();
-        let over = reading.take(next, &mut behind);
+        let mut onward = self.onward();
+        let over = reading.take(next, &mut onward);
         match over {
             Ok(false) => {
                 self.reading = Some(reading);
@@ -365,12 +355,12 @@ impl<O: Sink> Rounds<O> {
 
     /// The answer is over: the turn too, unless the model is asked again.
     fn close(&mut self, answer: Answer) -> bool {
-        let outcome = answer.finish(&mut self.behind());
+        let outcome = answer.finish(&mut self.onward());
         if let Some(open) = outcome.began_inside {
-            self.relearned |= std::mem::replace(&mut self.plan.learned.reasoning_open, open) != open;
+            self.shown.relearned |= std::mem::replace(&mut self.plan.learned.reasoning_open, open) != open;
         }
-        self.unclosed = outcome.unclosed().map(str::to_owned);
-        if let Some(tap) = &mut self.tap {
+        self.asks.unclosed = outcome.unclosed().map(str::to_owned);
+        if let Some(tap) = &mut self.outlet.tap {
             outcome.checked.iter().for_each(|checked| tap.checked(checked));
             outcome.usage.into_iter().for_each(|usage| tap.usage(usage));
         }
@@ -378,30 +368,30 @@ impl<O: Sink> Rounds<O> {
             return self.act(&outcome);
         }
         let Some(reask) = outcome.reask else {
-            self.counted = outcome.usage;
+            self.shown.counted = outcome.usage;
             self.end();
             return false;
         };
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
-        self.asked_again += 1;
-        self.nudged = reask == Reask::Announced;
+        self.asks.again += 1;
+        self.asks.nudged = reask == Reask::Announced;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
-        self.spend(outcome.usage);
-        reask::ask(&reask, &self.said, &mut self.plan);
+        self.outlet.told.spend(outcome.usage);
+        reask::ask(&reask, self.outlet.told.said(), &mut self.plan);
         true
     }
 
     /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
-        if !self.spoken {
+        if !self.outlet.told.has_any() {
             return; // the error is the whole answer
         }
-        let mut behind = self.behind();
-        answer.delta(Delta::Finish(FinishReason::Length), &mut behind);
+        let mut onward = self.onward();
+        answer.delta(Delta::Finish(FinishReason::Length), &mut onward);
         answer.finish(&mut |event: Event<'_>| {
             if !matches!(event, Event::Finish { .. }) {
-                behind.event(event);
+                onward.event(event);
             }
         });
     }
@@ -420,7 +410,7 @@ impl<O: Sink> Rounds<O> {
             "asking in another way: {error}"
         );
         self.remember().await;
-        !self.spoken
+        !self.outlet.told.has_any()
     }
 
     /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.
@@ -441,9 +431,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    fn behind(&mut self) -> Behind<'_, O> {
-        let Rounds { plan, tap, shape, out, spoken, said, gap, spent, extras, aside, agent, .. } = self;
-        let (id, agent) = (&plan.head.envelope.id, agent.as_mut());
-        Behind { tap, shape, out, spoken, said, gap, spent: *spent, extras, aside, id, agent }
+    fn onward(&mut self) -> Onward<'_, O> {
+        Onward { outlet: &mut self.outlet, agent: self.agent.as_mut() }
     }
 }

@@ -1,5 +1,8 @@
 use super::*;
-use crate::event::{Tool, ToolChoice};
+use crate::{
+    backend::{Kind, Profile},
+    event::{Tool, ToolChoice},
+};
 
 fn spelled_by(kind: Kind, profile: Profile, names: &[&str]) -> Vec<String> {
     spelled_in(Names::Any, kind, profile, names)

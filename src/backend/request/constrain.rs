@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::parameters_of;
 use crate::{
     adapter::render::Style,
-    backend::{Kind, Profile, Round, ToolMode},
+    backend::{Kind, Profile, Round, ToolMode, traits::Form},
     event::{ToolChoice, Tools},
     openai::ChatRequest,
 };
@@ -57,21 +57,20 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
         [one] => one.clone(),
         _ => json!({"anyOf": forms}),
     };
-    match (round.backend.kind, round.backend.profile) {
-        (Kind::Ollama, _) => drop(chat.rest.insert("format".into(), form)),
-        (Kind::OpenAi, Profile::LlamaCpp | Profile::Vllm | Profile::Sglang | Profile::LmStudio) => {
+    match round.backend.traits().form {
+        Some(Form::Format) => drop(chat.rest.insert("format".into(), form)),
+        Some(Form::ResponseFormat) => {
             let schema = json!({"type": "json_schema", "json_schema": {"name": "call", "schema": form}});
             chat.rest.insert("response_format".into(), schema);
         }
-        _ => {}
+        None => {}
     }
 }
 
 /// Servers of Python's world remove special tokens from text, and with them what a family's calls are marked by, unless they
 /// parse calls themselves.
 pub(super) fn keep_markers(round: &Round<'_>, chat: &mut ChatRequest) {
-    let removes = round.backend.kind == Kind::OpenAi && matches!(round.backend.profile, Profile::Vllm | Profile::Sglang);
-    if removes && round.tools.wanted() && !round.adapter.preserve.is_empty() {
+    if round.backend.traits().removes_markers && round.tools.wanted() && !round.adapter.preserve.is_empty() {
         chat.rest.entry("skip_special_tokens").or_insert(json!(false));
     }
 }

@@ -44,7 +44,8 @@ fn a_result_is_never_a_call_in_any_family() {
                     forms += 1;
                     let quoted = defused(&text, adapter, &tools);
                     let unescaped = quoted.replace("\\\"", "\"").replace("\\n", "\n");
-                    for said in [&quoted, &unescaped] {
+                    let said = if unescaped == quoted { vec![&quoted] } else { vec![&quoted, &unescaped] };
+                    for said in said {
                         let mut calls = 0;
                         let setup = Setup {
                             adapter: Arc::clone(adapter),

@@ -9,6 +9,7 @@ use crate::{
     event::{Event, FinishReason, Note, Sink, Usage},
     turn::{
         answer::Outcome,
+        outlet::Outlet,
         react::{Next, Step},
     },
 };
@@ -17,10 +18,10 @@ impl<O: Sink> Rounds<O> {
     /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
         let Some(agent) = &mut self.agent else { return false };
-        match agent.answered(&self.shared, &mut self.plan, &self.said, outcome) {
+        match agent.answered(&self.shared, &mut self.plan, self.outlet.told.said(), outcome) {
             Step::Runs => {
                 let (complaints, beginning) = (agent.complaints(), agent.beginning());
-                self.spend(outcome.usage);
+                self.outlet.told.spend(outcome.usage);
                 for complaint in complaints {
                     self.tell(&complaint);
                 }
@@ -28,12 +29,12 @@ impl<O: Sink> Rounds<O> {
                 true
             }
             Step::Again => {
-                self.spend(outcome.usage);
+                self.outlet.told.spend(outcome.usage);
                 true
             }
             Step::Over => {
-                if let Some(line) = agent.last_words(&self.said, &self.plan) {
-                    self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+                if let Some(line) = agent.last_words(self.outlet.told.said(), &self.plan) {
+                    self.outlet.told.break_line();
                     self.tell(&line);
                 }
                 self.finish(None);
@@ -52,15 +53,13 @@ impl<O: Sink> Rounds<O> {
         match agent.conclude(&self.shared, &mut self.plan).await {
             Next::Again => true,
             Next::HandOver(calls) => {
-                let mut behind = self.behind();
-                behind.agent = None;
                 for (index, call) in (0..).zip(&calls) {
                     let extra = call.extra.as_ref().map(ToString::to_string);
-                    behind.event(Event::CallStart { index, id: Some(&call.id), name: &call.name });
-                    behind.event(Event::CallArguments { index, json: &call.arguments });
-                    behind.event(Event::CallEnd { index, extra: extra.as_deref() });
+                    self.outlet.event(Event::CallStart { index, id: Some(&call.id), name: &call.name });
+                    self.outlet.event(Event::CallArguments { index, json: &call.arguments });
+                    self.outlet.event(Event::CallEnd { index, extra: extra.as_deref() });
                 }
-                self.extras.keep(&self.shared, &self.plan).await;
+                self.outlet.extras.keep(&self.shared, &self.plan).await;
                 self.finish(Some(FinishReason::ToolCalls));
                 false
             }
@@ -72,7 +71,7 @@ impl<O: Sink> Rounds<O> {
         self.abandon();
         let Some(agent) = &mut self.agent else { return };
         let line = agent.give_up();
-        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        self.outlet.told.break_line();
         self.tell(&line);
         self.finish(Some(FinishReason::Length));
     }
@@ -82,31 +81,28 @@ impl<O: Sink> Rounds<O> {
         let Some(agent) = &mut self.agent else { return };
         let (own, mut usage) = agent.finish();
         let trace = agent.trace();
-        let mut behind = self.behind();
-        behind.agent = None;
         if reason.is_some() {
             // What this answer cost was counted when its calls began.
             usage = usage.map(|_| Usage::default());
         }
         if let Some(trace) = &trace {
-            behind.event(Event::Note(trace));
+            self.outlet.event(Event::Note(trace));
         }
-        behind.event(Event::Finish { reason: reason.unwrap_or(own), usage });
+        self.outlet.event(Event::Finish { reason: reason.unwrap_or(own), usage });
         self.end();
     }
 
     /// A backend that failed after tools have run: the turn ends with a line about it.
     pub(super) fn break_off(&mut self, error: &Error) {
         tracing::warn!(status = error.status, code = error.code, "{error}");
-        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+        self.outlet.told.break_line();
         self.tell(&format!("[toolglot] the tools above have run, and then the model could not go on: {error}"));
         self.finish(Some(FinishReason::Stop));
     }
 
     /// Says a line of our own to the user.
     fn tell(&mut self, line: &str) {
-        let mut behind = self.behind();
-        behind.event(Event::Text(&format!("{line}\n")));
+        self.onward().event(Event::Text(&format!("{line}\n")));
     }
 
     /// Shows which tool runs, as the user wants it.
@@ -117,23 +113,16 @@ impl<O: Sink> Rounds<O> {
             Progress::Reasoning => true,
             Progress::Off => return,
         };
-        self.shape.event(Event::Note(&Note::Progress { text: line, shown }), &mut self.out);
-    }
-
-    /// Another answer follows this one.
-    pub(super) fn spend(&mut self, usage: Option<Usage>) {
-        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
-        let usage = usage.unwrap_or_default();
-        self.spent.prompt_tokens += usage.prompt_tokens;
-        self.spent.completion_tokens += usage.completion_tokens;
+        let Outlet { shape, out, .. } = &mut self.outlet;
+        shape.event(Event::Note(&Note::Progress { text: line, shown }), out);
     }
 
     /// The turn is over.
     pub(super) fn end(&mut self) {
-        if let Some(tap) = &mut self.tap {
+        if let Some(tap) = &mut self.outlet.tap {
             tap.end();
         }
-        let counts = self.shape.counts();
+        let counts = self.outlet.shape.counts();
         if counts != Counts::default() {
             let Counts { dropped, refused, defused, withheld } = counts;
             tracing::info!(model = self.plan.chat.model, dropped, refused, defused, withheld, "the client's form");

@@ -226,7 +226,7 @@ fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_no
         scanner.push(Channel::Content, text, &mut out);
         scanner.finish(reason, &mut out);
         out(Event::Finish { reason, usage: None });
-        seen.calls
+        seen.calls()
     };
     for (text, told, reason, calls) in [
         ("<list_folder>", "list_folder", FinishReason::Stop, 1),

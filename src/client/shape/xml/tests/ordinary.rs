@@ -161,11 +161,31 @@ const FRAGMENTS: &[&str] = &[
     "\r\n",
 ];
 
+/// What Void remembers of an answer: its text, the tool that it called, the values.
+type Remembered = (String, String, Vec<(String, String)>);
+
+/// Void's next request says the same calls again. (It makes two spaces of the first tab: none here.)
+fn returned(conversation: &[Remembered]) {
+    let mut messages = vec![json!({"role": "system", "content": void::system_text()})];
+    for (text, called, values) in conversation {
+        messages.push(json!({"role": "assistant", "content": void::remembered(text, called, values)}));
+        messages.push(json!({"role": "user", "content": void::result(called, "fine")}));
+    }
+    let mut next = request(json!(messages));
+    read(&mut next).unwrap();
+    let mut past = next.messages.iter().flat_map(|message| &message.tool_calls);
+    for (_, called, values) in conversation {
+        let Some(past) = past.next() else { panic!("{values:?}") };
+        let said: serde_json::Value = serde_json::from_str(&past.arguments).unwrap();
+        assert_eq!((&past.name, &as_strings(&said)), (called, values));
+    }
+}
+
 #[test]
 fn values_of_any_fragments_arrive_as_meant_or_are_refused_and_come_back_in_the_history() {
     let (tools, reader) = (tools(), void::tools());
     let mut dice = Dice(0xF00D);
-    let (mut arrived, mut refused) = (0, 0);
+    let (mut arrived, mut refused, mut conversation) = (0, 0, Vec::new());
     for _ in 0..6000 {
         let tool = &reader[dice.below(reader.len())];
         let value = |dice: &mut Dice| (0..dice.below(7)).map(|_| dice.pick(FRAGMENTS)).collect::<String>();
@@ -185,16 +205,11 @@ fn values_of_any_fragments_arrive_as_meant_or_are_refused_and_come_back_in_the_h
         assert_eq!((&called, &values), (&tool.name, &as_strings(&arguments)), "{sse}");
         arrived += 1;
 
-        // Void's next request says the same call again. (It makes two spaces of the first tab: none here.)
-        let mut next = request(json!([
-            {"role": "system", "content": void::system_text()},
-            {"role": "assistant", "content": void::remembered(&read_back.text, &called, &values)},
-            {"role": "user", "content": void::result(&called, "fine")},
-        ]));
-        read(&mut next).unwrap();
-        let [past] = next.messages[1].tool_calls.as_slice() else { panic!("{values:?}") };
-        let said: serde_json::Value = serde_json::from_str(&past.arguments).unwrap();
-        assert_eq!((&past.name, as_strings(&said)), (&called, values));
+        conversation.push((read_back.text, called, values));
+        if conversation.len() == 50 {
+            returned(&std::mem::take(&mut conversation));
+        }
     }
+    returned(&conversation);
     assert!(arrived > 3000 && refused > 300, "{arrived} arrived, {refused} refused");
 }

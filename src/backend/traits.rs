@@ -1,0 +1,112 @@
+//! What differs between the servers that run models, a row for each. What they write on the wire differs in `request`, `decode`
+//! and `models`.
+
+use super::{Backend, Kind, Profile};
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Traits {
+    /// Its name for people.
+    pub title: &'static str,
+    /// The endpoint that tells its version, and the key of the version in the answer.
+    pub(super) version: Option<(&'static str, &'static str)>,
+    /// Whether it tells more about one model ([`describe`](super::describe)) than its list of models does.
+    pub describes: bool,
+    /// How it spells the names of tools.
+    pub(super) spelling: Spelling,
+    /// The field that holds an answer to a schema.
+    pub(super) form: Option<Form>,
+    /// It removes special tokens from text, unless it parses calls itself.
+    pub(super) removes_markers: bool,
+}
+
+/// The letters of a tool's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// All of them.
+    Any,
+    /// Letters, digits, `_` and `-`.
+    Plain,
+    /// Snake case: LM Studio makes it of every name on its own, and only we can turn it back.
+    Snake,
+    /// Letters, digits, `_`, `-` and `.`; a letter or `_` comes first.
+    Google,
+}
+
+/// A field of a request that takes a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Ollama's `format`: the schema itself.
+    Format,
+    /// OpenAI's `response_format`.
+    ResponseFormat,
+}
+
+const OLLAMA: Traits = Traits {
+    title: "Ollama",
+    version: Some(("/api/version", "version")),
+    describes: true,
+    spelling: Spelling::Any,
+    form: Some(Form::Format),
+    removes_markers: false,
+};
+const LLAMA_CPP: Traits = Traits {
+    title: "llama.cpp",
+    version: Some(("/props", "build_info")),
+    describes: true,
+    spelling: Spelling::Plain,
+    form: Some(Form::ResponseFormat),
+    removes_markers: false,
+};
+const VLLM: Traits = Traits {
+    title: "vLLM",
+    version: Some(("/version", "version")),
+    describes: false,
+    spelling: Spelling::Plain,
+    form: Some(Form::ResponseFormat),
+    removes_markers: true,
+};
+const SGLANG: Traits = Traits {
+    title: "SGLang",
+    version: Some(("/get_server_info", "version")),
+    describes: false,
+    spelling: Spelling::Plain,
+    form: Some(Form::ResponseFormat),
+    removes_markers: true,
+};
+const LM_STUDIO: Traits = Traits {
+    title: "LM Studio",
+    version: None,
+    describes: true,
+    spelling: Spelling::Snake,
+    form: Some(Form::ResponseFormat),
+    removes_markers: false,
+};
+const OPENAI: Traits = Traits {
+    title: "OpenAI's API",
+    version: None,
+    describes: false,
+    spelling: Spelling::Plain,
+    form: None,
+    removes_markers: false,
+};
+const GOOGLE: Traits =
+    Traits { title: "Google", version: None, describes: false, spelling: Spelling::Google, form: None, removes_markers: false };
+const REPLAY: Traits =
+    Traits { title: "recordings", version: None, describes: false, spelling: Spelling::Any, form: None, removes_markers: false };
+
+impl Backend {
+    /// What is special about the server behind it.
+    pub fn traits(&self) -> &'static Traits {
+        match (self.kind, self.profile) {
+            (Kind::Ollama, _) => &OLLAMA,
+            (Kind::OpenAi, Profile::LlamaCpp) => &LLAMA_CPP,
+            (Kind::OpenAi, Profile::Vllm) => &VLLM,
+            (Kind::OpenAi, Profile::Sglang) => &SGLANG,
+            (Kind::OpenAi, Profile::LmStudio) => &LM_STUDIO,
+            (Kind::OpenAi, Profile::Generic) => &OPENAI,
+            (Kind::Google, _) => &GOOGLE,
+            (Kind::Replay, _) => &REPLAY,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The way of the events to the client: past the tap, what the turn remembers of them, and the client's shape.
+
+use super::{aside::Aside, extras::Extras, react::Agent, tap::Tap, told::Told};
+use crate::{
+    client::shape::Shape,
+    event::{Event, Sink},
+};
+
+/// Everything after the answer's rules that lasts as long as the turn.
+pub(super) struct Outlet<O> {
+    pub(super) tap: Option<Box<dyn Tap>>,
+    pub(super) shape: Shape,
+    pub(super) out: O,
+    pub(super) told: Told,
+    /// What the backend wants back with its calls.
+    pub(super) extras: Extras,
+    /// Warnings that are in the answer.
+    pub(super) aside: Aside,
+    /// The answer's id.
+    pub(super) id: String,
+}
+
+/// The outlet for the events of one answer; in mode `react`, the agent keeps calls from going on.
+pub(super) struct Onward<'a, O> {
+    pub(super) outlet: &'a mut Outlet<O>,
+    pub(super) agent: Option<&'a mut Agent>,
+}
+
+impl<O: Sink> Sink for Onward<'_, O> {
+    fn event(&mut self, event: Event<'_>) {
+        if !self.agent.as_mut().is_some_and(|agent| agent.keeps(&event)) {
+            self.outlet.event(event);
+        }
+    }
+}
+
+impl<O: Sink> Sink for Outlet<O> {
+    fn event(&mut self, event: Event<'_>) {
+        let Outlet { tap, shape, out, told, extras, aside, id } = self;
+        if let Some(tap) = tap {
+            tap.event(&event);
+        }
+        extras.event(&event, id);
+        if let Some(text) = aside.event(&event) {
+            shape.event(Event::Text(&text), out);
+        }
+        let event = match event {
+            Event::Text(text) => {
+                if told.prose(text) {
+                    shape.event(Event::Text("\n"), out);
+                }
+                event
+            }
+            Event::Finish { reason, usage } => {
+                told.something();
+                Event::Finish { reason, usage: usage.map(|usage| told.with_spent(usage)) }
+            }
+            Event::Note(_) | Event::Refused { .. } => event,
+            event => {
+                told.something();
+                event
+            }
+        };
+        shape.event(event, out);
+    }
+}

@@ -1,0 +1,69 @@
+//! What the client was told in a turn, over all answers of the model that are part of it.
+
+use crate::event::Usage;
+
+/// What the client has of this turn.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    spoken: bool,
+    said: String,
+    /// The last line of prose is not ended, and what comes next is not its continuation.
+    gap: bool,
+    /// What the answers before have cost.
+    spent: Usage,
+}
+
+/// As much prose is shown to a model that is asked again, give or take a piece.
+const SAID_BYTES: usize = 64 * 1024;
+
+// === impl Told ===
+
+impl Told {
+    /// Whether the client has something of this turn. A fault is part of the answer from then on.
+    pub(super) fn has_any(&self) -> bool {
+        self.spoken
+    }
+
+    /// The prose of the current answer.
+    pub(super) fn said(&self) -> &str {
+        &self.said
+    }
+
+    /// Another answer of the model begins.
+    pub(super) fn begin(&mut self) {
+        self.said.clear();
+    }
+
+    /// The client gets something that is not prose.
+    pub(super) fn something(&mut self) {
+        self.spoken = true;
+    }
+
+    /// The client gets this prose; whether the line before must be ended first.
+    pub(super) fn prose(&mut self, text: &str) -> bool {
+        if self.said.len() < SAID_BYTES {
+            self.said.push_str(text);
+        }
+        self.spoken = true;
+        std::mem::take(&mut self.gap)
+    }
+
+    /// What comes next begins a line of its own.
+    pub(super) fn break_line(&mut self) {
+        self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
+    }
+
+    /// Another answer follows one that cost this.
+    pub(super) fn spend(&mut self, usage: Option<Usage>) {
+        self.break_line();
+        self.spent = self.with_spent(usage.unwrap_or_default());
+    }
+
+    /// The cost of the whole turn, where the last answer cost this.
+    pub(super) fn with_spent(&self, last: Usage) -> Usage {
+        Usage {
+            prompt_tokens: self.spent.prompt_tokens + last.prompt_tokens,
+            completion_tokens: self.spent.completion_tokens + last.completion_tokens,
+        }
+    }
+}
