@@ -151,7 +151,11 @@ async fn who_gets_no_answer_gets_the_results() {
     for family in FAMILIES {
         let room = Room::new(family, vec![call(PERSON, json!({"employee_id": "EMP003"})), text("")]).await;
         let answer = room.answer(json!({})).await;
-        assert!(said(&answer).contains("Aiko Tanaka") && !said(&answer).contains("You have this"), "{family:?}: {}", said(&answer));
+        assert!(
+            said(&answer).contains("Aiko Tanaka") && !said(&answer).contains("You have this"),
+            "{family:?}: {}",
+            said(&answer)
+        );
         assert_eq!(answer["choices"][0]["finish_reason"], "stop", "{family:?}");
         assert_eq!(room.model.asked().len(), 3, "{family:?}");
     }
