@@ -2,27 +2,45 @@
 //! nothing happens. Only words of one who acts count, never advice (`you can use the following command`): the user may have
 //! asked for it.
 
-use regex::Regex;
-
 use crate::event::Tools;
+
+/// How one speaks who is about to act (English alone: the editor's prompt is English, and small models follow it).
+const ACTORS: [&[&str]; 8] = [
+    &["i'll"],
+    &["i", "will"],
+    &["i'm", "going", "to"],
+    &["i", "am", "going", "to"],
+    &["let", "me"],
+    &["let's"],
+    &["we'll"],
+    &["we", "will"],
+];
+/// What is done with tools.
+const ACTS: [&str; 25] = [
+    "call", "change", "check", "create", "delete", "edit", "execute", "find", "inspect", "list", "look", "make", "modify",
+    "open", "read", "remove", "rename", "replace", "run", "search", "start", "update", "use", "view", "write",
+];
+/// What takes the announcement back.
+const NOT: [&str; 3] = ["not", "never", "know"];
+/// So many words between may say when or how.
+const BETWEEN: usize = 2;
 
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.
 pub(super) fn announces(said: &str, tools: &Tools) -> bool {
-    if acts(said) {
+    let said_plainly = said.to_lowercase().replace('’', "'");
+    let words: Vec<&str> =
+        said_plainly.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+    let acts = |at: usize| {
+        let rest = words.get(at..).unwrap_or_default();
+        let after = ACTORS.iter().find_map(|actor| rest.strip_prefix(*actor)).unwrap_or_default();
+        after.iter().take(BETWEEN + 1).take_while(|word| !NOT.contains(word)).any(|word| ACTS.contains(word))
+    };
+    if (0..words.len()).any(acts) {
         return true;
     }
     // A name that is an ordinary word says nothing; whoever names several tells about them.
     let mut named = tools.iter().filter(|tool| tool.name.contains('_') && said.contains(&tool.name));
     matches!((named.next(), named.next()), (Some(_), None))
-}
-
-/// Whether the words are those of one who is about to act (English alone: the editor's prompt is English, and small models
-/// follow it).
-fn acts(said: &str) -> bool {
-    let who = r"(?:I['’]ll|I will|I['’]m going to|I am going to|[Ll]et me|[Ll]et['’]s|[Ww]e['’]ll|[Ww]e will)";
-    let does = "(?:call|change|check|create|delete|edit|execute|find|inspect|list|look|make|modify|open|read|remove|rename|replace\
-                |run|search|start|update|use|write)";
-    Regex::new(&format!(r"\b{who}\s+(?:\w+\s+){{0,2}}{does}\b")).is_ok_and(|acts| acts.is_match(said))
 }
 
 #[cfg(test)]
@@ -49,6 +67,7 @@ mod tests {
             "The documentation does not say anything about it.",
             "I read the file: it has three lines.",
             "I will not do that.",
+            "We will not read the file.",
             "My tools are read_file and search_docs.",
             "I can find it.",
             "Let me know if you need more.",
