@@ -158,8 +158,11 @@ fn a_wrap_around_the_whole_answer_is_framing() {
         ] {
             let whole = format!("{open}{text}{close}");
             let seen = read(adapter, &[&whole]);
-            if possible && (found(&seen) != expected(&calls) || !seen.text().trim().is_empty()) {
-                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), seen.text()));
+            // After a marked call in a tag, the closing tag is text after a call, which clients do not get.
+            let text = seen.text();
+            let left = text.trim();
+            if possible && (found(&seen) != expected(&calls) || !(left.is_empty() || (!code && left == close.trim()))) {
+                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), text));
             }
             let example = format!("{whole} is how it is written.");
             let options = scanner::Options { framing: false, ..scanner::Options::default() };
