@@ -46,7 +46,8 @@ pub(crate) const PIECES: &[&str] = &[
     "\\",
     "'",
     "\\\"",
-    "null",
+    // Alone it would be the name of a call that is meant to be none.
+    ": [null, 1]",
     "3",
     "functions.",
     ":0",
