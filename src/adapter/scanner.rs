@@ -28,10 +28,12 @@ mod entry;
 mod framing;
 mod header;
 mod text;
+mod wrap;
 
 use candidate::Candidate;
 use draft::Draft;
 use text::Inline;
+use wrap::Wrap;
 
 /// What a scanner may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +86,7 @@ pub struct Scanner {
     pos: usize,
     region: Region,
     candidate: Option<Candidate>,
-    /// Unmarked calls after prose: they count if nothing but calls follows.
+    /// Unmarked calls after prose or in a wrap: they count if nothing but calls follows.
     tentative: Vec<super::syntax::Parsed>,
     /// The marked calls that were accepted last, until others were.
     last_marked: Vec<super::syntax::Parsed>,
@@ -92,6 +94,8 @@ pub struct Scanner {
     transcript: bool,
     /// Why the one tentative call is refused when it counts.
     stray: Option<Why>,
+    /// What is around the whole of the answer.
+    wrap: Option<Wrap>,
     /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
     behind: Option<usize>,
     /// Nothing but whitespace, reasoning and calls come before this place: an unmarked call counts here.
@@ -165,6 +169,7 @@ impl Scanner {
             last_marked: Vec::new(),
             transcript: false,
             stray: None,
+            wrap: None,
             behind: None,
             fresh: true,
             tried: false,
@@ -234,7 +239,7 @@ impl Scanner {
             let at = self.from + self.buf[self.from..at].trim_end().len();
             self.buf.truncate(at);
             self.pos = self.pos.min(at);
-            self.candidate = None;
+            (self.candidate, self.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);
     }
@@ -282,6 +287,9 @@ impl Scanner {
             }
         }
         let first = self.pos + super::syntax::blank(&self.buf[self.pos..]);
+        if let Some(progress) = self.step_wrap(first, end, out) {
+            return progress;
+        }
         if self.fresh && self.wanted() && !self.tried {
             if first == self.buf.len() {
                 self.pos = first;
@@ -289,6 +297,11 @@ impl Scanner {
             }
             if adapter.triggers.may_become(&self.buf[first..]) && !end {
                 return false;
+            }
+            match self.begin_wrap(first, end) {
+                None => return false,
+                Some(true) => return true,
+                Some(false) => {}
             }
             let labels = adapter.calls.iter().flat_map(|call| &call.transcript);
             match super::syntax::starts_with_any(&self.buf[first..], labels, end) {
@@ -303,6 +316,9 @@ impl Scanner {
         let found = match adapter.triggers.next(&self.buf, self.pos, end) {
             Ok(found) => found,
             Err(held) => {
+                if self.leaves_wrap(held, out) {
+                    return true;
+                }
                 // A fence of tildes begins its line; elsewhere they are text at once.
                 let tildes = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
                 self.advance(if tildes { self.buf.len() } else { held }, out);
@@ -310,10 +326,17 @@ impl Scanner {
             }
         };
         let (at, mark) = (found.at, found.mark);
+        if self.leaves_wrap(at, out) {
+            return true;
+        }
         self.advance(at, out);
         let wanted = self.wanted();
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;
+        }
+        if self.is_wrapped() && mark.calls.is_empty() {
+            self.unwrap(out);
+            return true;
         }
         if mark.code {
             return self.step_code(at, end, out);
@@ -356,6 +379,10 @@ impl Scanner {
             match begun {
                 None => return false,
                 Some(true) => return true,
+                Some(false) if self.is_wrapped() => {
+                    self.unwrap(out);
+                    return true;
+                }
                 Some(false) => {}
             }
         }

@@ -66,6 +66,8 @@ pub(super) struct Triggers {
     longest: usize,
     /// The forms that need no marker.
     bare: Vec<usize>,
+    /// The tags that close calls of any form.
+    closers: Vec<String>,
 }
 
 // === impl Mark ===
@@ -170,7 +172,8 @@ impl Triggers {
         let (sorted, marks) = marked.into_iter().unzip();
         let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
-        Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare })
+        let closers = closers(reasoning, answer, calls);
+        Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare, closers })
     }
 
     /// All markers, each once.
@@ -181,6 +184,11 @@ impl Triggers {
     /// The forms that need no marker, in order.
     pub(super) fn bare(&self) -> &[usize] {
         &self.bare
+    }
+
+    /// The tags that close calls of any form: `</tool_call>`, `[/tool_call]`.
+    pub(super) fn closers(&self) -> &[String] {
+        &self.closers
     }
 
     /// The first marker at or after `from`. `Err`: up to where there is none; after that, the text may still become one.
@@ -252,6 +260,20 @@ fn control_tokens(call: &Call) -> Vec<&str> {
         markers.extend([&named.open, &named.close, &named.skip]);
     }
     markers.into_iter().flatten().map(String::as_str).filter(|marker| whole(marker)).collect()
+}
+
+/// The closing markers that are tags: prose does not begin with them. Not those that close something else as well.
+fn closers(reasoning: Option<&Reasoning>, answer: Option<&Wrapper>, calls: &[Call]) -> Vec<String> {
+    let tags = [("</", '>'), ("[/", ']'), ("[END", ']')];
+    let is_tag = |marker: &&String| tags.iter().any(|(begin, end)| marker.starts_with(begin) && marker.ends_with(*end));
+    let others =
+        || reasoning.into_iter().flat_map(|region| &region.close).chain(answer.into_iter().flat_map(|answer| &answer.close));
+    let markers = calls.iter().flat_map(|call| call.close.iter().chain(&call.section_close));
+    let mut closers: Vec<String> =
+        markers.filter(is_tag).filter(|marker| !others().any(|other| other == *marker)).cloned().collect();
+    closers.sort_unstable();
+    closers.dedup();
+    closers
 }
 
 /// The word and the bit of a pair of bytes.

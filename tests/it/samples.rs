@@ -136,6 +136,42 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
     wrong
 }
 
+/// Around the whole answer, a fence, inline code or a tag is framing. In code with prose after it the same call is an example.
+#[test]
+fn a_wrap_around_the_whole_answer_is_framing() {
+    let mut wrong = Vec::new();
+    for adapter in Library::embedded().unwrap().iter() {
+        let calls = vec![call("write_file", json!({"path": "src/main.rs", "line": 3}))];
+        let (text, _) = written(adapter, &calls);
+        // A token that is never content shows no call, in code or elsewhere.
+        let begins = |marker: &String| !adapter.drop.contains(marker) && !marker.is_empty() && text.starts_with(marker.as_str());
+        if !adapter.calls.first().is_some_and(|form| form.section.iter().chain(&form.open).any(begins)) {
+            continue;
+        }
+        let one_line = !text.contains(['\n', '`']);
+        for (open, close, possible, code) in [
+            ("```xml\n", "\n```", !text.contains("```"), true),
+            ("~~~\r\n", "\r\n~~~\r\n", !text.contains("~~~"), true),
+            ("`", "`", one_line, true),
+            ("``", "``\n", one_line, true),
+            ("<output>\n", "\n</output>", adapter.answer.is_none(), false),
+        ] {
+            let whole = format!("{open}{text}{close}");
+            let seen = read(adapter, &[&whole]);
+            if possible && (found(&seen) != expected(&calls) || !seen.text.trim().is_empty()) {
+                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls, seen.text));
+            }
+            let example = format!("{whole} is how it is written.");
+            let options = scanner::Options { framing: false, ..scanner::Options::default() };
+            let seen = run_with(adapter, &options, [example.as_str()], FinishReason::Stop, tools());
+            if possible && code && (!seen.calls.is_empty() || seen.text != example) {
+                wrong.push(format!("{}: {example:?}\n    {:?}, text {:?}", adapter.name, seen.calls, seen.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
+
 #[test]
 fn a_call_is_held_beyond_what_is_held_of_unknown_names() {
     let mut wrong = Vec::new();

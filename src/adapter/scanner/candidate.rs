@@ -11,7 +11,7 @@ use crate::{
     event::{FinishReason, Sink, Tool, Why},
     fix::{
         End, fix,
-        name::{Resolved, resolve},
+        name::{Resolved, is_known, resolve},
     },
 };
 
@@ -77,7 +77,9 @@ impl Scanner {
         let adapter = std::sync::Arc::clone(&self.adapter);
         let Some(call) = adapter.calls.get(entry.form) else { return true };
         let (form, marked, body) = (entry.form, entry.marked, entry.body);
-        let close: &[String] = candidate.fence.as_ref().map_or(&call.close, |fence| &fence.close);
+        let in_code = self.is_wrapped_in_code();
+        let around = if marked { None } else { self.wrap_close() };
+        let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&call.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);
         let limit = if candidate.confirmed {
@@ -92,7 +94,7 @@ impl Scanner {
         let step = reader.read(&self.buf[body..window], context);
         // An element of another name is no call; at most somebody tells the model.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
-        let marked = marked && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
         match step {
             Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);
@@ -118,7 +120,7 @@ impl Scanner {
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if stray.is_some() && self.tentative.is_empty() && self.closes_fence(&candidate, to, end) {
-                    (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, None);
+                    (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, Some(form));
                     return true;
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
@@ -195,7 +197,7 @@ impl Scanner {
     }
 
     pub(super) fn is_known(&self, name: &str) -> bool {
-        matches!(resolve(&self.tools, name), Resolved::Known { .. })
+        is_known(&self.tools, name)
     }
 
     /// How many bytes of a candidate at `at` may be looked at before its name is known.

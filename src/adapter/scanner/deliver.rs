@@ -34,9 +34,10 @@ impl Scanner {
             _ => candidate.fresh,
         };
         let at_once = marked || in_place || relaxed(&self.tools.choice);
-        if !at_once {
+        if !at_once || (self.is_wrapped() && !marked) {
             self.tentative.extend(calls);
-            (self.pos, self.behind) = (to, None);
+            (self.pos, self.behind) = (to, Some(form));
+            self.close_wrap_before(to);
             return;
         }
         self.leave_region(candidate.at, out);
@@ -68,10 +69,13 @@ impl Scanner {
     pub(super) fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Between calls there are only whitespace and separators, between tentative ones their own text.
         let between_calls = self.fresh && self.calls > 0 && self.region != Region::Reasoning;
-        if self.tentative.is_empty() && !between_calls {
+        if self.is_wrapped() && self.tentative.is_empty() {
+            self.from = at;
+        } else if self.tentative.is_empty() && !between_calls {
             let text_end = self.from + self.buf[self.from..at].trim_end().len();
             self.emit(text_end, out);
         }
+        self.wrap = None;
     }
 
     /// The answer ended after the arguments of the last of these calls.
@@ -150,6 +154,9 @@ impl Scanner {
 
     /// None of the forms fits: it is text (a code fence, a control token, anything).
     pub(super) fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
+        if self.is_wrapped() {
+            return self.unwrap(out);
+        }
         let lone = candidate.marker.0 > 1 && self.is_lone(candidate.at, candidate.marker.0);
         if candidate.nameless && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
@@ -168,7 +175,8 @@ impl Scanner {
         }
     }
 
-    /// After a call: its closing markers and separators are not content. `None`: other text follows.
+    /// After a call: closing markers and separators are not content, also those of another form: a model that forgot the marker
+    /// before a call may write the one after it. `None`: other text follows.
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
         let at = self.pos + blank(&self.buf[self.pos..]);
@@ -176,12 +184,17 @@ impl Scanner {
             self.pos = at;
             return (!end).then_some(false);
         }
-        match starts_with_any(&self.buf[at..], call.close.iter().chain(&call.section_close), end) {
+        let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
+        match starts_with_any(&self.buf[at..], closers, end) {
             Start::Yes(length) => {
+                self.pos = at + length;
                 if !self.draft.is_empty() {
-                    self.draft.push_markup(&self.buf[self.from..at + length]);
+                    self.draft.push_markup(&self.buf[self.from..self.pos]);
                 }
-                (self.from, self.pos) = (at + length, at + length);
+                // What is tentative may still be text.
+                if self.tentative.is_empty() {
+                    self.from = self.pos;
+                }
                 Some(true)
             }
             Start::Maybe => Some(false),

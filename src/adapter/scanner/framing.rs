@@ -14,7 +14,7 @@ use crate::{
 
 const INFO_BYTES: usize = 200;
 /// More blanks than this are not between a marker and what it is judged by.
-const GAP_BYTES: usize = 256;
+pub(super) const GAP_BYTES: usize = 256;
 /// What closes a fence is decided within so many bytes of its line.
 const CLOSING_BYTES: usize = 256;
 /// A call in the line of its fence is no longer.
@@ -261,7 +261,7 @@ impl Scanner {
 }
 
 /// What the ticks of a code fence are followed by.
-enum Head {
+pub(super) enum Head {
     /// Its language; the content begins in the next line, or in this one.
     Block(String),
     /// The same, and the fence closes in this line.
@@ -270,7 +270,7 @@ enum Head {
 }
 
 /// The head of a fence after its ticks, and where its content begins. `None`: this is not the head of a fence.
-fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
+pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
     // A value may begin in the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();

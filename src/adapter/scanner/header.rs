@@ -14,7 +14,7 @@ use crate::{
         triggers::Found,
     },
     event::Sink,
-    fix::name::{Resolved, resolve},
+    fix::name::{Resolved, is_known, resolve},
 };
 
 impl Scanner {
@@ -27,7 +27,7 @@ impl Scanner {
             self.pos = at;
             return Some(false);
         }
-        let known = |name: &str| matches!(resolve(&self.tools, name), Resolved::Known { .. });
+        let known = |name: &str| is_known(&self.tools, name);
         match begins_inside(&self.buf[at..], recipient, &self.tools, end) {
             Seen::Maybe => return Some(false),
             Seen::No => return None,

@@ -27,7 +27,7 @@ impl Scanner {
             return;
         }
         self.tentative.clear();
-        self.stray = None;
+        (self.stray, self.wrap) = (None, None);
         (self.fresh, self.behind) = (false, None);
         let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);

@@ -4,10 +4,7 @@ use super::{
     arguments::{Seen, gap},
     entities::unescaped,
 };
-use crate::{
-    event::Tools,
-    fix::name::{Resolved, resolve},
-};
+use crate::{event::Tools, fix::name::is_known};
 
 /// A longer text is neither a name nor a key.
 pub(super) const FIELD_BYTES: usize = 256;
@@ -30,7 +27,7 @@ impl Field<'_> {
     /// Whether it may be the name of a tool.
     pub(super) fn is_name(&self, tools: &Tools) -> bool {
         let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
-        !self.text.is_empty() && (self.text.chars().all(plain) || matches!(resolve(tools, &self.text), Resolved::Known { .. }))
+        !self.text.is_empty() && (self.text.chars().all(plain) || is_known(tools, &self.text))
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
-    fix::name::{Resolved, resolve},
+    fix::name::{Resolved, is_known, resolve},
 };
 
 const NESTED_WRAPPERS: usize = 3;
@@ -290,7 +290,7 @@ const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;"];
 fn called(text: &str, context: Context<'_>) -> Option<bool> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)));
     let Some(length) = length else { return (text.len() > WORD_BYTES).then_some(false) };
-    Some(text[length..].starts_with('(') && is_offered(context.tools, &text[..length]))
+    Some(text[length..].starts_with('(') && is_known(context.tools, &text[..length]))
 }
 
 /// Whether a call has a member for everything that its tool requires.
@@ -298,10 +298,6 @@ fn complete(call: &Parsed, tools: &Tools) -> bool {
     let Resolved::Known { tool, .. } = resolve(tools, &call.name) else { return true };
     let given = members(&call.arguments).unwrap_or_default();
     Types::new(Some(tool)).required().all(|key| given.iter().any(|(known, _)| known == key))
-}
-
-fn is_offered(tools: &Tools, name: &str) -> bool {
-    matches!(resolve(tools, name), Resolved::Known { .. })
 }
 
 /// A call in a value, and whether the model closed its name and its arguments.
@@ -342,9 +338,8 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     }
     let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
     let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
-    let unsure = || {
-        UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_offered(context.tools, &unquote(name)))?)))
-    };
+    let unsure =
+        || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
     if let Some((key, name)) = find(&members, &keys.name).or_else(unsure) {
         if name.starts_with('{') {
             let mut inner = calls(name, keys, context, depth + 1, open)?;
@@ -402,7 +397,7 @@ fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
 
 /// The calls that a call of `multi_tool_use.parallel`, or however the model names it, bundles; any other call as it is.
 pub(super) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
-    if !call.arguments.contains(BUNDLE) || is_offered(context.tools, &call.name) {
+    if !call.arguments.contains(BUNDLE) || is_known(context.tools, &call.name) {
         return vec![call];
     }
     let members = members(&call.arguments).unwrap_or_default();

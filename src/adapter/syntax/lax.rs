@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     adapter::Lax,
-    fix::name::{Resolved, resolve},
+    fix::name::{Resolved, is_known, resolve},
 };
 
 /// A longer name is none.
@@ -127,7 +127,7 @@ impl LaxReader {
         if self.calls.is_empty() {
             return match head(text, self.at, lax, context) {
                 Head::Call { name, open } => {
-                    if !context.marked && matches!(resolve(context.tools, &name), Resolved::Unknown { .. }) {
+                    if !context.marked && !is_known(context.tools, &name) {
                         return Some(Step::Reject);
                     }
                     self.open(name, open, context);

@@ -18,7 +18,9 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         let value = beyond_comments(beyond_comments(after).strip_prefix([':', '='])?);
         let end = value_end(value);
         let follows = beyond_comments(&value[end..]);
-        if follows.is_empty() || follows.starts_with([',', '}']) {
+        let lacks_comma =
+            || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
+        if follows.is_empty() || follows.starts_with([',', '}']) || lacks_comma() {
             out.push((key, value[..end].trim_end()));
             rest = follows;
         } else {
@@ -88,6 +90,12 @@ pub(crate) fn is_closed(value: &str) -> bool {
         Some(b'"' | b'\'' | b'`') => string_end(value) == Some(value.len()),
         _ => false,
     }
+}
+
+/// Whether a value is one word in quotes: no quote inside of it lacks its escape.
+fn is_word(value: &str) -> bool {
+    let word = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    word.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c)))
 }
 
 fn key(text: &str) -> Option<(String, &str)> {

@@ -10,12 +10,13 @@ use super::{
 };
 use crate::fix::{
     Types,
-    name::{Resolved, resolve},
+    name::{Resolved, is_known, resolve},
 };
 
 /// A longer head is none.
 const HEAD_BYTES: usize = 256;
 const FENCE: &str = "```";
+const PRINT: &str = "print(";
 
 /// Reads a list of calls, or calls in lines.
 #[derive(Debug, Default)]
@@ -175,8 +176,9 @@ impl PythonReader {
             }
         }
         self.bracket = rest.starts_with('[');
-        if context.call.whole_answer && !self.bracket {
-            return Some(Step::Reject);
+        // A call by itself is code; who prints its result wants it.
+        if context.call.whole_answer && !self.bracket && !rest.starts_with(PRINT) {
+            return Some(if PRINT.starts_with(rest) && !context.end { Step::More } else { Step::Reject });
         }
         (self.at, self.phase) = (at + usize::from(self.bracket), Phase::Head);
         None
@@ -205,7 +207,7 @@ impl PythonReader {
                 None
             }
             Head::Call { name, open, around, variable } => {
-                if !context.marked && matches!(resolve(context.tools, &name), Resolved::Unknown { .. }) {
+                if !context.marked && !is_known(context.tools, &name) {
                     return Some(self.stop(text));
                 }
                 self.assigned.extend(variable);
@@ -306,8 +308,10 @@ fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
     let (mut at, mut around, mut variable) = (0, 0, None);
     loop {
         let rest = &text[at..];
-        let foreign = rest.bytes().position(|byte| !byte.is_ascii());
-        let Some(length) = name_length(rest, "_-.").into_iter().chain(foreign).min() else {
+        // No more than that is looked at: a text is asked for a head at many places.
+        let window = &rest[..rest.floor_char_boundary(HEAD_BYTES + 1)];
+        let foreign = window.bytes().position(|byte| !byte.is_ascii());
+        let Some(length) = name_length(window, "_-.").into_iter().chain(foreign).min() else {
             return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe };
         };
         let word = &rest[..length];
@@ -348,7 +352,7 @@ fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
 
 /// The tool's name: `f.call(...)` calls `f` where no tool has the longer name.
 fn callee(name: String, context: Context<'_>) -> String {
-    let known = |name: &str| matches!(resolve(context.tools, name), Resolved::Known { .. });
+    let known = |name: &str| is_known(context.tools, name);
     match name.strip_suffix(".call") {
         Some(short) if !known(&name) => short.to_owned(),
         _ => name,

@@ -12,7 +12,7 @@ use crate::{
     event::{Tool, Tools},
     fix::{
         Types,
-        name::{Resolved, resolve},
+        name::{Resolved, is_known, resolve},
     },
 };
 
@@ -350,7 +350,7 @@ impl RecipientReader {
 
 /// The name without the kind of body that hangs on it, where only that names a tool.
 fn without_constraint(name: String, data: &Recipient, tools: &Tools) -> String {
-    let known = |name: &str| matches!(resolve(tools, name), Resolved::Known { .. });
+    let known = |name: &str| is_known(tools, name);
     let bare =
         data.constraint.iter().filter_map(|word| name.strip_suffix(word.as_str())).find(|bare| !known(&name) && known(bare));
     bare.map(str::to_owned).unwrap_or(name)

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
-    fix::name::{Resolved, resolve},
+    fix::name::{Resolved, is_known, resolve},
 };
 
 /// Reads one call.
@@ -198,7 +198,7 @@ fn parsed(name: String, arguments: String) -> Parsed {
 
 impl Markers<'_> {
     fn offered(&self, name: &str) -> bool {
-        matches!(resolve(self.context.tools, name), Resolved::Known { .. })
+        is_known(self.context.tools, name)
     }
 
     fn head(&self, text: &str, end: bool) -> Seen<Head> {
@@ -213,6 +213,10 @@ impl Markers<'_> {
             Start::No if open.is_empty() || open.iter().any(String::is_empty) => true,
             Start::No => return Seen::No,
         };
+        // A tag or a value is no name, whatever follows.
+        if text[at..].trim_start().starts_with(['<', '>', '{', '}']) {
+            return Seen::No;
+        }
         let call = self.context.call;
         let hanging: &[String] = if bare { &self.tagged.argument[1] } else { &[] };
         let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];

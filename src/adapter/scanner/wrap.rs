@@ -1,0 +1,180 @@
+//! What a model puts around the whole of its answer: inline code, a code fence, a tag such as `<response>`. With nothing but
+//! calls of offered tools inside and nothing outside, it is framing. With anything else it is text, and a call in it is an
+//! example. So the wrap and what is inside wait for the end of the answer, or for the first sign that it is text.
+
+use super::{
+    Region, Scanner,
+    framing::{GAP_BYTES, Head, fence_head},
+};
+use crate::{
+    adapter::syntax::{Start, blank, starts_with_any},
+    event::Sink,
+};
+
+/// Tags that say no more than that this is the answer.
+const TAGS: [[&str; 2]; 8] = [
+    ["<response>", "</response>"],
+    ["<answer>", "</answer>"],
+    ["<output>", "</output>"],
+    ["<result>", "</result>"],
+    ["<json>", "</json>"],
+    ["<message>", "</message>"],
+    ["<assistant>", "</assistant>"],
+    ["<action>", "</action>"],
+];
+/// Languages of fences around markup that is no program.
+const LANGUAGES: [&str; 8] = ["", "xml", "html", "text", "txt", "plaintext", "json", "tool_call"];
+/// A longer run of backticks opens a fence, not inline code.
+const INLINE_TICKS: usize = 2;
+
+/// Something around the whole of the answer.
+pub(super) struct Wrap {
+    kind: Kind,
+    /// Where its content begins, counted from the beginning of the answer.
+    content: usize,
+    /// What closes it.
+    close: [String; 1],
+    closed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Its character and length.
+    Fence(u8, usize),
+    /// So many backticks.
+    Inline(usize),
+    Tag,
+}
+
+/// Whether a wrap may begin at a place: its kind, where its content begins, what closes it.
+enum Opener {
+    Is(Kind, usize, String),
+    Maybe,
+    No,
+}
+
+impl Scanner {
+    /// Enters a wrap at the beginning of the answer if a call may begin in it. `None`: more text is needed to know.
+    pub(super) fn begin_wrap(&mut self, at: usize, end: bool) -> Option<bool> {
+        if self.wrap.is_some() || self.calls > 0 || !self.tentative.is_empty() || !self.options.unmarked {
+            return Some(false);
+        }
+        let (kind, content, close) = match self.opener(at, end) {
+            Opener::Is(kind, content, close) => (kind, content, close),
+            Opener::Maybe => return None,
+            Opener::No => return Some(false),
+        };
+        let first = content + blank(&self.buf[content..]);
+        let rest = &self.buf[first..];
+        if first - content > GAP_BYTES {
+            return Some(false);
+        }
+        if !end && (rest.is_empty() || self.adapter.triggers.may_become(rest)) {
+            return None;
+        }
+        let next = self.adapter.triggers.next(&self.buf, first, end);
+        let marked = next.is_ok_and(|found| found.at == first && !found.mark.calls.is_empty());
+        // JSON and Python in a fence are forms of their own.
+        let bare = rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '{' | '['));
+        if !marked && (!bare || matches!(kind, Kind::Fence(..))) {
+            return Some(false);
+        }
+        self.wrap = Some(Wrap { kind, content: self.gone + content, close: [close], closed: false });
+        (self.pos, self.tried) = (first, marked);
+        Some(true)
+    }
+
+    fn opener(&self, at: usize, end: bool) -> Opener {
+        let rest = &self.buf[at..];
+        let Some(&first @ (b'`' | b'~' | b'<')) = rest.as_bytes().first() else { return Opener::No };
+        if first == b'<' {
+            // Some families set their answers off by such a tag.
+            let own = |tag: &str| self.adapter.answer.as_ref().is_some_and(|answer| answer.open.iter().any(|open| open == tag));
+            return match TAGS.iter().find(|[open, _]| rest.starts_with(open)) {
+                Some([open, _]) if own(open) => Opener::No,
+                Some([open, close]) => Opener::Is(Kind::Tag, at + open.len(), (*close).to_owned()),
+                None if !end && TAGS.iter().any(|[open, _]| open.starts_with(rest)) => Opener::Maybe,
+                None => Opener::No,
+            };
+        }
+        let length = rest.bytes().take(GAP_BYTES).take_while(|&byte| byte == first).count();
+        let close = char::from(first).to_string().repeat(length);
+        if length == rest.len() && !end {
+            return Opener::Maybe;
+        }
+        if length <= INLINE_TICKS {
+            return if first == b'`' { Opener::Is(Kind::Inline(length), at + length, close) } else { Opener::No };
+        }
+        match fence_head(&rest[length..], first, end) {
+            Some((_, Head::Maybe)) => Opener::Maybe,
+            Some((content, Head::Block(language))) if LANGUAGES.contains(&language.as_str()) => {
+                Opener::Is(Kind::Fence(first, length), at + length + content, close)
+            }
+            _ => Opener::No,
+        }
+    }
+
+    /// Whether this place is inside of a wrap.
+    pub(super) fn is_wrapped(&self) -> bool {
+        self.wrap_close().is_some()
+    }
+
+    /// Whether that is code, in which a marked call counts like an unmarked one.
+    pub(super) fn is_wrapped_in_code(&self) -> bool {
+        self.wrap.as_ref().is_some_and(|wrap| !wrap.closed && wrap.kind != Kind::Tag)
+    }
+
+    /// What closes the wrap around this place.
+    pub(super) fn wrap_close(&self) -> Option<&[String]> {
+        self.wrap.as_ref().filter(|wrap| !wrap.closed).map(|wrap| &wrap.close[..])
+    }
+
+    /// Calls inside of the wrap were read up to `to`: their end may be the wrap's.
+    pub(super) fn close_wrap_before(&mut self, to: usize) {
+        if let Some(wrap) = &mut self.wrap {
+            wrap.closed |= self.buf[..to].trim_end().ends_with(&wrap.close[0]);
+        }
+    }
+
+    /// After calls in a wrap: whether it closes at `first`. `None`: something else follows.
+    pub(super) fn step_wrap(&mut self, first: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        let wrap = self.wrap.as_mut().filter(|wrap| !wrap.closed && !self.tentative.is_empty())?;
+        let length = match starts_with_any(&self.buf[first..], &wrap.close, end) {
+            Start::Yes(length) => length,
+            Start::Maybe => return Some(false),
+            Start::No => return None,
+        };
+        let behind = self.buf.as_bytes().get(first + length);
+        let ticks = wrap.kind != Kind::Tag;
+        if ticks && behind.is_none() && !end {
+            return Some(false);
+        }
+        if ticks && behind == self.buf.as_bytes().get(first) {
+            self.unwrap(out);
+            return Some(true);
+        }
+        (wrap.closed, self.pos) = (true, first + length);
+        Some(true)
+    }
+
+    /// Whether text up to `to` shows that this is no wrap.
+    pub(super) fn leaves_wrap(&mut self, to: usize, out: &mut dyn Sink) -> bool {
+        let leaves = self.is_wrapped() && !self.buf[self.pos..to].trim().is_empty();
+        if leaves {
+            self.unwrap(out);
+        }
+        leaves
+    }
+
+    /// It was no wrap: it is text, and the text after it is read again for what it is.
+    pub(super) fn unwrap(&mut self, out: &mut dyn Sink) {
+        let Some(wrap) = self.wrap.take() else { return };
+        self.pos = self.from;
+        self.advance(wrap.content - self.gone, out);
+        match wrap.kind {
+            Kind::Fence(tick, length) => self.region = Region::Fence(tick, length),
+            Kind::Inline(length) => self.inline = length,
+            Kind::Tag => {}
+        }
+    }
+}
