@@ -234,13 +234,15 @@ pub fn fold_system(messages: &mut Vec<Message>) {
     messages.insert(0, folded);
 }
 
-/// Joins neighbours of one role, so that the turns of user and assistant alternate.
+/// Joins neighbours of one role, so that the turns of user and assistant alternate. Templates that demand this do not count
+/// results (Mistral's), so what the user says right after one becomes a part of it.
 pub fn alternate(messages: &mut Vec<Message>) {
     let mut joined: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages.drain(..) {
         let mergeable = matches!(message.role.as_str(), "user" | "assistant") && message.tool_calls.is_empty();
         match joined.last_mut() {
             Some(last) if mergeable && last.role == message.role && last.tool_calls.is_empty() => join(last, message),
+            Some(last) if last.role == "tool" && message.role == "user" => join(last, message),
             _ => joined.push(message),
         }
     }

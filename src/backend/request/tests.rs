@@ -393,6 +393,17 @@ fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
             (vec!["user".into(), "assistant".into()], Some("One.\n\nTwo."))
         );
     }
+    // Mistral's template counts no results: what follows one would be a second message of the user.
+    let call = json!({"id": "a", "type": "function", "function": {"name": "list_files", "arguments": "{}"}});
+    let chat = json!({"model": "m", "messages": [
+        {"role": "user", "content": "One."}, {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "r"}, {"role": "user", "content": "Two."},
+    ]});
+    let body = Case { alternate: true, ..case(Kind::OpenAi) }.sent(chat).1;
+    assert_eq!(
+        (roles(&body), &body["messages"][2]["content"]),
+        (["user", "assistant", "tool"].map(String::from).into(), &json!("r\n\nTwo."))
+    );
 }
 
 #[test]
