@@ -53,7 +53,7 @@ pub(crate) const PIECES: &[&str] = &[
     "\\",
     "'",
     "\\\"",
-    "null",
+    "true",
     "3",
     "functions.",
     ":0",
