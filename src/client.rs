@@ -14,6 +14,7 @@ mod compact;
 pub mod front;
 pub mod profile;
 pub mod shape;
+mod workspace;
 
 #[cfg(test)]
 mod tests;
@@ -69,6 +70,9 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
         }
         None => (shape::Kind::Native, shape::complete_native(&mut tools)),
     };
+    if tools.iter().any(|tool| !tool.paths.is_empty()) {
+        tools.workspace = workspace::read(&request.messages);
+    }
     tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);

@@ -7,6 +7,10 @@ use std::{
     sync::Arc,
 };
 
+mod workspace;
+
+pub use workspace::Workspace;
+
 /// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
@@ -277,6 +281,8 @@ pub struct Tool {
     pub effect: Effect,
     /// Parameters whose explicit `null` is an input of its own (a tool policy merges it) and must survive the fixer.
     pub keeps_null: Vec<String>,
+    /// Parameters that hold the path of a file or a folder, which the client opens as it is.
+    pub paths: Vec<String>,
     /// Who runs it.
     pub origin: Origin,
     /// The namespace in which the client offered it, and its name there; `name` joins both.
@@ -351,6 +357,8 @@ pub struct Tools {
     places: HashMap<String, usize>,
     /// What the client said about using them.
     pub choice: ToolChoice,
+    /// Where the client's user works, if it said so.
+    pub workspace: Option<Workspace>,
 }
 
 impl Tools {

@@ -65,6 +65,8 @@ pub struct Plan {
     pub one_call: bool,
     /// The calls of this turn that were answered before.
     pub repeats: Repeats,
+    /// An answer that announces an action without a call is asked about.
+    pub nudges: bool,
     /// How calls of our own tools become shell commands; `None`: they do not.
     pub shell: Option<Shell>,
     /// How calls of our own tools are run here; `None`: they are not.
@@ -228,6 +230,8 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         verbatim: as_written,
         shape,
         one_call,
+        // Cline and its kin ask for the call themselves. With a result at hand, the words may be the answer.
+        nudges: as_written && shape == shape::Kind::VoidXml && repeats.is_empty(),
         repeats,
         caller,
         passed,

@@ -23,6 +23,7 @@ use crate::{
     upstream::{Client, Silence},
 };
 
+mod announced;
 pub mod answer;
 mod aside;
 mod context;

@@ -1,7 +1,9 @@
 //! How a client reads calls. A shape turns events into events that this client understands, and reads the tools and the
 //! history that it wrote in its own form.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::{Map, Value};
 
 use crate::{
     event::{Event, Origin, Sink, Tools, Why},
@@ -118,6 +120,11 @@ impl Shape {
 // === impl Carrier ===
 
 impl Carrier {
+    /// The arguments as this client must get them: it opens a relative path at the root of the file system.
+    pub fn placed<'a>(&self, name: &str, arguments: &'a str) -> Cow<'a, str> {
+        placed(&self.tools, name, arguments).map_or(Cow::Borrowed(arguments), Cow::Owned)
+    }
+
     /// Whether the call can be carried; `Err` says why not.
     pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
         if self.in_shell && !shell::is_the_clients(&self.tools, name) {
@@ -132,6 +139,21 @@ impl Carrier {
             Kind::ClineXml => xml::expressible(Grammar::Cline, &self.tools, name, arguments),
         }
     }
+}
+
+/// The arguments with every path as this client must get it, where that is another one.
+fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<String> {
+    let (tool, workspace) = (tools.get(name)?, tools.workspace.as_ref()?);
+    let mut given: Map<String, Value> = serde_json::from_str(arguments).ok().filter(|_| !tool.paths.is_empty())?;
+    let mut changed = false;
+    for path in &tool.paths {
+        let Some(Value::String(path)) = given.get_mut(path) else { continue };
+        if let Some(placed) = workspace.place(path) {
+            tracing::debug!(tool = name, "a path was placed in the workspace");
+            (*path, changed) = (placed, true);
+        }
+    }
+    changed.then(|| Value::Object(given).to_string())
 }
 
 // === impl Writer ===

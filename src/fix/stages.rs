@@ -204,7 +204,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
     let guessed = reading.repairs.iter().any(|repair| repair.guess);
     let closed_by_tag = reading.tagged && reading.ending == Ending::Open;
     let closable = match call.end {
-        End::CutAgain => !guessed && ends_in_whole_value(text),
+        End::CutAgain => !guessed && (ends_in_whole_value(text) || text.trim() == "{"),
         End::Cut(FinishReason::Stop | FinishReason::ToolCalls) => !guessed && closed_by_tag,
         _ => false,
     };

@@ -116,6 +116,11 @@ impl Answer {
         self.scanner.holds()
     }
 
+    /// Whether nothing that is still to come is worth waiting for.
+    pub fn is_in_vain(&self) -> bool {
+        self.gate.is_in_vain() && !self.holds()
+    }
+
     /// Bytes that have neither left nor been dropped.
     pub fn held_bytes(&self) -> usize {
         self.scanner.held_bytes()

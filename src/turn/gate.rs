@@ -6,10 +6,12 @@
 //!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
 //!   becomes one line of notice.
 //! * Text after a delivered call is nearly always an invented result: it leaves only if another call follows.
+//! * An answer that announces an action and ends without a call is answered with a question for the call alone, once.
 //! * `tool_calls` means that at least one call was delivered; anything else is what the backend said.
 
 use std::sync::Arc;
 
+use super::announced::announces;
 use crate::{
     client::shape::Carrier,
     event::{Effect, Event, FinishReason, Sink, Tools, Why},
@@ -27,6 +29,10 @@ pub struct Policy {
     pub keep_text_after_call: bool,
     /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
     pub notice_when_empty: bool,
+    /// An answer that announces an action and has no call makes the model be asked for the call.
+    pub nudges: bool,
+    /// The model was asked for a call alone: a good one is delivered, everything else is left out.
+    pub call_alone: bool,
 }
 
 /// Why the model shall be asked again.
@@ -43,6 +49,8 @@ pub enum Reask {
     },
     /// It has results and said nothing.
     Silent,
+    /// It said what it does, and did not do it.
+    Announced,
 }
 
 impl std::fmt::Display for Reask {
@@ -50,6 +58,7 @@ impl std::fmt::Display for Reask {
         match self {
             Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
             Reask::Silent => f.write_str("nothing was said after a result"),
+            Reask::Announced => f.write_str("an action was announced and no tool was called"),
         }
     }
 }
@@ -68,6 +77,8 @@ pub(super) struct Gate {
     /// The call that is passing: its name, id and arguments.
     open: Option<(String, Option<String>, String)>,
     withheld: String,
+    /// The prose of an answer that may be asked about.
+    prose: String,
     refused: u32,
     reask: Option<Reask>,
     said: Said,
@@ -82,6 +93,10 @@ struct Said {
     line_start: bool,
 }
 
+/// As much prose is looked through for an announcement, give or take a piece.
+const PROSE_BYTES: usize = 16 * 1024;
+/// A model that was asked for a call alone and has written so much prose makes none.
+const VAIN_BYTES: usize = 1024;
 /// As much text after a delivered call is kept, give or take a piece, until it is known whether another call follows.
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
@@ -98,6 +113,7 @@ impl Gate {
             native: false,
             open: None,
             withheld: String::new(),
+            prose: String::new(),
             refused: 0,
             reask: None,
             said: Said { line_start: true, ..Said::default() },
@@ -151,6 +167,11 @@ impl Gate {
         self.native = true;
     }
 
+    /// Whether the model was asked for a call alone, and tells a story.
+    pub(super) fn is_in_vain(&self) -> bool {
+        self.policy.call_alone && self.delivered == 0 && self.prose.len() > VAIN_BYTES
+    }
+
     /// How many calls were delivered, and whether the model shall be asked again.
     pub(super) fn outcome(self) -> (u32, Option<Reask>) {
         if self.refused > 0 || !self.withheld.trim().is_empty() {
@@ -174,12 +195,20 @@ impl Gate {
         if text.is_empty() {
             return;
         }
+        if (self.policy.nudges || self.policy.call_alone) && self.prose.len() < PROSE_BYTES {
+            self.prose.push_str(text);
+        }
+        if self.policy.call_alone {
+            return;
+        }
         self.said.text |= !text.trim().is_empty();
         self.said.line_start = text.ends_with('\n');
         out.event(Event::Text(text));
     }
 
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
+        let placed = self.carrier.placed(name, arguments);
+        let arguments = placed.as_ref();
         let key = (name.to_owned(), canonical(arguments));
         // A backend may repeat as its own call what also was in the text.
         if self.native && self.from_text.contains(&key) {
@@ -214,6 +243,9 @@ impl Gate {
         if self.policy.answers_refused {
             return out.event(Event::Refused { name, why, raw });
         }
+        if self.policy.call_alone {
+            return;
+        }
         if matches!(why, Why::Unsure(_)) && (self.delivered > 0 || !self.policy.may_reask) {
             return self.deliver(name, None, raw, None, out);
         }
@@ -241,7 +273,15 @@ impl Gate {
         if self.delivered > 0 {
             return FinishReason::ToolCalls;
         }
+        if self.policy.call_alone {
+            return FinishReason::Stop;
+        }
         let empty = !self.said.text && !self.said.reasoning && self.refused == 0;
+        let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
+        if nudges && announces(&self.prose, &self.before.1) {
+            self.reask = Some(Reask::Announced);
+            return reason;
+        }
         if empty && self.policy.may_reask && reason == FinishReason::Stop && !self.before.0.is_empty() {
             self.reask = Some(Reask::Silent);
             return reason;
@@ -300,5 +340,46 @@ mod tests {
         ];
         let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
         assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
+    }
+
+    #[test]
+    fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
+        let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+        let answer = |policy: Policy, events: &[Event<'_>]| {
+            let mut gate = Gate::new(policy);
+            let (mut text, mut ended) = (String::new(), false);
+            for event in events {
+                gate.event(event.clone(), &mut |event: Event<'_>| match event {
+                    Event::Text(piece) => text.push_str(piece),
+                    Event::Finish { .. } => ended = true,
+                    _ => {}
+                });
+            }
+            (text, ended, gate.outcome())
+        };
+        let first = Policy { may_reask: true, nudges: true, notice_when_empty: true, ..Policy::default() };
+        let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
+        let (text, ended, (_, reask)) = answer(first, &announced);
+        assert_eq!((text.as_str(), ended, reask), ("I'll search the files.", false, Some(Reask::Announced)));
+        for (policy, said) in [
+            (first, "Hello! How can I help?"),
+            (Policy { may_reask: false, ..first }, "I'll search the files."),
+            (Policy { nudges: false, ..first }, "I'll search the files."),
+        ] {
+            let (text, ended, (_, reask)) = answer(policy, &[Event::Text(said), finish()]);
+            assert_eq!((text.as_str(), ended, reask), (said, true, None));
+        }
+        let cut = [Event::Text("I'll search"), Event::Finish { reason: FinishReason::Length, usage: None }];
+        assert_eq!(answer(first, &cut).2.1, None);
+
+        let second = Policy { call_alone: true, notice_when_empty: true, ..Policy::default() };
+        let call = |name| Event::CallStart { index: 0, id: None, name };
+        let whole = [call("read"), Event::CallArguments { index: 0, json: "{}" }, Event::CallEnd { index: 0, extra: None }];
+        let events: Vec<Event<'_>> = [Event::Text("Here:\n")].into_iter().chain(whole).chain([finish()]).collect();
+        let (text, ended, outcome) = answer(second, &events);
+        assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None)));
+        let why = Why::Schema("no".into());
+        let refused = [Event::Refused { name: "read", why: &why, raw: "{}" }, Event::Text("None."), finish()];
+        assert_eq!(answer(second, &refused), (String::new(), true, (0, None)));
     }
 }

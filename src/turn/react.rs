@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Shared, answer::Outcome, reask};
 use crate::{
-    backend::{Size, ToolMode},
+    backend::Size,
     client::front,
     config::Progress,
     event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
@@ -33,7 +33,7 @@ mod words;
 
 use judge::{Fate, Judge};
 use limits::Limit;
-use message::{append, is_object, turn_of};
+use message::{is_object, turn_of};
 use runs::{Done, Runner};
 pub(super) use steps::{Next, Step};
 use trace::Trace;
@@ -292,12 +292,10 @@ impl Agent {
         Step::Runs
     }
 
-    /// Asks once more, without tools. A native history needs no sentence: inside a tool's message it made a small model repeat the call.
+    /// Asks once more, without tools.
     fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
         self.last = Some(why);
-        if plan.tool_mode() != ToolMode::Native {
-            reask::wrap_up(&mut plan.chat.messages);
-        }
+        reask::wrap_up(&mut plan.chat.messages);
         Step::Again
     }
 
@@ -358,11 +356,10 @@ impl Agent {
         if handed.is_empty() && self.last.is_none() {
             self.last = self.used.reached(&self.react, self.begun);
         }
-        let last = self.last.filter(|_| handed.is_empty()).map(Limit::to_model);
-        if let (Some(result), Some(last)) = (results.last_mut(), last) {
-            append(&mut result.content, &last);
-        }
         plan.chat.messages.extend(results);
+        if let Some(last) = self.last.filter(|_| handed.is_empty()) {
+            reask::tell(&mut plan.chat.messages, &last.to_model());
+        }
         let (tainted, seconds) = (self.tainted.as_deref(), self.react.limits.keep_seconds);
         match self.start {
             Some(start) if handed.is_empty() => self.unfinished.keep(shared, plan, start, tainted, seconds).await,

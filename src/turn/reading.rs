@@ -106,7 +106,7 @@ impl Reading {
                         break;
                     }
                 }
-                return Ok(decoder.is_done());
+                return Ok(decoder.is_done() || answer.is_in_vain());
             }
             Err(error) => Some(error),
         };

@@ -18,15 +18,19 @@ mod tests;
 /// A schema is quoted up to this length.
 const SCHEMA_BYTES: usize = 2000;
 /// What small models need to hear before they use a result.
-pub(super) const WRAP_UP: &str = "\n\nAnswer with this result.";
+const WRAP_UP: &str = "You have this result. Answer with it, or call another tool if something is missing.";
 /// The same in an editor's own form, where a task has further steps more often than not: told to answer, a small model copies the
 /// result and stops.
-const GO_ON: &str = "\n\nYou have this result. Do the next step of the task with a tool, or answer if it is done.";
+const GO_ON: &str = "You have this result. Do the next step of the task with a tool, or answer if it is done.";
+
+/// What makes a small model write the call that it only announced. Its own narration is not shown to it: it would go on with it.
+const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parameter in its own tag.)";
 
 /// Appends to the conversation what the model is told; `said` is the prose of the answer that the client already has.
 pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.verbatim => tell(&mut plan.chat.messages, GO_ON),
+        Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages),
         Reask::Refused { name, why, raw } => {
             let form = plan.verbatim.then_some(plan.shape);
@@ -37,15 +41,17 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
 }
 
 /// Tells the model to use the results that it has. What was said since is left out: it was nothing new.
-pub(super) fn wrap_up(messages: &mut [Message]) {
+pub(super) fn wrap_up(messages: &mut Vec<Message>) {
     tell(messages, WRAP_UP);
 }
 
-fn tell(messages: &mut [Message], words: &str) {
-    let Some(last) = messages.last_mut() else { return };
-    match &mut last.content {
-        Content::Parts(parts) => parts.push(serde_json::json!({"type": "text", "text": words.trim_start()})),
-        other => *other = Content::Text(other.to_text().trim_end().to_owned() + words),
+/// Says something to the model in the user's voice: after results in a message of its own, because inside of a result a small
+/// model takes it for a part of that, and repeats the call.
+pub(super) fn tell(messages: &mut Vec<Message>, words: &str) {
+    match messages.last_mut().filter(|last| last.role != "tool") {
+        None => messages.push(Message::text("user", words)),
+        Some(Message { content: Content::Parts(parts), .. }) => parts.push(serde_json::json!({"type": "text", "text": words})),
+        Some(Message { content, .. }) => *content = Content::Text(format!("{}\n\n{words}", content.to_text().trim_end())),
     }
 }
 
@@ -77,7 +83,15 @@ fn in_form(form: shape::Kind, tools: &Tools, name: &str, raw: &str, cut: bool) -
     let call = if cut { shape::written(form, tools, name, &begun()) } else { shape::written(form, tools, name, raw) };
     let open = |call: String| call.strip_suffix(&closing(name)).map(|call| call.trim_end().to_owned());
     let call = if cut { call.and_then(open) } else { call };
-    call.unwrap_or_else(|| format!("{name} {raw}").trim().to_owned())
+    call.unwrap_or_else(|| element(name, raw))
+}
+
+/// A call of a tool that nobody offers, as an element.
+fn element(name: &str, raw: &str) -> String {
+    let given: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let given: String = given.iter().map(|(key, value)| format!("<{key}>{}</{key}>\n", text(value))).collect();
+    format!("<{name}>\n{given}{}", closing(name))
 }
 
 /// What ends a call in the forms of clients.
@@ -119,11 +133,18 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
+    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| runs_programs(tool)) };
+    let program = program.map(|tool| format!(" If {name} is a program, run it with {}.", tool.name)).unwrap_or_default();
     format!(
-        "Error: there is no tool {name}. The tools are: {}.{}Call one of these tools, or answer without a tool.",
+        "Error: there is no tool {name}.{program} The tools are: {}.{}Call one of these tools, or answer without a tool.",
         names.join(", "),
         meant.as_deref().unwrap_or(" ")
     )
+}
+
+/// Whether all that a tool needs is a command.
+fn runs_programs(tool: &Tool) -> bool {
+    matches!(required(tool).as_slice(), [(key, _)] if key == "command")
 }
 
 /// How much two names have in common: their words first, their letters then.

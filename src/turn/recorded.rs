@@ -7,7 +7,7 @@ use super::answer::{Answer, Policy, Setup};
 use crate::{
     adapter::{Adapter, Library, scanner},
     backend::{Decoder, Dialect},
-    client,
+    client::{self, shape::Shape},
     error::Error,
     event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
     fix::Schemas,
@@ -123,13 +123,16 @@ impl Case {
 
     /// Feeds the deltas to an answer.
     pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
-        let mut answer = Answer::new(Setup {
+        let tools = Arc::new(self.incoming.tools.clone());
+        let carrier = Shape::new(self.incoming.shape, Arc::clone(&tools), self.incoming.one_call).carrier();
+        let answer = Answer::new(Setup {
             adapter: Arc::clone(&self.adapter),
-            tools: Arc::new(self.incoming.tools.clone()),
+            tools,
             schemas: Arc::clone(&self.schemas),
             scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
             policy: Policy { notice_when_empty: true, ..Policy::default() },
         });
+        let mut answer = answer.towards(carrier);
         for delta in deltas {
             answer.delta(delta.borrow(), out);
         }

@@ -15,7 +15,7 @@ mod act;
 
 use super::{
     Shared,
-    answer::{Answer, Policy, Setup},
+    answer::{Answer, Policy, Reask, Setup},
     aside::Aside,
     context, count,
     extras::{self, Extras},
@@ -64,6 +64,8 @@ struct Asks {
     taken: bool,
     /// How often the model was asked again.
     again: u8,
+    /// The model was asked for the call that it had announced.
+    nudged: bool,
     /// The tool whose call the answer before left unclosed.
     unclosed: Option<String>,
 }
@@ -296,6 +298,8 @@ impl<O: Sink> Rounds<O> {
             policy: Policy {
                 may_reask: self.asks.again < plan.retry,
                 answers_refused: self.agent.is_some(),
+                nudges: plan.nudges,
+                call_alone: self.asks.nudged,
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
             },
@@ -370,6 +374,7 @@ impl<O: Sink> Rounds<O> {
         };
         tracing::info!(model = self.plan.chat.model, why = %reask, "asking the model again");
         self.asks.again += 1;
+        self.asks.nudged = reask == Reask::Announced;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
         self.outlet.told.spend(outcome.usage);
         reask::ask(&reask, self.outlet.told.said(), &mut self.plan);

@@ -140,7 +140,7 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
 #[test]
 fn a_wrap_around_the_whole_answer_is_framing() {
     let mut wrong = Vec::new();
-    for adapter in Library::embedded().unwrap().iter() {
+    for adapter in library().iter() {
         let calls = vec![call("write_file", json!({"path": "src/main.rs", "line": 3}))];
         let (text, _) = written(adapter, &calls);
         // A token that is never content shows no call, in code or elsewhere.
@@ -158,14 +158,14 @@ fn a_wrap_around_the_whole_answer_is_framing() {
         ] {
             let whole = format!("{open}{text}{close}");
             let seen = read(adapter, &[&whole]);
-            if possible && (found(&seen) != expected(&calls) || !seen.text.trim().is_empty()) {
-                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls, seen.text));
+            if possible && (found(&seen) != expected(&calls) || !seen.text().trim().is_empty()) {
+                wrong.push(format!("{}: {whole:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), seen.text()));
             }
             let example = format!("{whole} is how it is written.");
             let options = scanner::Options { framing: false, ..scanner::Options::default() };
             let seen = run_with(adapter, &options, [example.as_str()], FinishReason::Stop, tools());
-            if possible && code && (!seen.calls.is_empty() || seen.text != example) {
-                wrong.push(format!("{}: {example:?}\n    {:?}, text {:?}", adapter.name, seen.calls, seen.text));
+            if possible && code && (!seen.calls().is_empty() || seen.text() != example) {
+                wrong.push(format!("{}: {example:?}\n    {:?}, text {:?}", adapter.name, seen.calls(), seen.text()));
             }
         }
     }

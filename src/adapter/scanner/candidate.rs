@@ -258,7 +258,9 @@ impl Scanner {
     /// Why this JSON or element, which has the form of one call, names no offered tool.
     fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
         let [call] = calls else { return None };
-        let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
+        // What is no name counts where its arguments can only be an offered tool's.
+        let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
+            || self.tools.iter().any(|tool| takes(tool, &call.arguments));
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
             Syntax::Element => self.options.elements,
@@ -295,4 +297,14 @@ impl Scanner {
         let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
         self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
     }
+}
+
+/// Whether these arguments have everything that a tool requires, at least one, and nothing that it does not know.
+fn takes(tool: &Tool, arguments: &str) -> bool {
+    let types = Types::new(Some(tool));
+    let given: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(arguments).ok();
+    let mut required = types.required().peekable();
+    given.is_some_and(|given| {
+        required.peek().is_some() && required.all(|key| given.contains_key(key)) && given.keys().all(|key| types.has(key))
+    })
 }

@@ -36,6 +36,8 @@ pub(super) struct Made {
     pub(super) arguments: Value,
 }
 
+/// Parameters of Void's tools that hold a path.
+const PATHS: [&str; 2] = ["uri", "search_in_folder"];
 const SYSTEM: &str = include_str!("tasks/void_prompt.txt");
 const DETAILS: &str = "Tool calling details:
     - To call a tool, write its name and parameters in one of the XML formats above.
@@ -86,7 +88,9 @@ impl Form {
                 let Some(call) = shape::executed(&table(&task.tools), text) else {
                     return Reply { text: text.to_owned(), calls: Vec::new() };
                 };
-                let arguments = call.values.into_iter().map(|(name, value)| (name, json!(value))).collect();
+                let opened = |name: &str, value: String| if PATHS.contains(&name) { opened(value) } else { value };
+                let arguments = call.values.into_iter().map(|(name, value)| (name.clone(), json!(opened(&name, value))));
+                let arguments = arguments.collect();
                 let made = Made { id: String::new(), name: call.name, arguments: Value::Object(arguments) };
                 Reply { text: text.get(..call.at).unwrap_or_default().to_owned(), calls: vec![made] }
             }
@@ -148,6 +152,12 @@ fn void_tools(tools: &[Value]) -> String {
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
+/// A path as Void opens it (`validateURI`, `URI.file`): it knows no relative ones.
+fn opened(path: String) -> String {
+    let path = path.trim();
+    if path.is_empty() || path.starts_with('/') || path.contains("://") { path.to_owned() } else { format!("/{path}") }
+}
+
 /// A past call as Void writes it.
 fn void_call(call: &Made) -> String {
     let parameters = call.arguments.as_object().into_iter().flatten();
@@ -181,6 +191,8 @@ mod tests {
         let reply = Form::Void.read(task, &answer);
         assert_eq!((reply.text.as_str(), reply.calls[0].name.as_str()), ("I look.\n", "read_file"));
         assert_eq!(reply.calls[0].arguments, json!({"uri": "/workspace/demo/a"}));
+        let relative = Form::Void.read(task, &json!({"content": "<read_file>\n<uri>src/a</uri>\n</read_file>"}));
+        assert_eq!(relative.calls[0].arguments, json!({"uri": "/src/a"}), "Void looks for it at the root");
         Form::Void.extend(&mut messages, &reply, &["text".into()]);
         let mut body = Form::Void.request(task, &messages);
         body["model"] = json!("m");

@@ -1,7 +1,7 @@
 //! What came against what was wanted: the form and the values of calls, never the wording of an answer.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     form::{Form, Made, Reply},
@@ -160,12 +160,36 @@ fn fits(form: Form, tool: &Value, arguments: &Value) -> bool {
     }
 }
 
-/// Whether a text holds what was meant as a call: marks of calls, an object of a name and arguments, or a tag of a tool.
+/// Whether a user sees the text of a call: marks of calls, an object of a name and arguments, the name of an offered tool where
+/// a call would have it, or elements of its parameters.
 fn shows_a_call(task: &Task, text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let object = has(&["\"name\":", "\"tool\":", "\"function\":"]) && has(&["\"arguments\":", "\"parameters\":"]);
-    let named = |tool: &Value| tool["name"].as_str().is_some_and(|name| text.contains(&format!("<{name}>")));
-    object || has(&["<tool_call>", "<function="]) || task.tools.iter().any(named)
+    let element = |name: &String| text.contains(&format!("<{name}>")) && text.contains(&format!("</{name}>"));
+    let offered = |tool: &Value| {
+        let parameters = tool["parameters"]["properties"].as_object();
+        tool["name"].as_str().is_some_and(|name| is_called(name, text)) || parameters.into_iter().flat_map(Map::keys).any(element)
+    };
+    object || has(&["<tool_call", "<function=", "<function_call", "[TOOL_CALLS]"]) || task.tools.iter().any(offered)
+}
+
+/// Whether a text has this name as a call has it: in a tag, as a value or a key of an object, before
+/// arguments, or before lines of them.
+fn is_called(name: &str, text: &str) -> bool {
+    const QUOTES: [char; 3] = ['"', '\'', '`'];
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + name.len()..).unwrap_or_default());
+        if before.ends_with(in_word) || after.starts_with(in_word) {
+            return false;
+        }
+        let tag = before.ends_with(['<', '/']) && before.trim_end_matches('/').ends_with('<');
+        let value = before.trim_end_matches(QUOTES).trim_end().ends_with(':') && before.ends_with('"');
+        let rest = after.trim_start_matches(QUOTES).trim_start();
+        let key = after.starts_with('"') && rest.strip_prefix(':').is_some_and(|value| value.trim_start().starts_with('{'));
+        let line = (before.is_empty() || before.ends_with('\n')) && after.trim_start_matches([' ', '\t']).starts_with('\n');
+        tag || value || key || line || after.starts_with('(') || rest.starts_with('{')
+    })
 }
 
 #[cfg(test)]
@@ -241,5 +265,28 @@ mod tests {
         );
         faults.add(Form::Openai, &task, &reply("{\"name\": \"set_light\", \"arguments\": {}}", &[]));
         assert_eq!(faults, Faults { shown: true, unknown: 1, invalid: 1 });
+    }
+
+    #[test]
+    fn a_call_that_the_user_sees_is_a_fault_in_every_form() {
+        let task = task("one/lamp");
+        for (text, shown) in [
+            ("set_light {\"room\": \"office\"}", true),
+            ("Call of `set_light`: set_light(room=\"office\", on=True)", true),
+            ("<set_light>\noffice", true),
+            ("<set_light >", true),
+            ("</set_light>", true),
+            ("set_light\noffice\n", true),
+            ("{\"tool_name\": \"set_light\", \"room\": \"office\"}", true),
+            ("{\"set_light\": {\"room\": \"office\"}}", true),
+            ("<lamp>\n<room>office</room>\n</lamp>", true),
+            ("<tool_call>{}", true),
+            ("I used `set_light` (a tool) for the office.", false),
+            ("The tool set_light: it switches a lamp.", false),
+            ("The light in the <room> is on.", false),
+            ("reset_light(1) and set_lights {}", false),
+        ] {
+            assert_eq!(shows_a_call(&task, text), shown, "{text}");
+        }
     }
 }

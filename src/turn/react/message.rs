@@ -1,6 +1,6 @@
-//! What the conversation of a turn gets: the answer of the model, and lines of ours after a result.
+//! What the conversation of a turn gets: the answer of the model.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Pending;
 use crate::{
@@ -21,15 +21,6 @@ pub(super) fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kin
         tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
         rest,
         ..Message::default()
-    }
-}
-
-/// Puts a line after the text of a result.
-pub(super) fn append(content: &mut Content, line: &str) {
-    let line = format!("[toolglot] {line}");
-    match content {
-        Content::Parts(parts) => parts.push(json!({"type": "text", "text": line})),
-        other => *other = Content::Text(format!("{}\n\n{line}", other.to_text())),
     }
 }
 

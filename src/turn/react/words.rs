@@ -1,7 +1,7 @@
 //! What the user is told beside the model's answer: what runs, what was not run, and the results where the model says nothing.
 
 use super::{Agent, Fate, observe};
-use crate::{plan::Plan, turn::reask};
+use crate::plan::Plan;
 
 /// As much of each result is shown to a user whom the model does not answer, in bytes.
 const SHOWN_BYTES: usize = 2000;
@@ -33,13 +33,8 @@ impl Agent {
         }
         let calls = plan.chat.messages.iter().rposition(|message| !message.tool_calls.is_empty());
         let results = plan.chat.messages.iter().skip(calls.map_or(usize::MAX, |at| at + 1));
-        let results = results.filter(|message| message.role == "tool").map(|message| {
-            let text = message.content.to_text();
-            // What the model was told with it is not for the user.
-            let text = text.strip_suffix(reask::WRAP_UP).unwrap_or(&text);
-            let text = text.rsplit_once("\n\n[toolglot] ").map_or(text, |(result, _)| result);
-            observe::cut(text.trim_end(), SHOWN_BYTES)
-        });
+        let results = results.filter(|message| message.role == "tool");
+        let results = results.map(|message| observe::cut(message.content.to_text().trim_end(), SHOWN_BYTES));
         let results: Vec<String> = results.filter(|text| !text.is_empty()).collect();
         Some(format!("[toolglot] {limit}, and the model gave no answer. The last results are:\n{}", results.join("\n")))
     }

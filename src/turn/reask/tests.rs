@@ -60,6 +60,7 @@ fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
         let text = told.content.to_text();
         assert!(text.contains(&format!("The tools are: {first}, ")) && text.contains(meant), "{text}");
         assert_eq!(text.contains("Did you mean"), !meant.is_empty(), "{text}");
+        assert_eq!(text.contains("If git is a program, run it with run_command."), written == "git", "{text}");
         assert!(tools().iter().all(|tool| text.contains(&tool.name)) && !text.contains("..."), "{text}");
     }
 }
@@ -76,7 +77,7 @@ fn a_conversation_in_the_clients_form_stays_in_it() {
     let make = r#"{"command":"make"}"#;
     let [asked, told] = messages("run_tests", &Why::UnknownTool(String::new()), make, "I test it.", &tools(), form, 3);
     assert!(asked.tool_calls.is_empty() && told.tool_call_id.is_none());
-    assert!(asked.content.to_text().starts_with("I test it.\nrun_tests"), "{asked:?}");
+    assert!(asked.content.to_text().ends_with("I test it.\n<run_tests>\n<command>make</command>\n</run_tests>"), "{asked:?}");
     let text = told.content.to_text();
     assert!(text.contains("<run_command>\n<command>\nmake\n</command></run_command>"), "{text}");
     let [asked, _] = messages("read_file", &Why::Schema("no".into()), r#"{"uri":"a"}"#, "", &tools(), form, 3);
@@ -100,9 +101,12 @@ fn a_call_that_was_not_closed_is_shown_in_the_clients_form() {
 }
 
 #[test]
-fn the_model_is_asked_to_use_its_results_where_they_are() {
-    let mut texts = [Message::text("user", "How many?"), Message::text("tool", "11.5 days\n")];
-    wrap_up(&mut texts);
-    assert_eq!(texts[1].content.to_text(), "11.5 days\n\nAnswer with this result.");
-    assert_eq!(texts[0].content.to_text(), "How many?");
+fn the_model_is_asked_to_use_its_results_after_them() {
+    let mut messages = vec![Message::text("user", "How many?"), Message::text("tool", "11.5 days\n")];
+    wrap_up(&mut messages);
+    let said: Vec<_> = messages.iter().map(|message| (message.role.as_str(), message.content.to_text())).collect();
+    assert_eq!((said[1].1.as_str(), said[2].0, said[2].1.as_str()), ("11.5 days\n", "user", WRAP_UP));
+    // Where a result is a user's message, so is this.
+    tell(&mut messages, GO_ON);
+    assert_eq!((messages.len(), messages[2].content.to_text()), (3, format!("{WRAP_UP}\n\n{GO_ON}")));
 }

@@ -111,7 +111,7 @@ async fn the_same_call_again_becomes_an_answer() {
             let body: Value = serde_json::from_str(&again.body).unwrap();
             let messages = body["messages"].as_array().unwrap();
             let last = messages.last().unwrap()["content"].as_str().unwrap();
-            assert_eq!((last, messages.len()), ("fn main() {}\n\nAnswer with this result.", 3), "{answers:?}");
+            assert!(last.starts_with("You have this result.") && messages.len() == 4, "{answers:?}: {last}");
         }
     }
 }

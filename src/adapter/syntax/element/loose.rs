@@ -19,7 +19,8 @@ pub(super) fn arguments(attributes: &str, body: &str, types: &Types) -> Option<S
         return Some(body.to_owned());
     }
     if !body.is_empty() {
-        let read = elements(body, types).or_else(|| lines(body, types)).or_else(|| lone(body, &members, types))?;
+        let read = elements(body, types).or_else(|| lines(body, types)).or_else(|| led(body, types));
+        let read = read.or_else(|| lone(body, &members, types))?;
         members.extend(read);
     }
     let mut object = String::new();
@@ -100,6 +101,16 @@ fn lines(body: &str, types: &Types) -> Option<Members> {
         Some((key.to_owned(), unquoted(value.trim().trim_end_matches(',')).to_owned()))
     };
     body.lines().map(str::trim).filter(|line| !line.is_empty()).map(member).collect()
+}
+
+/// A line without a tag before parameters with theirs: the one required parameter that is missing among them.
+fn led(body: &str, types: &Types) -> Option<Members> {
+    let (line, rest) = body.split_once('\n').filter(|(line, _)| !line.contains('<'))?;
+    let mut members = elements(rest.trim_start(), types).filter(|members| !members.is_empty())?;
+    let mut missing = types.required().filter(|key| members.iter().all(|(given, _)| given != key));
+    let (key, None) = (missing.next()?.to_owned(), missing.next()) else { return None };
+    members.insert(0, (key, unquoted(line.trim()).to_owned()));
+    Some(members)
 }
 
 /// The value alone, of the one parameter that it can be.

@@ -94,6 +94,11 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
         ("<open_note>\n<note_path>a/b.md\n</open_note>\nThat shows the note.", note()),
         ("<open_note>\na/b.md</note_path>\n</open_note>", note()),
         ("<find_text>\n<query>if a < b\n<is_regex>false</is_regex>\n</find_text>", find()),
+        // One without tags before one with them.
+        (
+            "<write_note>\na/b.md\n<body>x\ny</body>\n</write_note>",
+            ("write_note", json!({"note_path": "a/b.md", "body": "x\ny"})),
+        ),
         // JSON inside of the tag.
         ("<find_text>\n{\"query\": \"if a < b\", \"is_regex\": false}\n</find_text>", find()),
         // Code fences, with prose around them.
@@ -125,6 +130,9 @@ fn a_mention_is_no_call() {
         "Call <run_job>make all</run_job> to build, or ask me.",
         "<run_job",
         "<run_job>",
+        "That is done by <list_notes>",
+        "<list_folder>",
+        "<list_folder>\n<page>",
         "<unknown>\nmake all\n</unknown>",
         "```rust\nlet a: Vec<run_job> = b;\n```",
         "```rust\nlet a = 1;\n<run_job>\nmake all\n</run_job>\n```",
@@ -202,5 +210,31 @@ fn what_was_cut_or_torn_does_not_run() {
     ] {
         let seen = scan(text, FinishReason::Stop, 3);
         assert!(seen.calls().is_empty() && seen.refused() == 1, "{text:?}: {seen:?}");
+    }
+}
+
+/// Void executes an opening tag. Here the answer may have been cut off after it: the model is asked, and delivered if it ends so
+/// again.
+#[test]
+fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_nothing() {
+    let again = |text: &str, told: &str, reason: FinishReason| {
+        let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
+        let options = Options { elements: true, strays: true, ..Options::default() };
+        let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
+        let (mut fixer, mut seen) = (Fixer::new(tools, schemas).with_unclosed(Some(told.to_owned())), Seen::default());
+        let mut out = |event: Event<'_>| fixer.event(event, &mut seen);
+        scanner.push(Channel::Content, text, &mut out);
+        scanner.finish(reason, &mut out);
+        out(Event::Finish { reason, usage: None });
+        seen.calls()
+    };
+    for (text, told, reason, calls) in [
+        ("<list_folder>", "list_folder", FinishReason::Stop, 1),
+        ("I look.\n```xml\n<list_notes>\n", "list_notes", FinishReason::Stop, 1),
+        ("<list_folder>", "list_notes", FinishReason::Stop, 0),
+        ("<list_folder>", "list_folder", FinishReason::Length, 0),
+        ("<run_job>", "run_job", FinishReason::Stop, 0),
+    ] {
+        assert_eq!(again(text, told, reason).len(), calls, "{text:?} {reason:?}");
     }
 }

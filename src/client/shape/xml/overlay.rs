@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::event::Effect;
+use crate::event::{Effect, Tool};
 
 /// Types and required keys of Void's built-in tools, by tool name.
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +20,9 @@ struct Entry {
     /// It looks only.
     #[serde(default)]
     reads: bool,
+    /// Parameters that hold a path.
+    #[serde(default)]
+    paths: Vec<String>,
     types: Map<String, Value>,
     required: Vec<String>,
 }
@@ -37,9 +40,11 @@ impl Overlay {
         self.tools.get(tool).is_some_and(|entry| parameters.all(|name| entry.types.contains_key(name)))
     }
 
-    /// What this tool of Void's does to the world.
-    pub(super) fn effect(&self, tool: &str) -> Effect {
-        if self.tools.get(tool).is_some_and(|entry| entry.reads) { Effect::Reads } else { Effect::default() }
+    /// Completes one of Void's own tools by what it does to the world and which of its parameters are paths.
+    pub(super) fn complete(&self, tool: &mut Tool) {
+        let Some(entry) = self.tools.get(&tool.name) else { return };
+        tool.effect = if entry.reads { Effect::Reads } else { Effect::default() };
+        tool.paths.clone_from(&entry.paths);
     }
 
     /// The schema of a tool from what its client said about each parameter (in the client's order), completed by what is

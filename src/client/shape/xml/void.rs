@@ -6,7 +6,7 @@ use std::cell::LazyCell;
 use serde_json::Value;
 
 use super::{culprit, overlay::Overlay, prompt, tags};
-use crate::event::{Effect, Tool, Tools, Why};
+use crate::event::{Tool, Tools, Why};
 
 const TOOLS_HEADING: &str = "Available tools:";
 const DETAILS_HEADING: &str = "Tool calling details:";
@@ -44,7 +44,7 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
         if own || schemas {
             found |= own;
             if own {
-                tool.effect = overlay.effect(&tool.name);
+                overlay.complete(tool);
             }
             tool.fixing_schema = Some(overlay.schema(&tool.name, &parameters).to_string().into());
         }
@@ -116,7 +116,9 @@ fn read_tool(name: &str, block: &str, overlay: &Overlay) -> Option<Tool> {
     let body = body.get(..body.rfind(&format!("</{name}>"))?)?;
     let parameters = tags::split(body)?;
     let description = described.trim().strip_prefix("Description:").unwrap_or_default().trim();
-    let effect =
-        if overlay.knows(name, parameters.iter().map(|(name, _)| *name)) { overlay.effect(name) } else { Effect::default() };
-    Some(Tool { effect, ..Tool::new(name, description, overlay.schema(name, &parameters).to_string()) })
+    let mut tool = Tool::new(name, description, overlay.schema(name, &parameters).to_string());
+    if overlay.knows(name, parameters.iter().map(|(name, _)| *name)) {
+        overlay.complete(&mut tool);
+    }
+    Some(tool)
 }

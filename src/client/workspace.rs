@@ -1,0 +1,69 @@
+//! Where the user of an editor works, as its system prompt says it: `The user's workspace contains these folders:`, one folder
+//! per line, and an overview of the files that begins with the folder's name. (Void, `common/prompt/prompts.ts`.)
+
+use crate::{event::Workspace, openai::Message};
+
+const FOLDERS: &str = "workspace contains these folders:";
+const OVERVIEW: [&str; 2] = ["<files_overview>", "</files_overview>"];
+
+/// The workspace; `None` where it is not told, or has several folders.
+pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
+    let prompt = messages.iter().find(|message| matches!(message.role.as_str(), "system" | "developer" | "user"))?;
+    let prompt = prompt.content.to_text();
+    let mut lines = prompt.lines().skip_while(|line| !line.trim_end().ends_with(FOLDERS)).skip(1);
+    let mut folders = lines.by_ref().take_while(|line| !line.trim().is_empty());
+    let folder = folders.next()?.trim();
+    if folders.next().is_some() {
+        return None;
+    }
+    let spoken = messages.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    Workspace::new(folder, names(&prompt, Workspace::name_of(folder)), spoken.unwrap_or_default())
+}
+
+/// What means the folder itself: its name and the word, where the overview of files begins with the folder and holds nothing of
+/// this name.
+fn names(prompt: &str, name: &str) -> Vec<String> {
+    let [open, close] = OVERVIEW;
+    let overview = prompt.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(overview, _)| overview.trim());
+    let mut entries = overview
+        .unwrap_or_default()
+        .lines()
+        .map(|line| line.trim_start_matches(['│', '├', '└', '─', ' ']).trim_end().trim_end_matches('/'));
+    if entries.next() != Some(name) {
+        return Vec::new();
+    }
+    let held: Vec<&str> = entries.collect();
+    [name, "workspace"].into_iter().filter(|name| !held.contains(name)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(folders: &str, overview: &str, path: &str) -> Option<String> {
+        let system = format!(
+            "You help.\n<system_info>\n- The user's workspace contains these folders:\n{folders}\n\n- Active file:\n/w/x\n</system_info>\n\
+             <files_overview>\n{overview}\n</files_overview>"
+        );
+        let read = read(&[Message::text("system", system), Message::text("user", "Read src/a.rs.")]);
+        read?.place(path)
+    }
+
+    #[test]
+    fn the_folder_of_a_prompt_is_known() {
+        let tree = "demo/\n├── Cargo.toml\n└── src/\n    └── main.rs";
+        let placed = |path: &str| Some(format!("/w/demo/{path}"));
+        assert_eq!(place("/w/demo", tree, "src/main.rs"), placed("src/main.rs"));
+        assert_eq!(place("/w/demo", tree, "demo/src"), placed("src"));
+        assert_eq!(place("/w/demo", tree, "/src/a.rs"), placed("src/a.rs"));
+        assert_eq!(place("/w/demo", tree, "workspace"), Some("/w/demo".to_owned()));
+        assert_eq!(place("/w/demo", "demo/\n└── workspace/", "workspace"), placed("workspace"));
+        let twice = "demo/\n├── demo/\n│   └── __init__.py\n└── setup.py";
+        assert_eq!(place("/w/demo", twice, "demo/__init__.py"), None, "either may be meant");
+        assert_eq!(place("/w/demo", "", "demo/x.py"), None, "nobody knows what is in it");
+        assert_eq!(place("/w/demo", "", "src/a.rs"), placed("src/a.rs"));
+        assert_eq!(place("/w/demo\n/w/other", tree, "src/a.rs"), None, "one of two");
+        assert_eq!(place("NO FOLDERS OPEN", tree, "src/a.rs"), None);
+        assert_eq!(read(&[Message::text("system", "Be brief."), Message::text("user", "Hi")]), None);
+    }
+}

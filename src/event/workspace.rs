@@ -1,0 +1,201 @@
+//! The folder in which a client's user works. An editor that opens every path as it is takes `src/main.rs` for
+//! `/src/main.rs`; a model means the file in the workspace.
+
+/// The only folder of a workspace, and what is known of the paths in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Absolute, without a separator at its end.
+    folder: String,
+    /// Names that a path may begin with and that mean the folder itself: nothing in it has one of them.
+    names: Vec<String>,
+    /// The user's last words.
+    words: String,
+}
+
+/// Folders at the root of a file system: `/etc/hosts` is no file of a workspace, even if the user wrote `etc/hosts`.
+const ROOTS: [&str; 24] = [
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "tmp",
+    "var",
+];
+
+impl Workspace {
+    /// `names`: what means the folder itself at the beginning of a path. `words`: what the user said last. `None`: the folder is
+    /// not absolute.
+    pub fn new(folder: &str, names: Vec<String>, words: String) -> Option<Workspace> {
+        let folder = folder.trim().trim_end_matches(['/', '\\']);
+        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, words })
+    }
+
+    /// The name of a folder, the last part of its path.
+    pub fn name_of(folder: &str) -> &str {
+        folder.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default()
+    }
+
+    /// The absolute path that is meant by a path which the client would look for at the root of the file system; `None`: it is
+    /// right as it is, or nobody knows.
+    ///
+    /// A relative path is meant in the workspace. So is one with a slash before it, if the user named it without one and it does
+    /// not begin with a folder that systems have at their root.
+    pub fn place(&self, path: &str) -> Option<String> {
+        let inside = match path.strip_prefix('/') {
+            None => path,
+            Some(rest) => Some(rest).filter(|rest| !self.holds(path) && self.was_named(rest))?,
+        };
+        let inside = self.relative(inside)?;
+        let separator = if self.folder.contains('\\') { '\\' } else { '/' };
+        let gap = if inside.is_empty() { String::new() } else { separator.to_string() };
+        Some(format!("{}{gap}{inside}", self.folder))
+    }
+
+    /// A relative path without what means the workspace itself; `None`: it is not relative, or leads out of the workspace.
+    fn relative<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let outside = path.is_empty()
+            || is_absolute(path)
+            || path.contains("://")
+            || path.starts_with(['~', '$', '%'])
+            || path.contains(['\n', '\r'])
+            || path.split(['/', '\\']).any(|part| part == "..");
+        if outside {
+            return None;
+        }
+        let mut path = path;
+        while let Some(rest) = path.strip_prefix("./").or_else(|| path.strip_prefix(".\\")) {
+            path = rest;
+        }
+        if path == "." {
+            return Some("");
+        }
+        let (first, rest) = path.split_once(['/', '\\']).unwrap_or((path, ""));
+        if self.names.iter().any(|name| name == first) {
+            return Some(rest);
+        }
+        (first != Workspace::name_of(&self.folder)).then_some(path)
+    }
+
+    /// Whether an absolute path is the folder or something in it.
+    fn holds(&self, path: &str) -> bool {
+        path.strip_prefix(&self.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+    }
+
+    /// Whether the user named this path as a relative one.
+    fn was_named(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or_default();
+        let path = path.trim_end_matches('/');
+        path.contains(['/', '.']) && !ROOTS.contains(&first) && !first.is_empty() && mentions(&self.words, path)
+    }
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\']) || matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
+}
+
+/// Whether a text names this path, and not as a part of a longer one.
+fn mentions(text: &str, path: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '.' | '_' | '-' | '~' | ':' | '$');
+    text.match_indices(path).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let mut after = text.get(at + path.len()..).unwrap_or_default().chars().skip_while(|c| matches!(c, '.' | ':' | '/'));
+        !before.is_some_and(is_part) && !after.next().is_some_and(is_part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_can_only_mean_the_workspace_is_placed_in_it() {
+        let words = "Create src/util.rs and /srv/x.txt, then look at etc/hosts, `docs/a.md`. docs is a folder.";
+        let demo = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Workspace::new("/workspace/demo/", names, words.into()).unwrap()
+        };
+        for (path, expected) in [
+            ("src/main.rs", Some("/workspace/demo/src/main.rs")),
+            ("./src/", Some("/workspace/demo/src/")),
+            ("././a b.txt", Some("/workspace/demo/a b.txt")),
+            (".", Some("/workspace/demo")),
+            (".github/ci.yml", Some("/workspace/demo/.github/ci.yml")),
+            ("docs/", Some("/workspace/demo/docs/")),
+            // The client's overview of files begins with the name of the folder.
+            ("demo/src", Some("/workspace/demo/src")),
+            ("demo", Some("/workspace/demo")),
+            ("workspace", Some("/workspace/demo")),
+            ("workspace/src", Some("/workspace/demo/src")),
+            ("demo2/src", Some("/workspace/demo/demo2/src")),
+            // The user named it without the slash.
+            ("/src/util.rs", Some("/workspace/demo/src/util.rs")),
+            ("/docs/a.md", Some("/workspace/demo/docs/a.md")),
+            // As it is: absolute, somebody else's, outside, or not clear.
+            ("/workspace/demo/src/main.rs", None),
+            ("/workspace/demo", None),
+            ("/workspace/other.rs", None),
+            ("/src/other.rs", None),
+            ("/util.rs", None),
+            ("/srv/x.txt", None),
+            ("/etc/hosts", None),
+            ("/docs", None),
+            ("//src/util.rs", None),
+            ("", None),
+            ("../x", None),
+            ("src/../../x", None),
+            ("~/x", None),
+            ("$HOME/x", None),
+            ("file:///workspace/x", None),
+            ("C:\\x", None),
+            ("c:/x", None),
+            ("\\\\server\\x", None),
+            ("src/a\nb", None),
+        ] {
+            assert_eq!(demo(&["demo", "workspace"]).place(path).as_deref(), expected, "{path}");
+        }
+        assert_eq!(demo(&[]).place("demo/src"), None, "it may be a folder in the folder");
+        assert_eq!(demo(&[]).place("src").as_deref(), Some("/workspace/demo/src"));
+        let windows = Workspace::new("c:\\work\\demo", vec!["demo".into()], String::new()).unwrap();
+        assert_eq!(windows.place("src\\main.rs").as_deref(), Some("c:\\work\\demo\\src\\main.rs"));
+        assert_eq!(windows.place("demo/src").as_deref(), Some("c:\\work\\demo\\src"));
+        assert_eq!(windows.place("D:\\x"), None);
+        assert_eq!(Workspace::new("demo", Vec::new(), String::new()), None);
+        assert_eq!(Workspace::new("NO FOLDERS OPEN", Vec::new(), String::new()), None);
+    }
+
+    #[test]
+    fn a_mention_is_a_whole_path() {
+        for (text, found) in [
+            ("src/a.rs", true),
+            ("(src/a.rs).", true),
+            ("see `src/a.rs`: it", true),
+            ("in src/a.rs/", true),
+            ("/src/a.rs", false),
+            ("my-src/a.rs", false),
+            ("src/a.rs.bak", false),
+            ("src/a.rsx", false),
+            ("./src/a.rs", false),
+            ("", false),
+        ] {
+            assert_eq!(mentions(text, "src/a.rs"), found, "{text}");
+        }
+    }
+}
