@@ -258,9 +258,10 @@ impl Scanner {
     /// Why this JSON or element, which has the form of one call, names no offered tool.
     fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
         let [call] = calls else { return None };
-        // What is no name counts where its arguments can only be an offered tool's.
+        // What is no name counts where its arguments can only be an offered tool's. A name in parentheses is one that `quote`
+        // has written: the model repeats a result.
         let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
-            || self.tools.iter().any(|tool| takes(tool, &call.arguments));
+            || (!call.name.starts_with('(') && self.tools.iter().any(|tool| takes(tool, &call.arguments)));
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
             Syntax::Element => self.options.elements,
