@@ -95,12 +95,6 @@ pub(crate) const PIECES: &[&str] = &[
     "<![CDATA[",
     "]]>",
     "/>",
-    "<response>",
-    "</response>",
-    "```xml\n",
-    "&lt;function=get_weather&gt;",
-    "print(",
-    "``",
     LONG_NAME,
     LONG_GAP,
 ];
