@@ -326,12 +326,7 @@ impl<O: Sink> Rounds<O> {
             return;
         }
         if let Some((name, bytes)) = reading.writing() {
-            let note = Note::Writing { name, bytes };
-            let Outlet { tap, shape, out, .. } = &mut self.outlet;
-            if let Some(tap) = tap {
-                tap.event(&Event::Note(&note));
-            }
-            shape.event(Event::Note(&note), out);
+            self.outlet.event(Event::Note(&Note::Writing { name, bytes }));
         }
     }
 

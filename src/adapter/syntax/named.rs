@@ -193,10 +193,7 @@ fn takes_nothing(name: &str, context: Context<'_>) -> bool {
 /// The one offered tool that has all of these parameters and needs no other.
 fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
-    let mut fitting = tools.iter().filter(|tool| {
-        let types = Types::new(Some(tool));
-        given.iter().all(|key| types.has(key)) && types.required().all(|required| given.iter().any(|key| key == required))
-    });
+    let mut fitting = tools.iter().filter(|tool| Types::new(Some(tool)).take(given.iter().map(String::as_str)));
     let first = fitting.next().filter(|_| !given.is_empty())?;
     fitting.next().is_none().then_some(first)
 }
