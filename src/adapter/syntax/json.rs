@@ -3,6 +3,7 @@
 
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, Word, blank,
+    doubled::{DOUBLED, halved},
     entities::unescaped,
     members::{beyond_comments, comment, elements, is_closed, members, unquote},
     python::PythonReader,
@@ -268,7 +269,7 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     if context.marked || context.tools.choice != ToolChoice::Auto {
         return Some(true);
     }
-    let key = beyond_comments(&rest[1..]);
+    let key = beyond_comments(rest.strip_prefix(DOUBLED).unwrap_or(&rest[1..]));
     let quote = key.chars().next()?;
     if matches!(key, "/" | "#") || QUOTES.iter().any(|quote| quote.len() > key.len() && quote.starts_with(key)) {
         return None;
@@ -280,11 +281,11 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
         || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES].concat().contains(&key)
         || context.tools.iter().any(|tool| tool.name == key);
-    Some(known && (quote.is_alphabetic() || "\"'\\&".contains(quote)))
+    Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }
 
 /// What a key may be quoted with, also where the whole was escaped.
-const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;"];
+const QUOTES: [&str; 8] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;", "\u{201c}", "\u{201d}"];
 
 /// Whether the name of an offered tool and a parenthesis are here.
 fn called(text: &str, context: Context<'_>) -> Option<bool> {
@@ -313,7 +314,7 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     if depth > NESTED_WRAPPERS {
         return None;
     }
-    if let Some(plain) = decoded(value) {
+    if let Some(plain) = decoded(value, open) {
         return calls(plain.trim(), keys, context, depth + 1, open);
     }
     if let Some(list) = elements(value) {
@@ -376,10 +377,14 @@ fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open:
     }
 }
 
-/// The text of a value that was escaped as a whole: a call as a JSON string, or with HTML's entities for all of its quotes.
-fn decoded(value: &str) -> Option<String> {
+/// The text of a value that was escaped as a whole: a call as a JSON string, with every brace written twice, or with HTML's
+/// entities for all of its quotes.
+fn decoded(value: &str, open: bool) -> Option<String> {
     if value.starts_with(['"', '\'']) {
         return Some(unquote(value));
+    }
+    if value.starts_with(DOUBLED) {
+        return Some(halved(value, open));
     }
     let escaped = !value.contains('"') && (value.contains("&quot;") || value.contains("&#34;"));
     escaped.then(|| unescaped(value))
@@ -410,7 +415,8 @@ pub(super) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
 
 /// The name in a value that may not have ended.
 fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
-    let members = members(value.trim_start_matches(|c: char| c.is_whitespace() || c == '['))?;
+    let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
+    let members = members(if value.starts_with(DOUBLED) { &value[1..] } else { value })?;
     let wrapped = WRAPPERS.into_iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value));
     match wrapped.or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
         Some(inner) if inner.starts_with(['{', '[']) => {
