@@ -186,7 +186,7 @@ pub struct Call {
     pub section: Vec<String>,
     /// Their closing counterparts; may be missing.
     pub section_close: Vec<String>,
-    /// Opening markers that count anywhere outside of code. An empty one stands for "directly after the section's".
+    /// Opening markers that count anywhere outside of code. An empty one means "directly after the section's".
     pub open: Vec<String>,
     /// What is left of the opening markers when a backend removed special tokens; an empty one means the body alone.
     /// Such a call is unmarked.
@@ -250,7 +250,7 @@ pub struct JsonKeys {
 pub struct Named {
     /// What comes before the name.
     pub open: Vec<String>,
-    /// What ends the name; an empty one stands for the brace that opens the arguments.
+    /// What ends the name; an empty one means the brace that opens the arguments.
     pub close: Vec<String>,
     /// Prefixes that are not part of the name (`functions.`).
     pub prefix: Vec<String>,

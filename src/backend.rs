@@ -150,7 +150,7 @@ pub struct Prepared {
 
 /// A shorter value of a header is hardly a secret, and would mask words.
 const SECRET_BYTES: usize = 8;
-/// A client may wait so long for the turn of its request.
+/// How long a client may wait for the turn of its request.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 // === impl Dialect ===

@@ -16,9 +16,9 @@ pub mod adapters;
 mod bench;
 pub mod call;
 pub mod check;
+mod completions;
 mod doctor;
 pub mod fix;
-mod generate;
 mod given;
 mod init;
 mod log;
@@ -78,9 +78,9 @@ enum Command {
     /// Remove what toolglot has left on this machine, and undo `setup --write`
     Purge(purge::Purge),
     /// Write the completions of a shell
-    Completions(generate::Completions),
+    Completions(completions::Completions),
     /// Write the manual pages
-    Man(generate::Man),
+    Man(completions::Man),
 }
 
 /// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.

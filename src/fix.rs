@@ -7,12 +7,12 @@
 mod backslash;
 mod coerce;
 mod envelope;
+mod fixer;
 mod keys;
 pub mod name;
 mod patch;
 mod report;
 mod schema;
-mod stage;
 mod stages;
 mod tally;
 #[cfg(test)]
@@ -22,10 +22,10 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
+pub use fixer::{Checked, Fixer};
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use schema::{Place, Types, View, fold};
 pub use schema::{Schema, Schemas};
-pub use stage::{Checked, Fixer};
 pub use tally::Tally;
 
 pub use crate::json::Code;

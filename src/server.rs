@@ -19,7 +19,7 @@ mod apart;
 mod catalog;
 mod chat;
 mod connection;
-mod drain;
+mod discard;
 mod draining;
 mod forward;
 mod generate;
@@ -83,7 +83,7 @@ pub fn router(live: impl Into<Live>) -> Router {
         .nest("/shell", under(Prefix { mode: Some(Mode::Shell), ..Prefix::default() }))
         .nest("/react", under(Prefix { mode: Some(Mode::React), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
-        .merge(live.app().mcp.routes())
+        .merge(live.app().process.mcp.routes())
         .route("/generate", post(generate::plain).layer(asked.clone()))
         .route("/generate_with_mcp", post(generate::with_mcp).layer(asked.clone()))
         .route("/healthz", get(health::health))
@@ -96,10 +96,10 @@ pub fn router(live: impl Into<Live>) -> Router {
             // From the outside in.
             ServiceBuilder::new()
                 .layer(from_fn_with_state(live.clone(), trace::trace))
-                .layer(from_fn(drain::drain))
+                .layer(from_fn(discard::discard))
                 .layer(from_fn_with_state(live.clone(), draining::refuse))
                 .layer(from_fn_with_state(live.clone(), guard::guard))
-                .layer(from_fn_with_state(Arc::clone(&live.app().apart), apart::apart))
+                .layer(from_fn_with_state(Arc::clone(&live.app().process.apart), apart::apart))
                 .layer(CatchPanicLayer::custom(|_| {
                     reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))
                 })),

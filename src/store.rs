@@ -1,4 +1,4 @@
-//! The seam behind which all state lies that an answer depends on: learned facts, spooled calls, results of mixed turns.
+//! The interface to all state that an answer depends on: learned facts, spooled calls, results of mixed turns.
 //! Memory, files, or Redis where several instances share it. Never called by a synchronous stage.
 
 use std::{

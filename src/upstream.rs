@@ -92,8 +92,8 @@ enum Fault {
     Silent,
 }
 
-/// As much is taken in one batch if it has arrived already. After so many bytes without a pause all others on the thread have
-/// their turn (`yield_now`, because a task that wakes itself is run many times before the sockets are looked at again).
+/// Maximum size of a batch of bytes that have arrived already. After this many bytes without a pause, all others on the thread
+/// get their turn (`yield_now`, because a task that wakes itself is run many times before the sockets are looked at again).
 const BATCH_BYTES: usize = 16 * 1024;
 const USER_AGENT: &str = concat!("toolglot/", env!("CARGO_PKG_VERSION"));
 

@@ -133,7 +133,7 @@ impl Glob {
         Glob { first, rest, letters, written: glob.to_owned(), adapter: Arc::clone(adapter) }
     }
 
-    /// Whether the glob (`*` stands for any text) matches the whole name; a tag or suffix after `:` or `@` need not be named.
+    /// Whether the glob (`*` matches any text) matches the whole name; a tag or suffix after `:` or `@` need not be named.
     fn matches(&self, name: &str) -> bool {
         let Some(mut tail) = name.strip_prefix(&self.first) else { return false };
         let Some((middle, last)) = &self.rest else { return tail.is_empty() || tail.starts_with([':', '@']) };
@@ -165,7 +165,7 @@ fn spellings(model: &str) -> Vec<String> {
     spellings
 }
 
-/// A `p` between two digits as the dot that it stands for.
+/// A `p` between two digits as a dot.
 fn dotted(name: &str) -> String {
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let mut before = None;

@@ -21,9 +21,9 @@ pub struct Turns {
 
 /// What marks a result in the prompt.
 const FRAME: &str = "[Tool Result:";
-/// A longer word is no name.
+/// Maximum length of a name, in bytes.
 const NAME_BYTES: usize = 160;
-/// Breaking a marker may leave a shorter one; so often it is looked for again.
+/// Breaking a marker may leave a shorter one: this is how often the text is searched again.
 const PASSES: usize = 4;
 
 /// The ends of control tokens in most vocabularies: `<|name|>`.

@@ -20,6 +20,10 @@ mod example;
 mod filters;
 #[cfg(test)]
 mod tests;
+mod turns;
+
+pub use turns::{alternate, fold_system};
+use turns::{concat, instruct, join};
 
 /// How a family of models is asked for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates
 /// are those of the family's own form; bare JSON has its own.
@@ -178,7 +182,7 @@ impl Prompt {
 /// asked for its own form in any case. Fails only if a template of the adapter fails.
 pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
     let prompt = &adapter.prompt;
-    // A form without a marker is none that a model could be held to: then JSON is as good.
+    // A model cannot be held to a form without a marker: then JSON is as good.
     let has_own = prompt.call.is_some() || adapter.has_marked_form();
     let own = has_own && (raw || prompt.style() == Style::Own);
     let mut templates = Templates::new(prompt, own || prompt.style() == Style::Own)?;
@@ -212,41 +216,6 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     let mut rest = request.rest.clone();
     rest.shift_remove("parallel_tool_calls");
     Ok(ChatRequest { model: request.model.clone(), messages, stream: request.stream, tools: Vec::new(), tool_choice: None, rest })
-}
-
-/// Moves system text to the front of the first user turn; later system messages become user text where they are.
-pub fn fold_system(messages: &mut Vec<Message>) {
-    let leading = messages.iter().take_while(|message| message.role == "system").count();
-    let head: Vec<Message> = messages.drain(..leading).collect();
-    for message in messages.iter_mut().filter(|message| message.role == "system") {
-        message.role = "user".to_owned();
-    }
-    let Some(mut folded) = head.into_iter().reduce(|mut all, next| {
-        join(&mut all, next);
-        all
-    }) else {
-        return;
-    };
-    folded.role = "user".to_owned();
-    if messages.first().is_some_and(|message| message.role == "user") {
-        join(&mut folded, messages.remove(0));
-    }
-    messages.insert(0, folded);
-}
-
-/// Joins neighbours of one role, so that the turns of user and assistant alternate. Templates that demand this do not count
-/// results (Mistral's), so what the user says right after one becomes a part of it.
-pub fn alternate(messages: &mut Vec<Message>) {
-    let mut joined: Vec<Message> = Vec::with_capacity(messages.len());
-    for message in messages.drain(..) {
-        let mergeable = matches!(message.role.as_str(), "user" | "assistant") && message.tool_calls.is_empty();
-        match joined.last_mut() {
-            Some(last) if mergeable && last.role == message.role && last.tool_calls.is_empty() => join(last, message),
-            Some(last) if last.role == "tool" && message.role == "user" => join(last, message),
-            _ => joined.push(message),
-        }
-    }
-    *messages = joined;
 }
 
 // === impl Templates ===
@@ -386,37 +355,6 @@ impl io::Write for Bounded {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Puts the instruction after the system text, or in front where there is none.
-fn instruct(messages: &mut Vec<Message>, instruction: String) {
-    let instruction = Message::text("system", instruction);
-    match messages.first_mut() {
-        Some(first) if first.role == "system" => join(first, instruction),
-        _ => messages.insert(0, instruction),
-    }
-}
-
-/// Appends the content of another message, an empty line between.
-fn join(message: &mut Message, next: Message) {
-    message.content = concat(std::mem::take(&mut message.content), next.content);
-}
-
-fn concat(first: Content, second: Content) -> Content {
-    match (first, second) {
-        (first, second) if second.is_empty() => first,
-        (first, second) if first.is_empty() => second,
-        (Content::Text(first), Content::Text(second)) => Content::Text(format!("{first}\n\n{second}")),
-        (first, second) => Content::Parts([parts(first), parts(second)].concat()),
-    }
-}
-
-fn parts(content: Content) -> Vec<Value> {
-    match content {
-        Content::None => Vec::new(),
-        Content::Text(text) => vec![json!({"type": "text", "text": text})],
-        Content::Parts(parts) => parts,
     }
 }
 

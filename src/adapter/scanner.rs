@@ -3,7 +3,7 @@
 //! of rules for everybody:
 //!
 //! * calls are looked for only where tools are offered; never inside code fences or inline code;
-//! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it stands
+//! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it is
 //!   at the start of the answer or at its end;
 //! * a call inside reasoning counts only if the reasoning is never closed and only calls follow; text for the user holds none;
 //! * the end of an answer that was cut off is not its end: an unmarked call after prose is text there, a draft in
@@ -17,23 +17,32 @@ use std::sync::Arc;
 
 use super::{Adapter, Inside};
 use crate::{
-    event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools, Why},
+    event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
     fix::Schemas,
 };
 
+mod before;
+mod buffer;
 mod candidate;
 mod deliver;
 mod draft;
 mod entry;
 mod framing;
 mod header;
+mod left;
+mod message;
+mod tentative;
 mod text;
 mod wrap;
 
+use before::Before;
+use buffer::Buffer;
 use candidate::Candidate;
 use draft::Draft;
+use left::Left;
+use message::Message;
+use tentative::Tentative;
 use text::Inline;
-use wrap::Wrap;
 
 /// What a scanner may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,64 +87,14 @@ pub struct Scanner {
     tools: Arc<Tools>,
     schemas: Arc<Schemas>,
     options: Options,
-    /// Text that has not left yet.
-    buf: String,
-    /// Where the text begins that has not left.
-    from: usize,
-    /// Up to where it was looked at.
-    pos: usize,
+    buf: Buffer,
     region: Region,
     candidate: Option<Candidate>,
-    /// Unmarked calls after prose or in a wrap: they count if nothing but calls follows.
-    tentative: Vec<super::syntax::Parsed>,
-    /// The marked calls that were accepted last, until others were.
-    last_marked: Vec<super::syntax::Parsed>,
-    /// The answer began as a transcript (`Thought: ...`): its calls are between other lines.
-    transcript: bool,
-    /// Why the one tentative call is refused when it counts.
-    stray: Option<Why>,
-    /// What is around the whole of the answer.
-    wrap: Option<Wrap>,
-    /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
-    behind: Option<usize>,
-    /// Nothing but whitespace, reasoning and calls come before this place: an unmarked call counts here.
-    fresh: bool,
-    /// The forms without a marker were tried at this place.
-    tried: bool,
-    /// Content other than whitespace has left.
-    said: bool,
-    /// Calls that have left.
-    calls: u32,
-    /// The marker that opens the answer proper was met.
-    wrapped: bool,
-    /// The text that has left since the last newline is blank.
-    line_blank: bool,
-    /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
-    inline: usize,
-    /// Whitespace at the start of the text belongs to framing before it.
-    swallow_blank: bool,
-    /// Calls that were written inside reasoning.
+    tentative: Tentative,
+    before: Before,
+    left: Left,
     draft: Draft,
-    /// Whether the answer began inside reasoning, as far as it has shown.
-    began: Option<bool>,
-    /// All reasoning of a region that was believed open: sent again as content if it never closed and nothing else came.
-    believed: Option<String>,
-    /// The backend's own reasoning field.
-    field: String,
-    /// Nothing of the text was looked at.
-    at_start: bool,
-    /// The text may begin inside of a header.
-    primed: bool,
-    /// This message is addressed to the user: nothing in it is a call.
-    for_user: bool,
-    /// Bytes that were before the buffer.
-    gone: usize,
-    /// Bytes that were held for nothing.
-    wasted: usize,
-    /// Why the answer ended, once it has.
-    ended: Option<FinishReason>,
-    /// Up to here, counted from the beginning of the answer, the text is inside of a value that is no call.
-    inside_value: usize,
+    message: Message,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,36 +119,14 @@ impl Scanner {
             tools,
             schemas,
             options,
-            buf: String::new(),
-            from: 0,
-            pos: 0,
+            buf: Buffer::default(),
             region: if open { Region::Reasoning } else { Region::Text },
             candidate: None,
-            tentative: Vec::new(),
-            last_marked: Vec::new(),
-            transcript: false,
-            stray: None,
-            wrap: None,
-            behind: None,
-            fresh: true,
-            tried: false,
-            said: false,
-            calls: 0,
-            wrapped: false,
-            line_blank: true,
-            inline: 0,
-            swallow_blank: open,
-            draft: Draft::default(),
-            began: None,
-            believed: open.then(String::new),
-            field: String::new(),
-            at_start: true,
-            primed,
-            for_user: false,
-            gone: 0,
-            wasted: 0,
-            ended: None,
-            inside_value: 0,
+            tentative: Tentative::default(),
+            before: Before::nothing(),
+            left: Left::nothing(open),
+            draft: Draft::new(open),
+            message: Message::new(primed),
         }
     }
 
@@ -200,33 +137,30 @@ impl Scanner {
                 out.event(Event::Reasoning(text));
             }
             if self.inside() == Inside::AtEnd && self.tools.wanted() {
-                self.field.push_str(text);
+                self.draft.push_field(text);
             }
             return;
         }
-        self.buf.push_str(text);
+        self.buf.push(text);
         while self.step(false, out) {}
-        self.buf.drain(..self.from);
-        self.pos -= self.from;
-        self.gone += self.from;
+        let gone = self.buf.compact();
         if let Some(candidate) = &mut self.candidate {
-            candidate.shift(self.from);
+            candidate.shift(gone);
         }
-        self.from = 0;
     }
 
     /// The answer is over. A call that was cut off has left without its `CallEnd`; the `Finish` event is the caller's.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
-        self.ended = Some(reason);
+        self.buf.end(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
-            let end = if self.draft.is_empty() { self.buf.len() } else { self.buf.trim_end().len().max(self.from) };
+            let end = if self.draft.is_empty() { self.buf.len() } else { self.buf.trim_end().len().max(self.buf.from()) };
             self.emit(end, out);
         } else {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);
             }
-            if self.calls == 0 || !self.buf[self.from..].trim().is_empty() {
+            if self.left.calls() == 0 || !self.buf[self.buf.from()..].trim().is_empty() {
                 self.emit(self.buf.len(), out);
             }
         }
@@ -235,11 +169,10 @@ impl Scanner {
 
     /// The backend goes on with a call of its own: what is at the end of a marker is what it leaked of that call.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
-        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.from) {
-            let at = self.from + self.buf[self.from..at].trim_end().len();
+        if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
+            let at = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
             self.buf.truncate(at);
-            self.pos = self.pos.min(at);
-            (self.candidate, self.wrap) = (None, None);
+            (self.candidate, self.tentative.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);
     }
@@ -247,7 +180,7 @@ impl Scanner {
     /// Whether the answer began inside reasoning, where it showed that: it closed reasoning that it had not opened (then its
     /// beginning left as text), it opened reasoning itself, or it never closed what was believed to be open.
     pub fn began_inside(&self) -> Option<bool> {
-        self.began
+        self.draft.began()
     }
 
     /// One transition; whether there is progress to be made.
@@ -260,7 +193,7 @@ impl Scanner {
             Region::Reasoning => self.step_reasoning(end, out),
             Region::Fence(tick, length) => self.step_fence(tick, length, end, out),
             Region::Lost => {
-                (self.from, self.pos) = (self.buf.len(), self.buf.len());
+                self.buf.skip_to(self.buf.len());
                 false
             }
         }
@@ -268,31 +201,31 @@ impl Scanner {
 
     fn step_text(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        if self.primed {
+        if self.message.is_primed() {
             match self.step_primed(end, out) {
                 Some(progress) => return progress,
-                None => self.primed = false,
+                None => self.message.leave_header(),
             }
         }
-        if self.at_start {
+        if self.message.is_at_start() {
             if !self.skip_label(end) {
                 return false;
             }
-            self.at_start = false;
+            self.message.begin();
         }
-        if let Some(form) = self.behind {
+        if let Some(form) = self.before.call() {
             match self.swallow_closers(form, end) {
                 Some(progress) => return progress,
-                None => self.behind = None,
+                None => self.before.leave_call(),
             }
         }
-        let first = self.pos + super::syntax::blank(&self.buf[self.pos..]);
+        let first = self.buf.pos() + super::syntax::blank(&self.buf[self.buf.pos()..]);
         if let Some(progress) = self.step_wrap(first, end, out) {
             return progress;
         }
-        if self.fresh && self.wanted() && !self.tried {
+        if self.before.is_untried() && self.wanted() {
             if first == self.buf.len() {
-                self.pos = first;
+                self.buf.look_to(first);
                 return false;
             }
             if adapter.triggers.may_become(&self.buf[first..]) && !end {
@@ -306,14 +239,15 @@ impl Scanner {
             let labels = adapter.calls.iter().flat_map(|call| &call.transcript);
             match super::syntax::starts_with_any(&self.buf[first..], labels, end) {
                 super::syntax::Start::Maybe => return false,
-                start => self.transcript |= matches!(start, super::syntax::Start::Yes(_)),
+                super::syntax::Start::Yes(_) => self.message.begin_transcript(),
+                super::syntax::Start::No => {}
             }
-            self.tried = true;
+            self.before.set_tried(true);
             if self.begin_bare(first, 0) {
                 return true;
             }
         }
-        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+        let found = match adapter.triggers.next(&self.buf, self.buf.pos(), end) {
             Ok(found) => found,
             Err(held) => {
                 if self.leaves_wrap(held, out) {
@@ -348,15 +282,15 @@ impl Scanner {
             self.advance(at + found.len, out);
             return true;
         }
-        if self.inline > 0 {
+        if self.left.inline() > 0 {
             match self.inline_end(at, end) {
                 Inline::Unknown => return false,
                 Inline::Closes(behind) => {
-                    self.inline = 0;
+                    self.left.close_inline();
                     self.advance(behind, out);
                     return true;
                 }
-                Inline::Never => self.inline = 0,
+                Inline::Never => self.left.close_inline(),
             }
         }
         if self.options.framing
@@ -394,7 +328,7 @@ impl Scanner {
 
     /// Whether calls are looked for here.
     fn wanted(&self) -> bool {
-        self.tools.wanted() && !self.for_user
+        self.tools.wanted() && !self.message.is_for_user()
     }
 
     fn inside(&self) -> Inside {

@@ -179,7 +179,7 @@ pub(super) enum Start {
     No,
 }
 
-/// A longer word is no name.
+/// Maximum length of a name, in bytes.
 pub(super) const WORD_BYTES: usize = 256;
 
 /// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first

@@ -7,9 +7,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{Call, Reasoning, Recipient, Syntax, Wrapper};
 
-/// Less than so many bytes of a marker may be text.
+/// Fewer bytes of a marker than this may be text.
 const LEAK_BYTES: usize = 4;
-/// More than so many bytes of markers are refused: the automaton would take hundreds of megabytes.
+/// Maximum length of all markers together: with more, the automaton would take hundreds of megabytes.
 const MARKERS_BYTES: usize = 1 << 16;
 
 /// What a marker may mean.

@@ -46,7 +46,7 @@ pub struct Window {
     pub too_large: Option<u64>,
 }
 
-/// Up to this nothing is asked for: every Ollama loads a model with at least as much.
+/// Smaller contexts are not asked for: every Ollama loads a model with at least this many tokens.
 const DEFAULT: u64 = 4096;
 /// An answer without a limit of its own gets this much room, in tokens.
 const ANSWER: u64 = 2048;

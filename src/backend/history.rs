@@ -93,7 +93,7 @@ pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) ->
     }
 }
 
-/// The first complete object of an argument text: the text itself where it is one; `None` if there is none.
+/// The first complete object of an argument text, which may be the whole text. `None`: it holds no object.
 pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
     let first = serde_json::Deserializer::from_str(arguments).into_iter::<&RawValue>().next()?.ok()?.get();
     if first.starts_with('{') {

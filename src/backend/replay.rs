@@ -1,5 +1,5 @@
 //! Recorded conversations in the place of a model: a question gets the answer that was recorded for it, byte for byte and
-//! with its pauses. For newcomers without a model, and for tests of everything behind a backend.
+//! with its pauses. For newcomers without a model, and for tests of everything that follows a backend.
 //!
 //! A recording must never pass for a model: it answers the questions that it holds, word for word. Anything else gets one
 //! line that says what this is and what to ask.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{adapter::Adapter, error::Error};
 
+mod call;
 mod draft;
 mod import;
 mod message;

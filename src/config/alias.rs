@@ -8,7 +8,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alias {
-    /// What clients see and write; a `*` stands for what the one in `model` stands for.
+    /// What clients see and write; a `*` matches what the one in `model` matches.
     pub name: String,
     /// The model's own name, with at most one `*` for any text.
     pub model: String,
@@ -38,7 +38,7 @@ impl Alias {
 // === impl Config ===
 
 impl Config {
-    /// The model's own name for a name that a client wrote: what its alias stands for, else the name itself.
+    /// The model's own name for a name that a client wrote: the one of its alias, else the name itself.
     pub fn own_name(&self, written: &str) -> String {
         let meant = self.aliases.iter().find_map(|alias| exchange(&alias.name, &alias.model, written));
         meant.unwrap_or_else(|| written.to_owned())

@@ -86,7 +86,7 @@ impl Default for React {
 }
 
 impl React {
-    /// The same, unless a value is none that can be meant.
+    /// The same if every value is possible.
     pub(super) fn checked(self) -> Result<React, Error> {
         let wrong = |what: &str| Err(Error::proxy(format!("`react.{what}")));
         match () {

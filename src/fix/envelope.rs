@@ -11,9 +11,9 @@ use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 use crate::json::{self, Code};
 
-/// Most containers that are looked at in one text.
+/// Maximum number of containers that are looked at in one text.
 const CANDIDATES: usize = 4;
-/// Most opening brackets that are tried for them.
+/// Maximum number of opening brackets that are tried for them.
 const ATTEMPTS: usize = 8;
 
 /// Companions of the arguments in a whole call.

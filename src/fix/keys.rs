@@ -9,7 +9,7 @@ use super::schema::{Additional, Rule, Types, fold};
 use crate::json::Code;
 use crate::json::tree::{Member, Node, Value};
 
-/// Among so many members one is found fastest by looking at each.
+/// Up to this many members, one is found fastest by looking at each.
 const FEW: usize = 8;
 
 /// Words of calling protocols; in a key they mean that the body of a call was torn.

@@ -16,7 +16,7 @@ pub(crate) fn is_strict(text: &str) -> bool {
 }
 
 /// A number that only JSON does not spell so, in JSON's spelling: `+3`, `.5`, `1.`, `007`, `1_000`, `0x1F`, `1e`. A strict
-/// number is returned unchanged; `None` if the text is no number.
+/// number is returned unchanged; `None` if the text is not a number.
 pub(crate) fn respell(text: &str) -> Option<Cow<'_, str>> {
     if is_strict(text) {
         return Some(Cow::Borrowed(text));

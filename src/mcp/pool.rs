@@ -40,7 +40,7 @@ const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request that only wants to know the tools waits for servers that are still being connected to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 const CAUSE_CHARS: usize = 500;
-/// For those who wait as long as it takes.
+/// For callers that wait as long as it takes.
 const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
 pub const BUILT_IN: &str = "sqlite";

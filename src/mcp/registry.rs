@@ -78,7 +78,7 @@ pub struct Imported {
 const MISSING: Duration = Duration::from_secs(2);
 /// A registry without servers.
 const EMPTY: &str = "[]\n";
-/// At most so much of an address is in an error.
+/// Maximum length of an address in an error, in characters.
 const SHOWN_CHARS: usize = 200;
 
 // === impl Registry ===

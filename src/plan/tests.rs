@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    backend::Refusal,
     client::{self, Hints},
     config::{Environment, Overrides},
 };

@@ -27,7 +27,7 @@ const RULES: [Rule; 4] = [
 
 /// Keys of a schema that say nothing about what is valid, beside the description.
 const NOTES: [&str; 6] = ["title", "$schema", "$comment", "examples", "example", "markdownDescription"];
-/// Bytes of text in a token, about.
+/// Approximate bytes of text in a token.
 const TOKEN: u64 = 4;
 
 /// Tokens that the tools take in a prompt, about.

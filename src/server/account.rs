@@ -73,9 +73,15 @@ pub(super) struct Turn {
     /// Why calls were not delivered, one word each.
     pub(super) refusals: Vec<String>,
     pub(super) finish: Option<FinishReason>,
-    /// How it failed: the error's code, or its status; and its message.
-    pub(super) failed: Option<String>,
-    pub(super) message: Option<String>,
+    pub(super) failed: Option<Failed>,
+}
+
+/// How a turn failed.
+#[derive(Debug, Clone)]
+pub(super) struct Failed {
+    /// The error's code, or its status.
+    pub(super) code: String,
+    pub(super) message: String,
 }
 
 /// Watches a turn for an account; hands on what it sees.
@@ -85,7 +91,7 @@ struct Watch {
     next: Vec<Box<dyn Tap>>,
 }
 
-/// At most so much of a client's name for itself is shown.
+/// Maximum length of a client's name for itself, in characters.
 const CLIENT_CHARS: usize = 60;
 
 // === impl Account ===
@@ -207,8 +213,8 @@ impl Tap for Watch {
     }
 
     fn failed(&mut self, error: &Error) {
-        self.turn.failed = Some(error.code.clone().unwrap_or_else(|| error.status.to_string()));
-        self.turn.message = Some(error.to_string());
+        let code = error.code.clone().unwrap_or_else(|| error.status.to_string());
+        self.turn.failed = Some(Failed { code, message: error.to_string() });
         self.next.iter_mut().for_each(|next| next.failed(error));
     }
 

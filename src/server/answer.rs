@@ -62,7 +62,7 @@ pub(super) async fn begin(app: &App, request: Request, front: front::Kind, endpo
 
 /// Counts a request for an answer, for people who wonder whether a client has found the proxy.
 pub(super) async fn counted(State(app): State<App>, request: Request, next: Next) -> Response {
-    app.seen.chats.fetch_add(1, Ordering::Relaxed);
+    app.process.seen.chats.fetch_add(1, Ordering::Relaxed);
     next.run(request).await
 }
 
@@ -120,7 +120,7 @@ pub(super) async fn empty(
 
 /// Whoever watches the turn: the account of the request, and a recording where that is wanted.
 fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
-    let recording = app.recorder.as_ref().map(|recorder| recorder.tap(plan));
+    let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
     let mode = match asked.mode {
         Mode::Off => "off",
         Mode::Rewrite => "rewrite",
@@ -168,7 +168,7 @@ pub(super) async fn plan(
     };
     let mut incoming = client::read(request, &hints)?;
     if mode == Mode::Shell {
-        for tool in app.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await.tools {
+        for tool in app.process.mcp.pool().tools(tenant.servers(None).as_deref(), crate::mcp::pool::PATIENCE).await.tools {
             incoming.tools.add(tool.to_tool());
         }
     }
@@ -181,7 +181,7 @@ pub(super) async fn plan(
         Some(kept) => serde_json::from_slice(&kept).unwrap_or_default(),
         None => Learned::told(model.capabilities),
     };
-    let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.instance.via(headers) };
+    let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), via: app.process.instance.via(headers) };
     plan::plan(
         &app.config,
         &app.library,

@@ -33,7 +33,7 @@ pub(super) struct Apart(Option<Runtime>);
 
 /// Bodies of this size and those of unknown size go apart; a smaller one is read and written anew within a few ms.
 const LARGE_BYTES: u64 = 512 * 1024;
-/// So many are read and written anew at once.
+/// How many requests are read and rewritten at once.
 const THREADS: usize = 2;
 /// Pieces of an answer that wait for the client.
 const QUEUE: usize = 16;

@@ -64,13 +64,13 @@ const FRESH: Duration = Duration::from_secs(3);
 const JUST_NOW: Duration = Duration::from_millis(500);
 /// How long one backend may take to tell what it has.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A model's description holds so long: models are replaced under the same name.
+/// How long a model's description is valid: models are replaced under the same name.
 const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 /// A backend that did not describe a model is not asked again for this long.
 const SILENT: Duration = Duration::from_secs(30);
-/// At most so many descriptions are kept.
+/// Maximum number of descriptions that are kept.
 const DESCRIPTIONS: usize = 1000;
-/// At most so much of a model's name is in an error.
+/// Maximum length of a model's name in an error, in characters.
 const SHOWN_CHARS: usize = 200;
 
 // === impl Catalog ===

@@ -31,9 +31,9 @@ use tower::ServiceExt;
 use super::guard::Local;
 use crate::{client::front::Kind, error::Error};
 
-/// A request's head must be there so long after its connection, or after the request before.
+/// How long the head of a request may take, from the connection or the request before.
 const HEAD: Duration = Duration::from_secs(60);
-/// A client that reads nothing for so long is gone.
+/// A client that reads nothing for this long is gone.
 const UNREAD: Duration = Duration::from_secs(10 * 60);
 /// How long to wait where the system has no room for a further socket.
 const NO_ROOM: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ const REFUSAL: Duration = Duration::from_secs(1);
 /// Room for connections, shared by all listeners of all threads.
 pub(super) struct Room {
     free: Arc<Semaphore>,
-    /// It was said that there is none.
+    /// The log has said that there is no room.
     is_full: AtomicBool,
 }
 

@@ -44,7 +44,7 @@ impl Draining {
 /// Refuses what comes too late. Nothing of such a request has been done: it may be sent again at once.
 pub(super) async fn refuse(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    if !app.draining.refuses.load(Relaxed) || OPEN.contains(&path) {
+    if !app.process.draining.refuses.load(Relaxed) || OPEN.contains(&path) {
         return next.run(request).await;
     }
     let mut error = Error::proxy("this toolglot is about to end; send the request again").with_status(503).with_code("draining");

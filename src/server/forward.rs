@@ -99,7 +99,7 @@ pub(super) async fn send(
         sent.insert(header::AUTHORIZATION, value);
     }
     sent.extend(backend.extra_headers.clone());
-    if let Some(value) = app.instance.via(headers) {
+    if let Some(value) = app.process.instance.via(headers) {
         sent.insert(header::VIA, value);
     }
     backend.turn(&*app.turns.store).await?;
@@ -136,7 +136,7 @@ impl Endpoint {
 
 // === private ===
 
-/// The bytes as they come; a connection that breaks behind us breaks before us too.
+/// The bytes as they come. If the backend's connection breaks, so does the client's.
 fn stream(mut body: Box<dyn upstream::Body>) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::try_stream! {
         let mut buffer = BytesMut::new();

@@ -38,7 +38,7 @@ const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
-/// As many rounds as the request does not say otherwise.
+/// Rounds, where the request does not say how many.
 const ITERATIONS: u32 = 5;
 
 /// A JSON-RPC error.

@@ -48,7 +48,7 @@ pub(super) fn listening(app: &App, bound: &Bound) -> String {
     if let Some(file) = &app.config.passed_over {
         let _ = writeln!(text, "  not read: {}, which belongs to another program", file.display());
     }
-    if let Some(recorder) = &app.recorder {
+    if let Some(recorder) = &app.process.recorder {
         let _ = writeln!(text, "  recording every chat into {}", recorder.directory().display());
     }
     match address.rsplit(':').next().unwrap_or_default() {

@@ -86,7 +86,7 @@ fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
     let local = request.extensions().get::<Local>().map(|local| local.0.ip());
     check_host(config, local, request.uri(), request.headers())?;
     let is_neighbour = check_origin(config, request.uri(), request.headers())?;
-    if app.instance.made(request.headers()) {
+    if app.process.instance.made(request.headers()) {
         return Err(Error::proxy(
             "this request has come back to the toolglot that sent it: a backend points at the proxy itself",
         )

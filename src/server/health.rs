@@ -16,7 +16,7 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
     let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(config::Kind::Replay));
     let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
     let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
-    let draining = app.draining.is_announced();
+    let draining = app.process.draining.is_announced();
     let ready = !answering.is_empty() && !draining;
     let mut response = reply::json(&json!({"ready": ready, "backends": answering, "draining": draining}));
     if !ready {
@@ -30,7 +30,7 @@ pub(super) async fn health(State(app): State<App>) -> Response {
     reply::json(&json!({
         "status": "ok",
         "toolglot": env!("CARGO_PKG_VERSION"),
-        "requests": {"models": app.seen.lists.load(Ordering::Relaxed), "chats": app.seen.chats.load(Ordering::Relaxed)},
+        "requests": {"models": app.process.seen.lists.load(Ordering::Relaxed), "chats": app.process.seen.chats.load(Ordering::Relaxed)},
         "calls": app.turns.tally.verdicts().collect::<BTreeMap<_, _>>(),
         "repairs": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
         "asked_again": app.turns.asked_again.load(Ordering::Relaxed),

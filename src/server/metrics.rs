@@ -161,7 +161,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
 fn exposed(app: &App) -> String {
     let mut out = String::new();
     {
-        let counted = app.metrics.lock();
+        let counted = app.process.metrics.lock();
         head("toolglot_requests_under_way", "gauge", "Requests whose response is not over.", &mut out);
         let _ = writeln!(out, "toolglot_requests_under_way {}", counted.under_way);
         for (name, help) in COUNTERS {
@@ -184,7 +184,7 @@ fn exposed(app: &App) -> String {
     head("toolglot_reasks_total", "counter", "Refused calls that were answered to the model.", &mut out);
     let _ = writeln!(out, "toolglot_reasks_total {}", app.turns.asked_again.load(Ordering::Relaxed));
     head("toolglot_mcp_calls_total", "counter", "Calls of MCP servers and built-in tools, by server and result.", &mut out);
-    for (server, failed, count) in app.mcp.pool().calls() {
+    for (server, failed, count) in app.process.mcp.pool().calls() {
         let result = if failed { "failed" } else { "ok" };
         let _ = writeln!(out, "toolglot_mcp_calls_total{} {count}", written(&[("server", &server), ("result", result)]));
     }

@@ -23,7 +23,7 @@ use crate::{
 const CLAUDE_CODE: &[&str] = &["claude-code/", "claude-cli/"];
 
 pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>, headers: HeaderMap) -> Response {
-    app.seen.lists.fetch_add(1, Ordering::Relaxed);
+    app.process.seen.lists.fetch_add(1, Ordering::Relaxed);
     let found = app.catalog.current().await;
     let mut data = entries(&app, &sender.tenant, &found);
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();

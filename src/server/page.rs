@@ -81,7 +81,7 @@ pub(super) fn begins(app: &App, received: &Received, model: &str) {
         return;
     }
     let client = received.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    received.account.is_listed(app.page.begin(&Opening {
+    received.account.is_listed(app.process.page.begin(&Opening {
         owner: &received.sender.tenant.name,
         id: &facts.id,
         path: &facts.path,
@@ -99,7 +99,7 @@ pub(super) async fn root(State(app): State<App>, Extension(prefix): Extension<su
     }
     // Without a key nobody is told anything where keys are needed: the page asks for one.
     let open = app.config.access.keys.is_empty() && is_here(&request);
-    let rows = if open { app.page.rows("") } else { Vec::new() };
+    let rows = if open { app.process.page.rows("") } else { Vec::new() };
     let mut lines = String::new();
     rows.iter().for_each(|row| line(row, &mut lines));
     let page = PAGE.replace("<!--rows-->", &lines).replace("<!--version-->", env!("CARGO_PKG_VERSION"));
@@ -118,19 +118,19 @@ async fn script() -> Response {
 
 /// The rows, the latest first, and whether what is said is kept even while no page is open.
 async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    reply::json(&json!({"turns": app.page.rows(&sender.tenant.name), "full": app.config.exchanges == Exchanges::Full}))
+    reply::json(&json!({"turns": app.process.page.rows(&sender.tenant.name), "full": app.config.exchanges == Exchanges::Full}))
 }
 
 /// What was said in one turn.
 async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
-    let Some((row, kept)) = app.page.get(&sender.tenant.name, number) else { return missing() };
+    let Some((row, kept)) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
     let detail = kept.map(|kept| detail::detail(&kept.lock().unwrap_or_else(PoisonError::into_inner)));
     reply::json(&json!({"row": row, "detail": detail}))
 }
 
 /// One turn as a file that `toolglot check` replays.
 async fn save(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
-    let Some((row, Some(kept))) = app.page.get(&sender.tenant.name, number) else { return missing() };
+    let Some((row, Some(kept))) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
     let saved = fixture::fixture(&row, &kept.lock().unwrap_or_else(PoisonError::into_inner), &app.library);
     let text = match saved {
         Ok(text) => text,
@@ -155,7 +155,7 @@ async fn events(State(app): State<App>, Extension(sender): Extension<Sender>) ->
 }
 
 fn told(app: App, owner: String) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
-    let mut page = app.page.listen();
+    let mut page = app.process.page.listen();
     // A page stays open for days; the configuration may change meanwhile.
     drop(app);
     async_stream::stream! {

@@ -28,7 +28,7 @@ pub(super) async fn of(
         Some(value) => serde_json::from_value(value).map_err(|error| Error::client(format!("`{TRACE}`: {error}")))?,
     };
     let mut limits = app.config.react.lowered(&lowered);
-    let pool = app.mcp.pool();
+    let pool = app.process.mcp.pool();
     for name in limits.servers.iter().flatten() {
         check_server(app, tenant, name)?;
     }
@@ -43,15 +43,15 @@ pub(super) async fn of(
 
 /// Whether there is any server, or a tool of our own.
 pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
-    let pool = app.mcp.pool();
+    let pool = app.process.mcp.pool();
     pool.has_built_in() && tenant.may_use_server(BUILT_IN)
         || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
 /// Fails if nobody knows a server of this name. To a tenant, servers that are not its own do not exist.
 fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
-    let snapshot = app.mcp.pool().registry().snapshot();
-    let known = (name == BUILT_IN && app.mcp.pool().has_built_in())
+    let snapshot = app.process.mcp.pool().registry().snapshot();
+    let known = (name == BUILT_IN && app.process.mcp.pool().has_built_in())
         || snapshot.servers.iter().any(|server| server.name == name)
         || snapshot.unusable.iter().any(|entry| entry.name == name);
     if known && tenant.may_use_server(name) {

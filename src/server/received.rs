@@ -24,7 +24,7 @@ const MODE: &str = "x-toolglot-mode";
 /// How long the next piece of a body may take, and the whole of it.
 const PIECE: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(5 * 60);
-/// So many JSON values may be in any body, and one more for each so many bytes of it.
+/// Maximum number of JSON values in any body; larger bodies may have one more for each [`VALUE_BYTES`].
 const VALUES: usize = 100_000;
 const VALUE_BYTES: usize = 64;
 
@@ -93,7 +93,7 @@ impl Received {
         let asked = asked_mode(&self.headers)?.or(self.prefix.mode);
         let mode = plan::mode(&app.config, &target.model, asked.or_else(|| app.config.mode_of_name(&target.called)));
         self.sender.check(&app.config, asked, mode)?;
-        let mode = if app.bypass.covers(&self.sender.tenant.name, &target.called) { Mode::Off } else { mode };
+        let mode = if app.process.bypass.covers(&self.sender.tenant.name, &target.called) { Mode::Off } else { mode };
         match mode {
             // The body passes unread.
             Mode::Off => return Ok(mode),

@@ -27,7 +27,7 @@ use crate::{
 const FRONT: front::Kind = front::Kind::Responses;
 /// How long a response is kept.
 const TTL: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
-/// A conversation of more responses is not put together.
+/// Maximum number of responses in a conversation that is put together.
 const MOST: usize = 1000;
 
 /// What is kept of a response.

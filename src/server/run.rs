@@ -31,9 +31,8 @@ const STORE: Duration = Duration::from_secs(1);
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How often to look again while no backend was found.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// So many threads serve, unless it is configured otherwise. A piece of a stream costs the same on two threads as on one with
-/// few streams, and a sixth more with 40, because fewer pieces share a wake-up; four threads cost up to a third more
-/// (tests/hostile/workers.py).
+/// Default number of threads. A piece of a stream costs the same on two threads as on one with few streams, and a sixth more
+/// with 40, because fewer pieces share a wake-up; four threads cost up to a third more (tests/hostile/workers.py).
 const WORKERS: usize = 2;
 
 /// How far the end has come.
@@ -94,7 +93,7 @@ async fn run(settings: Settings) -> Result<(), Error> {
         () = reload::follow(&live) => Ok(()),
         () = end(&to_stage, &live, first, all_done.recv()) => Ok(()),
     };
-    let farewell = timeout(FAREWELL, app.mcp.pool().shut_down());
+    let farewell = timeout(FAREWELL, app.process.mcp.pool().shut_down());
     tokio::select! {
         _ = farewell => {}
         () = signal() => {}
@@ -166,7 +165,7 @@ impl Shift {
 
 /// Keeps the MCP servers as the registry's file says. Never ends.
 async fn follow_registry(app: &App) {
-    let pool = app.mcp.pool();
+    let pool = app.process.mcp.pool();
     let watching = async {
         if let Err(error) = pool.registry().watch().await {
             tracing::warn!(%error, "changes of the registry count at the next start only");
@@ -204,15 +203,15 @@ async fn end(
     first.await;
     let app = live.app();
     let Drain { seconds, announce_seconds } = app.config.drain;
-    app.draining.announce();
-    app.page.close();
+    app.process.draining.announce();
+    app.process.page.close();
     tracing::info!("ending; running answers have {seconds} s, a second signal ends them at once");
     let idle = async {
         sleep(Duration::from_secs(announce_seconds)).await;
-        app.draining.refuse();
+        app.process.draining.refuse();
         // Their clients open them again, elsewhere.
-        app.mcp.end_sessions();
-        while app.metrics.under_way() > 0 {
+        app.process.mcp.end_sessions();
+        while app.process.metrics.under_way() > 0 {
             sleep(LOOK).await;
         }
     };

@@ -45,23 +45,28 @@ pub struct Settings {
 /// What all requests share. One request works with one state from its start to its end.
 pub struct State {
     pub(super) config: Config,
-    pub(super) instance: Instance,
-    pub(super) apart: Arc<Apart>,
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) turns: turn::Shared,
-    pub(super) recorder: Option<Recorder>,
-    pub(super) mcp: Engine,
-    pub(super) seen: Arc<Seen>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) missed: Arc<Missed>,
-    pub(super) page: Arc<page::Turns>,
-    pub(super) bypass: Arc<page::Bypass>,
-    pub(super) draining: Arc<Draining>,
+    pub(super) process: Arc<Process>,
     /// What the configuration is read with, when it is read again.
     pub(super) environment: Environment,
     demo: bool,
     ollama: String,
+}
+
+/// What stays as long as the process runs, whatever its configuration becomes.
+pub(super) struct Process {
+    pub(super) instance: Instance,
+    pub(super) apart: Arc<Apart>,
+    pub(super) recorder: Option<Recorder>,
+    pub(super) mcp: Engine,
+    pub(super) seen: Seen,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) missed: Missed,
+    pub(super) page: Arc<page::Turns>,
+    pub(super) bypass: page::Bypass,
+    pub(super) draining: Draining,
 }
 
 /// How often clients have asked, for whoever wonders why nothing happens.
@@ -119,7 +124,7 @@ impl FromRef<Live> for App {
 // === impl State ===
 
 impl State {
-    /// The same server with another configuration. What requests have left behind stays; backends are looked for anew.
+    /// The same server with another configuration. What earlier requests have learned stays; backends are looked for anew.
     pub(super) fn renewed(&self, config: Config) -> Result<State, Error> {
         let library = library(&config)?;
         let settings = Settings {
@@ -130,19 +135,10 @@ impl State {
             environment: self.environment.clone(),
         };
         Ok(State {
-            instance: self.instance.clone(),
-            apart: Arc::clone(&self.apart),
             catalog: Catalog::new(&settings, self.turns.client.clone()),
             library,
             turns: self.turns.clone(),
-            recorder: self.recorder.clone(),
-            mcp: self.mcp.clone(),
-            seen: Arc::clone(&self.seen),
-            metrics: Arc::clone(&self.metrics),
-            missed: Arc::clone(&self.missed),
-            page: Arc::clone(&self.page),
-            bypass: Arc::clone(&self.bypass),
-            draining: Arc::clone(&self.draining),
+            process: Arc::clone(&self.process),
             environment: settings.environment,
             demo: settings.demo,
             ollama: settings.ollama,
@@ -152,7 +148,7 @@ impl State {
 
     /// The servers whose tools are run.
     pub fn registry(&self) -> &Registry {
-        self.mcp.pool().registry()
+        self.process.mcp.pool().registry()
     }
 
     /// The backend that serves this model (a backend's own name of it): the one of its route, else the one that has it.
@@ -176,10 +172,19 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         Some(shared) => store::open(&shared.place()?)?,
         None => Arc::new(Memory::default()),
     };
-    Ok(Arc::new(State {
+    let process = Arc::new(Process {
         mcp: Engine::sharing(Arc::clone(&pool), Options::from(&mcp), Arc::clone(&store)),
         instance: Instance::new(),
         apart: Apart::new()?,
+        recorder: settings.record.clone().map(Recorder::new).transpose()?,
+        seen: Seen::default(),
+        metrics: Arc::default(),
+        missed: Missed::default(),
+        page: Arc::default(),
+        bypass: page::Bypass::default(),
+        draining: Draining::default(),
+    });
+    Ok(Arc::new(State {
         catalog: Catalog::new(&settings, client.clone()),
         environment: settings.environment,
         demo: settings.demo,
@@ -194,13 +199,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
             asked_again: Arc::default(),
             pool,
         },
-        recorder: settings.record.map(Recorder::new).transpose()?,
-        seen: Arc::default(),
-        metrics: Arc::default(),
-        missed: Arc::default(),
-        page: Arc::default(),
-        bypass: Arc::default(),
-        draining: Arc::default(),
+        process,
         config: settings.config,
     }))
 }

@@ -69,11 +69,11 @@ pub struct Tried {
     pub asked_again: u64,
 }
 
-/// So many models of a backend are asked about; the others are only counted.
+/// Maximum number of models of a backend that are described; the others are only counted.
 const MODELS: usize = 100;
 /// The largest answer of a backend.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Bytes of text in a token, about.
+/// Approximate bytes of text in a token.
 const TOKEN: usize = 4;
 const SHOWN_CHARS: usize = 500;
 
@@ -226,7 +226,7 @@ fn trimmed(app: &App, backend: &Backend, model: &Model, tools: &[Value]) -> Resu
     }))
 }
 
-/// A chat template that is none of those that the family is known by, or none that can carry tools.
+/// Notes about the chat template: the family is known by other ones, or this one cannot carry tools.
 fn notes(app: &App, name: &str, model: &Model, reader: &Found, mode: ToolMode) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(template) = model.template.as_deref() else { return notes };

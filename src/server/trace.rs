@@ -23,7 +23,7 @@ use super::{account::Account, metrics::Metrics, page::Entry, reply, state::App};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
-/// A longer id is not taken over.
+/// Longest id of a client that is taken over, in bytes.
 const ID_BYTES: usize = 128;
 
 /// The body of a response; says what became of the request when it is over, or when nobody reads it any more.
@@ -54,7 +54,7 @@ pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Ne
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
     let account = Account::of(id.to_str().unwrap_or_default(), request.uri().path());
     request.extensions_mut().insert(account.clone());
-    let metrics = Arc::clone(&app.metrics);
+    let metrics = Arc::clone(&app.process.metrics);
     metrics.begin();
     let mut ending =
         Ending { account, metrics, span: span.clone(), begun: Instant::now(), first_byte: None, status: None, error: None };
@@ -120,7 +120,7 @@ impl Drop for Ending {
         }
         let Some(model) = &facts.model else { return };
         let finish = turn.map(|turn| match (&turn.failed, turn.finish) {
-            (Some(code), _) => code.as_str(),
+            (Some(failed), _) => failed.code.as_str(),
             (None, Some(reason)) => reason.as_str(),
             (None, None) => "the client left",
         });

@@ -15,7 +15,7 @@ use crate::{error::Error, redact};
 #[derive(Debug, Default)]
 pub(super) struct Missed(Mutex<HashSet<String>>);
 
-/// So many paths are remembered; further ones are not logged.
+/// Maximum number of paths that are remembered; further ones are not logged.
 const PATHS: usize = 100;
 const PATH_CHARS: usize = 200;
 
@@ -33,7 +33,7 @@ impl Missed {
 pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) -> Response {
     let path = redact::shown(uri.path(), PATH_CHARS);
     let what = format!("there is no {method} {path}; {}", hint(&path));
-    if app.missed.is_new(&what) {
+    if app.process.missed.is_new(&what) {
         tracing::warn!("{what} (said once)");
     }
     reply::error_at(uri.path(), &Error::client(what).with_status(404))
@@ -42,7 +42,7 @@ pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) ->
 /// A path of ours, asked with another method.
 pub(super) async fn wrong_method(State(app): State<App>, method: Method, uri: Uri) -> Response {
     let what = format!("{} does not take {method}", redact::shown(uri.path(), PATH_CHARS));
-    if app.missed.is_new(&what) {
+    if app.process.missed.is_new(&what) {
         tracing::warn!("{what} (said once)");
     }
     reply::error_at(uri.path(), &Error::client(what).with_status(405))

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::{Common, Key, Store, Stored, VALUE_BYTES};
 
 const STORE_BYTES: usize = 64 * 1024 * 1024;
-/// What an entry takes beside its value, about.
+/// Approximate bytes that an entry takes beside its value.
 const ENTRY_BYTES: usize = 512;
 
 /// A map behind a lock. Holds values of at most 8 MiB, 64 MiB in all; where it is full, the one that expires first goes.

@@ -28,7 +28,7 @@ use crate::error::Error;
 const CONNECTING: Duration = Duration::from_secs(2);
 /// How long to rest between two attempts to connect.
 const REST: Duration = Duration::from_millis(250);
-/// Says no more often than this that it is absent: a server at the edge of what is waited for would fill the log.
+/// Shortest time between two log lines about its absence: a server at the edge of what is waited for would fill the log.
 const SAYING: Duration = Duration::from_secs(10);
 /// A probe is written, because a server that is full or a replica answers reads.
 const PROBE: &str = "toolglot:probe";

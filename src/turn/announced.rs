@@ -22,7 +22,7 @@ const ACTS: [&str; 25] = [
 ];
 /// What takes the announcement back.
 const NOT: [&str; 3] = ["not", "never", "know"];
-/// So many words between may say when or how.
+/// Maximum number of words between, which may say when or how.
 const BETWEEN: usize = 2;
 
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.

@@ -23,7 +23,7 @@ pub(super) struct Context {
 
 /// A backend that does not tell what is loaded in this time is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What was learned of a context holds so long: other programs come and go on the GPU.
+/// How long what was learned of a context is valid: other programs come and go on the GPU.
 const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.

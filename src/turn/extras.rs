@@ -20,7 +20,7 @@ pub(super) struct Extras {
     fresh: Vec<(String, String)>,
 }
 
-/// A conversation may rest so long and go on.
+/// How long a conversation may rest and still go on.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 // === impl Extras ===

@@ -95,11 +95,12 @@ struct Said {
     line_start: bool,
 }
 
-/// As much prose is looked through for an announcement, give or take a piece.
+/// Maximum length of the prose that is searched for an announcement, give or take a piece.
 const PROSE_BYTES: usize = 16 * 1024;
-/// A model that was asked for a call alone and has written so much prose makes none.
+/// A model that was asked for a call alone makes none after this much prose, in bytes.
 const VAIN_BYTES: usize = 1024;
-/// As much text after a delivered call is kept, give or take a piece, until it is known whether another call follows.
+/// Maximum length of the text after a delivered call that is kept until it is known whether another call follows, give or take
+/// a piece.
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
 // === impl Gate ===

@@ -13,12 +13,13 @@ use crate::{
     backend::Size,
     client::front,
     config::Progress,
-    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage, Why},
+    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage},
     mcp::{pool::Pool, response::ServiceInfo},
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::{Plan, React, Repeats},
 };
 
+mod collected;
 mod judge;
 mod keep;
 mod limits;
@@ -31,6 +32,7 @@ mod tests;
 mod trace;
 mod words;
 
+use collected::{Collected, Written};
 use judge::{Fate, Judge};
 use limits::Limit;
 use message::{is_object, turn_of};
@@ -45,36 +47,24 @@ pub(super) struct Agent {
     begun: Instant,
     /// Where the messages of this turn that the client does not have begin, once that is known.
     start: Option<keep::Start>,
-    /// The calls of the answer that is being read.
-    written: Vec<Written>,
-    open: Option<Written>,
-    /// The reasoning of that answer.
-    thought: String,
-    finish: Option<(FinishReason, Option<Usage>)>,
+    collected: Collected,
     round: Option<Round>,
     used: limits::Used,
     /// Why this is the last answer.
     last: Option<Limit>,
-    /// The server whose results strangers may have written, once the model has seen one.
-    tainted: Option<String>,
-    /// The services of the last results, the latest first.
-    context: Vec<ServiceInfo>,
-    /// How often a round of nothing but refused calls did not count.
-    excused: u8,
+    seen: Seen,
     repeats: Repeats,
     trace: Trace,
     unfinished: keep::Unfinished,
 }
 
-/// A call as the model wrote it.
-#[derive(Debug, Clone, Default)]
-struct Written {
-    id: Option<String>,
-    name: String,
-    arguments: String,
-    extra: Option<String>,
-    /// Why it must not run.
-    why: Option<Why>,
+/// Where the results that the model has seen are from.
+#[derive(Default)]
+struct Seen {
+    /// The server whose results strangers may have written.
+    tainted: Option<String>,
+    /// The services, the latest first.
+    services: Vec<ServiceInfo>,
 }
 
 /// The calls of one answer on their way.
@@ -107,16 +97,11 @@ impl Agent {
             pool,
             begun: Instant::now(),
             start: None,
-            written: Vec::new(),
-            open: None,
-            thought: String::new(),
-            finish: None,
+            collected: Collected::default(),
             round: None,
             used: limits::Used::default(),
             last,
-            tainted: None,
-            context: Vec::new(),
-            excused: 0,
+            seen: Seen::default(),
             repeats: Repeats::default(),
             trace: Trace::default(),
             unfinished: keep::Unfinished::default(),
@@ -127,11 +112,11 @@ impl Agent {
     pub(super) async fn begin(&mut self, shared: &Shared, plan: &mut Plan) {
         if self.start.is_none() {
             let answers = plan.chat.messages.iter().filter(|message| message.role == "assistant").count();
-            self.tainted = keep::bring_back(shared, plan).await;
+            self.seen.tainted = keep::bring_back(shared, plan).await;
             self.start = Some(keep::Start { messages: plan.chat.messages.len(), answers });
             if let Some((results, tainted)) = self.unfinished.resume(shared, plan).await {
                 self.used.answered += results;
-                self.tainted = tainted;
+                self.seen.tainted = tainted;
             }
         }
     }
@@ -148,7 +133,7 @@ impl Agent {
 
     /// The time is over: forgets the calls of the answer under way; gives the line that says so.
     pub(super) fn give_up(&mut self) -> String {
-        (self.written, self.open) = (Vec::new(), None);
+        self.collected.forget_calls();
         let limit = Limit::Seconds(self.react.limits.seconds);
         self.last = Some(limit);
         format!("[toolglot] {limit}, and the answer was cut off")
@@ -161,32 +146,7 @@ impl Agent {
 
     /// Keeps what is not for the client yet; `false` for everything else.
     pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {
-        match event {
-            Event::CallStart { id, name, .. } => {
-                self.open = Some(Written { id: id.map(str::to_owned), name: (*name).to_owned(), ..Written::default() });
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some(open) = &mut self.open {
-                    open.arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { extra, .. } => {
-                if let Some(open) = self.open.take() {
-                    self.written.push(Written { extra: extra.map(str::to_owned), ..open });
-                }
-            }
-            Event::Refused { name, why, raw } => {
-                let refused = Written { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..Written::default() };
-                self.written.push(Written { why: Some((*why).clone()), ..refused });
-            }
-            Event::Finish { reason, usage } => self.finish = Some((*reason, *usage)),
-            Event::Reasoning(text) => {
-                self.thought.push_str(text);
-                return false;
-            }
-            _ => return false,
-        }
-        true
+        self.collected.keeps(event)
     }
 
     /// Whether a tool has run in this turn.
@@ -196,7 +156,7 @@ impl Agent {
 
     /// How the whole turn ended, after the last answer.
     pub(super) fn finish(&mut self) -> (FinishReason, Option<Usage>) {
-        let (reason, usage) = self.finish.take().unwrap_or((FinishReason::Stop, None));
+        let (reason, usage) = self.collected.take_end();
         let reason = if reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason };
         (reason, usage)
     }
@@ -225,8 +185,7 @@ impl Agent {
             None => Size::of(&plan.chat, &plan.tools).tokens() + said.len() as u64 / 4,
         };
         self.trace.fixes(self.used.rounds, &outcome.checked);
-        let thought = std::mem::take(&mut self.thought);
-        let written = std::mem::take(&mut self.written);
+        let (written, thought) = self.collected.take();
         if self.last.is_some() {
             return Step::Over;
         }
@@ -239,9 +198,9 @@ impl Agent {
             registry: self.pool.registry(),
             tools: &plan.tools,
             schemas: &shared.schemas,
-            tainted: self.tainted.as_deref(),
-            context: &self.context,
-            may_reask: self.excused < plan.retry,
+            tainted: self.seen.tainted.as_deref(),
+            context: &self.seen.services,
+            may_reask: self.used.excused < plan.retry,
         };
         let mut judged: Vec<(Written, Fate)> = written.into_iter().map(|call| judge.judge(call)).collect();
         let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));
@@ -307,11 +266,7 @@ impl Agent {
         let Fate::Run { service, open_world, .. } = &pending.fate else { return Some(String::new()) };
         let observation = observe::observation(&response, self.react.limits.result_bytes, &plan.adapter, &plan.tools);
         tracing::info!(tool = pending.call.name, failed = observation.failed, seconds = took.as_secs_f64(), "tool ran");
-        if *open_world && self.tainted.is_none() {
-            self.tainted = Some(service.server.clone());
-        }
-        self.context.retain(|known| known != service);
-        self.context.insert(0, service.clone());
+        self.seen.add(service, *open_world);
         let line = format!("{} {:.1} s", pending.call.name, took.as_secs_f64());
         self.trace.call(self.used.rounds, &pending.call, &observation, took);
         pending.result = Some(observation);
@@ -360,7 +315,7 @@ impl Agent {
         if let Some(last) = self.last.filter(|_| handed.is_empty()) {
             reask::tell(&mut plan.chat.messages, &last.to_model());
         }
-        let (tainted, seconds) = (self.tainted.as_deref(), self.react.limits.keep_seconds);
+        let (tainted, seconds) = (self.seen.tainted.as_deref(), self.react.limits.keep_seconds);
         match self.start {
             Some(start) if handed.is_empty() => self.unfinished.keep(shared, plan, start, tainted, seconds).await,
             Some(start) => keep::keep(shared, plan, start, &handed, tainted, seconds).await,
@@ -378,10 +333,8 @@ impl Agent {
     /// results of all of them already.
     fn settle(&mut self, calls: &mut [Pending], retry: u8) -> bool {
         let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));
-        if refused_only && self.excused < retry {
-            // Asking again for a call in its right form is no round of its own, in no mode.
-            self.excused += 1;
-            self.used.rounds -= 1;
+        if refused_only && self.used.excused < retry {
+            self.used.excuse_round();
         }
         let repeats = &self.repeats;
         let repeated = |call: &Pending| match &call.fate {
@@ -405,5 +358,18 @@ impl Agent {
             call.fate = Fate::Answered { text: why, told: None, of_client: false, refused: false };
         }
         false
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// The model sees a result of this service; whether strangers may have written it.
+    fn add(&mut self, service: &ServiceInfo, open_world: bool) {
+        if open_world && self.tainted.is_none() {
+            self.tainted = Some(service.server.clone());
+        }
+        self.services.retain(|known| known != service);
+        self.services.insert(0, service.clone());
     }
 }

@@ -38,7 +38,7 @@ pub(super) enum Next {
     End,
 }
 
-/// After so long, the other answers of this thread have their turn.
+/// After this time, the other answers of the thread get their turn.
 const SLICE: Duration = Duration::from_millis(5);
 
 // === impl Reading ===

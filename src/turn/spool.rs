@@ -16,7 +16,7 @@ use crate::{
     store::{Key, Kind},
 };
 
-/// A block may wait so long in a chat before the user runs it.
+/// How long a block may wait in a chat before the user runs it.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Keeps the calls; to be done before the commands leave.

@@ -13,7 +13,7 @@ pub(super) struct Told {
     spent: Usage,
 }
 
-/// As much prose is shown to a model that is asked again, give or take a piece.
+/// Maximum length of the prose that is shown to a model that is asked again, give or take a piece.
 const SAID_BYTES: usize = 64 * 1024;
 
 // === impl Told ===

@@ -15,11 +15,6 @@ use crate::{
     },
 };
 
-/// Text that was held for nothing is read again. So many bytes of it for each byte of the answer, and some more at its
-/// beginning, are allowed; beyond that the name of an offered tool has to come within [`HASTY_BYTES`].
-const REREAD: usize = 4;
-const FREE_HOLDS: usize = 4;
-const HASTY_BYTES: usize = 256;
 /// A place that may be a call.
 pub(super) struct Candidate {
     /// Where it begins.
@@ -85,7 +80,7 @@ impl Scanner {
         let limit = if candidate.confirmed {
             longest
         } else {
-            candidate.at.saturating_add(self.patience(candidate.at)).clamp(body, longest)
+            candidate.at.saturating_add(self.buf.patience(candidate.at, self.options.held_bytes)).clamp(body, longest)
         };
         let window = self.buf.floor_char_boundary(limit);
         let lenient = self.options.elements;
@@ -112,15 +107,17 @@ impl Scanner {
                 self.candidate = Some(candidate);
                 return true;
             }
-            Step::More => self.wasted += window - body,
+            Step::More => self.buf.waste(window - body),
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
                 // Markers around nothing are framing.
                 let count = self.are_proven(&calls, marked) || (marked && calls.is_empty() && self.options.framing);
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
-                if stray.is_some() && self.tentative.is_empty() && self.closes_fence(&candidate, to, end) {
-                    (self.stray, self.tentative, self.pos, self.behind) = (stray, calls, to, Some(form));
+                if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
+                    self.tentative.hold_stray(calls, why);
+                    self.buf.look_to(to);
+                    self.before.after_held_call(form);
                     return true;
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
@@ -130,9 +127,9 @@ impl Scanner {
             }
             // Nor does one begin inside of it: bytes of it would come after.
             Step::Passed { end: stop, sound: true } if !marked && !relaxed(&self.tools.choice) => {
-                self.inside_value = self.inside_value.max(self.gone + body + stop);
+                self.buf.pass_value(body + stop);
             }
-            Step::Passed { end: stop, .. } => self.wasted += stop,
+            Step::Passed { end: stop, .. } => self.buf.waste(stop),
             Step::Torn { whole, torn, why, end: stop } => {
                 if marked && !self.is_drafting() {
                     self.accept(whole, &candidate, form, marked, body + stop, out);
@@ -142,12 +139,12 @@ impl Scanner {
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
                 candidate.nameless |= marked;
-                self.wasted += window - body;
+                self.buf.waste(window - body);
             }
             // A model that stopped while it thought of a call has not made it.
-            Step::Cut { closed, .. } if self.is_drafting() && !closed => self.wasted += window - body,
+            Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
             Step::Cut { mut whole, cut, closed } => {
-                let limited = matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter));
+                let limited = matches!(self.buf.ended(), Some(FinishReason::Length | FinishReason::ContentFilter));
                 if closed && !limited {
                     whole.push(cut.clone());
                     if self.are_proven(&whole, marked) {
@@ -170,9 +167,9 @@ impl Scanner {
                 }
                 // What its last value holds is no call of its own.
                 if !marked && !relaxed(&self.tools.choice) && cut.arguments.contains(':') && self.is_known(&cut.name) {
-                    self.inside_value = self.inside_value.max(self.gone + self.buf.len());
+                    self.buf.pass_value(self.buf.len());
                 }
-                self.wasted += window - body;
+                self.buf.waste(window - body);
             }
             Step::Reject => {}
         }
@@ -200,12 +197,6 @@ impl Scanner {
         is_known(&self.tools, name)
     }
 
-    /// How many bytes of a candidate at `at` may be looked at before its name is known.
-    fn patience(&self, at: usize) -> usize {
-        let allowed = FREE_HOLDS.saturating_mul(self.options.held_bytes).saturating_add(REREAD.saturating_mul(self.gone + at));
-        if self.wasted <= allowed { self.options.held_bytes } else { self.options.held_bytes.min(HASTY_BYTES) }
-    }
-
     /// Whether text is held back that may be a call.
     pub fn holds(&self) -> bool {
         self.candidate.is_some()
@@ -213,7 +204,7 @@ impl Scanner {
 
     /// Bytes that have not left: what the next piece, or the end, may decide about at once.
     pub fn held_bytes(&self) -> usize {
-        self.buf.len() + self.field.len()
+        self.buf.len() + self.draft.field_bytes()
     }
 
     /// The call that is being read: the offered tool that it names, and the bytes of it so far.

@@ -20,23 +20,22 @@ impl Scanner {
     ) {
         if self.is_drafting() && !calls.is_empty() {
             self.hold_draft(calls, candidate, to, out);
-            self.behind = Some(form);
+            self.before.after_held_call(form);
             return;
         }
-        if self.stray.take().is_some() {
-            self.tentative.clear();
-        }
+        self.tentative.drop_stray();
         let adapter = std::sync::Arc::clone(&self.adapter);
         let call = adapter.calls.get(form);
         let in_place = match call {
             Some(call) if call.whole_answer => false,
-            Some(call) if self.transcript && !call.transcript.is_empty() => true,
+            Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
             _ => candidate.fresh,
         };
         let at_once = marked || in_place || relaxed(&self.tools.choice);
         if !at_once || (self.is_wrapped() && !marked) {
-            self.tentative.extend(calls);
-            (self.pos, self.behind) = (to, Some(form));
+            self.tentative.hold(calls);
+            self.buf.look_to(to);
+            self.before.after_held_call(form);
             self.close_wrap_before(to);
             return;
         }
@@ -44,10 +43,13 @@ impl Scanner {
         self.accept_tentative(out);
         let echoed = !marked && candidate.fresh && self.repeats(&calls);
         let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
-        self.swallow_blank |= meant.is_empty() && !self.said;
-        self.last_marked = if marked { meant } else { Vec::new() };
-        (self.from, self.pos) = (to, to);
-        (self.behind, self.fresh, self.tried, self.inline, self.line_blank) = (Some(form), true, false, 0, true);
+        if meant.is_empty() && !self.left.has_said() {
+            self.left.swallow_blank(true);
+        }
+        self.left.set_last_marked(if marked { meant } else { Vec::new() });
+        self.left.begin_line();
+        self.buf.skip_to(to);
+        self.before.after_call(form);
         // After the marker of a result there is what the model made up, and calls that follow from it.
         let read = &self.buf[candidate.at..to];
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
@@ -62,20 +64,21 @@ impl Scanner {
             one.name == other.name
                 && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
         };
-        !calls.is_empty() && calls.len() == self.last_marked.len() && calls.iter().zip(&self.last_marked).all(same)
+        let last = self.left.last_marked();
+        !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(same)
     }
 
     /// The text before a call has left; whitespace beside the call goes.
     pub(super) fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Between calls there are only whitespace and separators, between tentative ones their own text.
-        let between_calls = self.fresh && self.calls > 0 && self.region != Region::Reasoning;
+        let between_calls = self.before.is_fresh() && self.left.calls() > 0 && self.region != Region::Reasoning;
         if self.is_wrapped() && self.tentative.is_empty() {
-            self.from = at;
+            self.buf.discard_to(at);
         } else if self.tentative.is_empty() && !between_calls {
-            let text_end = self.from + self.buf[self.from..at].trim_end().len();
+            let text_end = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
             self.emit(text_end, out);
         }
-        self.wrap = None;
+        self.tentative.wrap = None;
     }
 
     /// The answer ended after the arguments of the last of these calls.
@@ -86,7 +89,7 @@ impl Scanner {
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
         self.send_meant(calls, out);
-        (self.from, self.pos) = (self.buf.len(), self.buf.len());
+        self.buf.skip_to(self.buf.len());
     }
 
     /// Sends the calls whose names do not say that nothing is called, and answers with them.
@@ -98,11 +101,9 @@ impl Scanner {
 
     /// The answer ended inside of a call.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        if self.stray.take().is_some() {
-            self.tentative.clear();
-        }
+        self.tentative.drop_stray();
         self.accept_at_end(whole, candidate, out);
-        match self.ended {
+        match self.buf.ended() {
             // Its arguments are whole, and still it is not known that the call is.
             Some(reason) if sound(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
             _ => self.send(&cut, false, out),
@@ -114,14 +115,14 @@ impl Scanner {
         if self.tentative.is_empty() {
             return;
         }
-        let stray = self.stray.take();
-        for call in std::mem::take(&mut self.tentative) {
+        let (calls, stray) = self.tentative.take();
+        for call in calls {
             match &stray {
                 Some(why) => self.refuse(&call, why, out),
                 None => self.send(&call, true, out),
             }
         }
-        self.from = self.pos;
+        self.buf.discard_seen();
     }
 
     /// A call whose arguments are longer than they may be: it is refused, and nothing after its beginning is more than the
@@ -131,18 +132,18 @@ impl Scanner {
         self.accept_tentative(out);
         let why = Why::TooLarge(self.options.argument_bytes);
         self.refuse(&Parsed { name: name.to_owned(), ..Parsed::default() }, &why, out);
-        (self.region, self.from, self.pos) = (Region::Lost, self.buf.len(), self.buf.len());
+        self.region = Region::Lost;
+        self.buf.skip_to(self.buf.len());
     }
 
     /// A call that cannot be read is refused here: no fixer sees it.
     pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
-        self.calls += 1;
+        self.left.call();
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
     }
 
     pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
-        let index = self.calls;
-        self.calls += 1;
+        let index = self.left.call();
         out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
         if !call.arguments.is_empty() {
             out.event(Event::CallArguments { index, json: &call.arguments });
@@ -163,7 +164,7 @@ impl Scanner {
         }
         match &candidate.fence {
             Some(fence) if fence.one_line => {
-                self.inline = fence.length;
+                self.left.open_inline(fence.length);
                 self.advance(candidate.at + fence.length, out);
             }
             Some(fence) => {
@@ -179,21 +180,21 @@ impl Scanner {
     /// before a call may write the one after it. `None`: other text follows.
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
-        let at = self.pos + blank(&self.buf[self.pos..]);
+        let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() {
-            self.pos = at;
+            self.buf.look_to(at);
             return (!end).then_some(false);
         }
         let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
         match starts_with_any(&self.buf[at..], closers, end) {
             Start::Yes(length) => {
-                self.pos = at + length;
+                self.buf.look_to(at + length);
                 if !self.draft.is_empty() {
-                    self.draft.push_markup(&self.buf[self.from..self.pos]);
+                    self.draft.push_markup(&self.buf[self.buf.from()..self.buf.pos()]);
                 }
                 // What is tentative may still be text.
                 if self.tentative.is_empty() {
-                    self.from = self.pos;
+                    self.buf.discard_seen();
                 }
                 Some(true)
             }
@@ -202,9 +203,9 @@ impl Scanner {
             Start::No => {
                 let glue = self.buf[at..].len()
                     - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
-                if glue > 0 && self.pos < at + glue {
-                    self.pos = at + glue;
-                    return if self.pos == self.buf.len() && !end { Some(false) } else { Some(true) };
+                if glue > 0 && self.buf.pos() < at + glue {
+                    self.buf.look_to(at + glue);
+                    return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
                 }
                 None
             }

@@ -9,17 +9,59 @@ use crate::{
     event::{Channel, Event, FinishReason, Sink},
 };
 
-/// Calls inside reasoning, and their text.
+/// Calls inside reasoning, and what else of the reasoning may still be the answer.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     calls: Vec<Parsed>,
     /// All that was written since the reasoning before the first of them.
     text: String,
+    /// All reasoning of a region that was believed open: sent again as content if it never closed and nothing else came.
+    believed: Option<String>,
+    /// Whether the answer began inside reasoning, as far as it has shown.
+    began: Option<bool>,
+    /// The backend's own reasoning field.
+    field: String,
 }
 
 // === impl Draft ===
 
 impl Draft {
+    /// Of an answer that may begin inside reasoning.
+    pub(super) fn new(open: bool) -> Draft {
+        Draft { believed: open.then(String::new), ..Draft::default() }
+    }
+
+    /// Whether the answer began inside reasoning, where it has shown that.
+    pub(super) fn began(&self) -> Option<bool> {
+        self.began
+    }
+
+    /// The first sign of whether the answer began inside reasoning; later ones prove nothing.
+    pub(super) fn note_beginning(&mut self, inside: bool) {
+        self.began = self.began.or(Some(inside));
+    }
+
+    /// A piece of the backend's reasoning field.
+    pub(super) fn push_field(&mut self, text: &str) {
+        self.field.push_str(text);
+    }
+
+    pub(super) fn field_bytes(&self) -> usize {
+        self.field.len()
+    }
+
+    /// This reasoning has left.
+    pub(super) fn reasoned(&mut self, text: &str) {
+        if let Some(believed) = &mut self.believed {
+            believed.push_str(text);
+        }
+    }
+
+    /// The reasoning was closed, so it was reasoning.
+    pub(super) fn close(&mut self) {
+        self.believed = None;
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -81,23 +123,21 @@ impl Scanner {
 
     /// Calls were read inside reasoning, up to `to`.
     pub(super) fn hold_draft(&mut self, calls: Vec<Parsed>, candidate: &Candidate, to: usize, out: &mut dyn Sink) {
-        let between = &self.buf[self.from..candidate.at];
+        let between = &self.buf[self.buf.from()..candidate.at];
         let separators = between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
         if self.draft.is_empty() || !separators {
-            let text_end = self.from + between.trim_end().len();
+            let text_end = self.buf.from() + between.trim_end().len();
             self.emit(text_end, out);
         }
-        self.draft.hold(calls, &self.buf[self.from..to]);
-        (self.from, self.pos) = (to, to);
+        self.draft.hold(calls, &self.buf[self.buf.from()..to]);
+        self.buf.skip_to(to);
     }
 
     /// The reasoning closes or goes on.
     pub(super) fn give_up_draft(&mut self, out: &mut dyn Sink) {
         if !self.draft.is_empty() {
             let text = self.draft.give_up();
-            if let Some(believed) = &mut self.believed {
-                believed.push_str(&text);
-            }
+            self.draft.reasoned(&text);
             out.event(Event::Reasoning(&text));
         }
     }
@@ -107,7 +147,7 @@ impl Scanner {
     pub(super) fn accept_draft(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         // A model that was cut off while it thought has not decided anything.
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
-        let silent = !self.said && self.calls == 0;
+        let silent = !self.left.has_said() && self.left.calls() == 0;
         if !limited && (silent || !self.draft.is_empty()) {
             let calls = if self.draft.is_empty() { self.last_calls_of_field(reason) } else { self.draft.calls.clone() };
             let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
@@ -117,19 +157,19 @@ impl Scanner {
             }
         }
         self.give_up_draft(out);
-        if let Some(text) = self.believed.take().filter(|_| self.calls == 0 && self.region == Region::Reasoning)
-            && !self.said
+        if let Some(text) = self.draft.believed.take().filter(|_| self.left.calls() == 0 && self.region == Region::Reasoning)
+            && !self.left.has_said()
             && !text.trim().is_empty()
         {
-            self.said = true;
-            self.began = Some(false);
+            self.left.say();
+            self.draft.began = Some(false);
             out.event(Event::Text(&text));
         }
     }
 
     /// The calls that the backend's reasoning field ends with.
     fn last_calls_of_field(&mut self, reason: FinishReason) -> Vec<Parsed> {
-        let field = std::mem::take(&mut self.field);
+        let field = std::mem::take(&mut self.draft.field);
         if !self.tools.wanted() || self.inside() != Inside::AtEnd || field.trim().is_empty() {
             return Vec::new();
         }

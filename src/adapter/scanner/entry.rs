@@ -10,7 +10,7 @@ use crate::adapter::{
     triggers::Found,
 };
 
-/// More whitespace than this is not between markers.
+/// Maximum whitespace between two markers, in bytes.
 const GAP_BYTES: usize = 256;
 const REPEATED_MARKERS: usize = 2;
 
@@ -31,7 +31,7 @@ impl Scanner {
         for &form in &found.mark.calls {
             let call = self.adapter.calls.get(form)?;
             // In reasoning only what cannot be chatter counts.
-            let unmarked_here = self.region != Region::Reasoning && (self.fresh || !call.start_only);
+            let unmarked_here = self.region != Region::Reasoning && (self.before.is_fresh() || !call.start_only);
             match entry(text, call, end) {
                 Entered::At(body, marked) if marked || unmarked_here => {
                     entries.push(Entry { form, body: found.at + body, marked })
@@ -45,10 +45,10 @@ impl Scanner {
 
     /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
     pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
-        let fresh = self.fresh;
+        let fresh = self.before.is_fresh();
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
-        if bracket && self.gone + at < self.inside_value {
+        if bracket && self.buf.is_inside_value(at) {
             return false;
         }
         let mut entries = Vec::new();
@@ -73,7 +73,7 @@ impl Scanner {
         let offered = self.names_a_tool(inside, end);
         let marked = offered && self.options.elements && at_line_start;
         let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
-        if !marked && self.gone + at < self.inside_value {
+        if !marked && self.buf.is_inside_value(at) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
@@ -107,7 +107,7 @@ impl Scanner {
         let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
-        let here = |call: &Call| self.fresh || !(call.start_only || call.whole_answer);
+        let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
@@ -124,7 +124,7 @@ impl Scanner {
             entries: entries.into(),
             reader: None,
             confirmed: false,
-            fresh: self.fresh,
+            fresh: self.before.is_fresh(),
             fence,
             nameless: false,
         });

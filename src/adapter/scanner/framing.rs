@@ -13,13 +13,13 @@ use crate::{
 };
 
 const INFO_BYTES: usize = 200;
-/// More blanks than this are not between a marker and what it is judged by.
+/// Maximum whitespace between a marker and the text that decides about it, in bytes.
 pub(super) const GAP_BYTES: usize = 256;
-/// What closes a fence is decided within so many bytes of its line.
+/// How many bytes of a line decide whether it closes a fence.
 const CLOSING_BYTES: usize = 256;
-/// A call in the line of its fence is no longer.
+/// Maximum length of a call in the line of its fence, in bytes.
 const ONE_LINE_BYTES: usize = 4096;
-/// A longer run of backticks is taken as several.
+/// A longer run of backticks counts as several.
 const RUN_BYTES: usize = 200;
 
 impl Scanner {
@@ -33,7 +33,8 @@ impl Scanner {
             Start::Yes(length) => match self.buf[length..].chars().next() {
                 None => end,
                 Some('\n') => {
-                    (self.from, self.pos, self.swallow_blank) = (length + 1, length + 1, true);
+                    self.buf.skip_to(length + 1);
+                    self.left.swallow_blank(true);
                     true
                 }
                 Some(_) => true,
@@ -55,9 +56,10 @@ impl Scanner {
             };
             self.accept_tentative(out);
             self.remove(at, behind + label, out);
-            (self.region, self.swallow_blank) = (Region::Reasoning, true);
+            self.region = Region::Reasoning;
+            self.left.swallow_blank(true);
             // A marker that closes it later proves nothing about the beginning.
-            self.began = self.began.or(Some(self.options.reasoning_open));
+            self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }
         if found.mark.reasoning_close {
@@ -72,22 +74,25 @@ impl Scanner {
             };
             if anywhere || ends_line || self.at_line_start(at) {
                 self.remove(at, behind, out);
-                self.swallow_blank = !self.said;
+                self.left.swallow_blank(!self.left.has_said());
                 // Closed without being opened: what came before it was reasoning.
-                self.began = self.began.or(self.said.then_some(true));
+                if self.left.has_said() {
+                    self.draft.note_beginning(true);
+                }
                 return Some(true);
             }
         }
-        if found.mark.answer_open && !self.said && !self.wrapped {
+        if found.mark.answer_open && !self.left.has_said() && !self.message.is_in_answer() {
             self.remove(at, behind, out);
-            (self.wrapped, self.swallow_blank) = (true, true);
+            self.message.set_in_answer(true);
+            self.left.swallow_blank(true);
             return Some(true);
         }
-        if found.mark.answer_close && self.wrapped {
+        if found.mark.answer_close && self.message.is_in_answer() {
             match self.ends_answer(behind, end) {
                 None => return Some(false),
                 Some(true) => {
-                    self.wrapped = false;
+                    self.message.set_in_answer(false);
                     self.remove(at, behind, out);
                     return Some(true);
                 }
@@ -116,13 +121,13 @@ impl Scanner {
     /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
-        if let Some(form) = self.behind {
+        if let Some(form) = self.before.call() {
             match self.swallow_closers(form, end) {
                 Some(progress) => return progress,
-                None => self.behind = None,
+                None => self.before.leave_call(),
             }
         }
-        let found = match adapter.triggers.next(&self.buf, self.pos, end) {
+        let found = match adapter.triggers.next(&self.buf, self.buf.pos(), end) {
             Ok(found) => found,
             Err(held) => {
                 self.reason_on(held, out);
@@ -137,34 +142,34 @@ impl Scanner {
         if found.mark.header || found.mark.message_end {
             return self.leave_reasoning(found, out);
         }
-        self.pos = behind;
+        self.buf.look_to(behind);
         if found.mark.reasoning_close {
             self.give_up_draft(out);
-            self.emit(self.buf[..at].trim_end().len().max(self.from), out);
-            (self.from, self.pos) = (behind, behind);
-            (self.region, self.swallow_blank, self.believed) = (Region::Text, true, None);
-            (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
-            self.wrapped |= found.mark.answer_open;
+            self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
+            self.leave_reasoning_at(behind);
+            if found.mark.answer_open {
+                self.message.set_in_answer(true);
+            }
             return true;
         }
         if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {
             self.emit(at, out);
-            self.from = behind;
+            self.buf.skip_to(behind);
             return true;
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
             match self.inside() {
                 Inside::AtEnd | Inside::Parse => {
-                    self.pos = at;
+                    self.buf.look_to(at);
                     match self.begin_marked(found, end) {
                         None => return false,
                         Some(true) => return true,
-                        Some(false) => self.pos = behind,
+                        Some(false) => self.buf.look_to(behind),
                     }
                 }
                 Inside::Ignore if found.mark.drop => {
                     self.emit(at, out);
-                    self.from = behind;
+                    self.buf.skip_to(behind);
                 }
                 Inside::Ignore => {}
             }
@@ -172,10 +177,20 @@ impl Scanner {
         true
     }
 
+    /// The reasoning is over; the text goes on at `at`.
+    pub(super) fn leave_reasoning_at(&mut self, at: usize) {
+        self.buf.skip_to(at);
+        self.region = Region::Text;
+        self.draft.close();
+        self.left.swallow_blank(true);
+        self.left.begin_line();
+        self.before.after_framing(self.left.has_said());
+    }
+
     /// The text up to `to` is reasoning; blanks at its end wait, because what follows may swallow them.
     fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
-        let blanks = self.buf[self.pos..to].trim().is_empty();
-        self.pos = to;
+        let blanks = self.buf[self.buf.pos()..to].trim().is_empty();
+        self.buf.look_to(to);
         if !blanks {
             self.emit(self.buf[..to].trim_end().len(), out);
         }
@@ -210,11 +225,7 @@ impl Scanner {
             }
         }
         if tick == b'`' {
-            self.inline = match self.inline {
-                0 => length,
-                open if open == length => 0,
-                open => open,
-            };
+            self.left.ticks(length);
         }
         self.advance(at + length, out);
         true
@@ -222,7 +233,7 @@ impl Scanner {
 
     /// Inside a code fence: nothing counts but its end.
     pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
-        let mut offset = self.pos;
+        let mut offset = self.buf.pos();
         loop {
             let newline = self.buf[offset..].find('\n').map(|at| offset + at);
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
@@ -256,7 +267,7 @@ impl Scanner {
     }
 
     fn line_begins(&self, at: usize) -> bool {
-        if at > self.from { self.buf[self.from..at].ends_with('\n') } else { self.line_blank }
+        if at > self.buf.from() { self.buf[self.buf.from()..at].ends_with('\n') } else { self.left.is_line_blank() }
     }
 }
 

@@ -22,9 +22,9 @@ impl Scanner {
     pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.recipient.as_ref()?;
-        let at = self.pos + blank(&self.buf[self.pos..]);
+        let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() && !end {
-            self.pos = at;
+            self.buf.look_to(at);
             return Some(false);
         }
         let known = |name: &str| is_known(&self.tools, name);
@@ -37,7 +37,9 @@ impl Scanner {
             Seen::Yes(Header { kind: Kind::Call(name), .. }) if recipient.plain && !known(&name) => None,
             Seen::Yes(_) => {
                 let progress = self.step_header(at, 0, end, out);
-                self.primed &= progress == Some(false);
+                if progress != Some(false) {
+                    self.message.leave_header();
+                }
                 progress
             }
             Seen::Maybe => Some(false),
@@ -81,14 +83,22 @@ impl Scanner {
         }
         if marker == 0 {
             // The blanks before it are the header's.
-            self.from = at;
+            self.buf.discard_to(at);
         }
         self.accept_tentative(out);
         self.remove(at, body, out);
-        (self.behind, self.inline, self.line_blank, self.for_user) = (None, 0, true, kind == Kind::Content);
+        self.before.leave_call();
+        self.left.begin_line();
+        self.message.address(kind == Kind::Content);
         match kind {
-            Kind::Reasoning => (self.region, self.swallow_blank) = (Region::Reasoning, true),
-            Kind::Content | Kind::Call(_) => (self.region, self.fresh, self.tried) = (Region::Text, !self.said, false),
+            Kind::Reasoning => {
+                self.region = Region::Reasoning;
+                self.left.swallow_blank(true);
+            }
+            Kind::Content | Kind::Call(_) => {
+                self.region = Region::Text;
+                self.before.after_framing(self.left.has_said());
+            }
         }
         Some(true)
     }
@@ -96,12 +106,10 @@ impl Scanner {
     /// Reasoning that had a header ends at its end marker, or where the next header begins.
     pub(super) fn leave_reasoning(&mut self, found: Found<'_>, out: &mut dyn Sink) -> bool {
         self.give_up_draft(out);
-        let to = self.buf[..found.at].trim_end().len().max(self.from);
+        let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
         self.emit(to, out);
         let behind = found.at + if found.mark.message_end { found.len } else { 0 };
-        (self.from, self.pos, self.region) = (behind, behind, Region::Text);
-        (self.believed, self.swallow_blank) = (None, true);
-        (self.line_blank, self.fresh, self.tried) = (true, !self.said, false);
+        self.leave_reasoning_at(behind);
         true
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     event::{Event, Sink},
 };
 
-/// Inline code is closed within so many bytes, or it is none.
+/// Maximum length of inline code, in bytes.
 const INLINE_BYTES: usize = 1000;
 
 pub(super) enum Inline {
@@ -18,69 +18,61 @@ pub(super) enum Inline {
 impl Scanner {
     /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
-        let text = &self.buf[self.pos..to];
-        if self.inline > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
-            self.inline = 0;
+        let text = &self.buf[self.buf.pos()..to];
+        let is_blank = text.trim().is_empty();
+        if self.left.inline() > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
+            self.left.close_inline();
         }
-        self.pos = to;
-        if text.trim().is_empty() {
+        self.buf.look_to(to);
+        if is_blank {
             return;
         }
         self.tentative.clear();
-        (self.stray, self.wrap) = (None, None);
-        (self.fresh, self.behind) = (false, None);
-        let end = if self.tools.wanted() || self.swallow_blank { self.buf[..to].trim_end().len() } else { to };
+        self.before.after_text();
+        let end = if self.tools.wanted() || self.left.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
     }
 
     /// Sends the text up to `to` on.
     pub(super) fn emit(&mut self, to: usize, out: &mut dyn Sink) {
-        if self.swallow_blank {
-            let blank = blank(&self.buf[self.from..to]);
-            self.from += blank;
+        if self.left.swallows_blank() {
+            self.buf.discard_to(self.buf.from() + blank(&self.buf[self.buf.from()..to]));
         }
         if self.region == Region::Reasoning && !self.draft.is_empty() {
-            if self.buf[self.from..to].trim().is_empty() {
-                self.draft.push_markup(&self.buf[self.from..to]);
-                self.from = to;
+            if self.buf[self.buf.from()..to].trim().is_empty() {
+                self.draft.push_markup(&self.buf[self.buf.from()..to]);
+                self.buf.discard_to(to);
                 return;
             }
             self.give_up_draft(out);
         }
-        let text = &self.buf[self.from..to];
+        let text = &self.buf[self.buf.from()..to];
         if text.is_empty() {
             return;
         }
-        self.swallow_blank = false;
-        match memchr::memrchr(b'\n', text.as_bytes()) {
-            Some(newline) => self.line_blank = text[newline..].trim().is_empty(),
-            None => self.line_blank &= text.trim().is_empty(),
-        }
-        if self.region == Region::Reasoning {
-            if let Some(believed) = &mut self.believed {
-                believed.push_str(text);
-            }
+        let reasoning = self.region == Region::Reasoning;
+        self.left.text(text, reasoning);
+        if reasoning {
+            self.draft.reasoned(text);
             out.event(Event::Reasoning(text));
         } else {
-            self.said |= !text.trim().is_empty();
             out.event(Event::Text(text));
         }
-        self.from = to;
-        self.pos = self.pos.max(to);
+        self.buf.leave_to(to);
     }
 
     /// Whether only spaces are between `at` and the newline before it.
     pub(super) fn at_line_start(&self, at: usize) -> bool {
-        let before = &self.buf[self.from..at];
+        let before = &self.buf[self.buf.from()..at];
         match before.rfind('\n') {
             Some(newline) => before[newline..].trim().is_empty(),
-            None => self.line_blank && before.trim().is_empty(),
+            None => self.left.is_line_blank() && before.trim().is_empty(),
         }
     }
 
     /// Whether a marker of a call is alone at the end of the answer.
     pub(super) fn is_lone(&self, at: usize, length: usize) -> bool {
-        self.ended.is_some() && self.buf[at + length..].trim().is_empty() && self.at_line_start(at)
+        self.buf.ended().is_some() && self.buf[at + length..].trim().is_empty() && self.at_line_start(at)
     }
 
     /// What is at `at` is no call: a control token goes, anything else is text.
@@ -98,11 +90,10 @@ impl Scanner {
         self.advance(at, out);
         if self.tentative.is_empty() {
             self.emit(at, out);
-            (self.from, self.pos) = (to, to);
+            self.buf.skip_to(to);
         } else {
             // What comes before it may still be a call: it waits, without the framing after it.
-            self.buf.replace_range(at..to, "");
-            self.pos = at;
+            self.buf.cut_out(at, to);
         }
     }
 
@@ -118,7 +109,7 @@ impl Scanner {
             if start + run == line.len() && !end {
                 return Inline::Unknown;
             }
-            if run == self.inline {
+            if run == self.left.inline() {
                 return Inline::Closes(at + start + run);
             }
             offset = start + run;

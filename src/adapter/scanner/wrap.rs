@@ -56,7 +56,7 @@ enum Opener {
 impl Scanner {
     /// Enters a wrap at the beginning of the answer if a call may begin in it. `None`: more text is needed to know.
     pub(super) fn begin_wrap(&mut self, at: usize, end: bool) -> Option<bool> {
-        if self.wrap.is_some() || self.calls > 0 || !self.tentative.is_empty() || !self.options.unmarked {
+        if self.tentative.wrap.is_some() || self.left.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
             return Some(false);
         }
         let (kind, content, close) = match self.opener(at, end) {
@@ -83,8 +83,9 @@ impl Scanner {
         if !marked && fence == Start::No && (!bare || matches!(kind, Kind::Fence(..))) {
             return Some(false);
         }
-        self.wrap = Some(Wrap { kind, content: self.gone + content, close: [close], closed: false });
-        (self.pos, self.tried) = (first, marked);
+        self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close: [close], closed: false });
+        self.buf.look_to(first);
+        self.before.set_tried(marked);
         Some(true)
     }
 
@@ -125,24 +126,25 @@ impl Scanner {
 
     /// Whether that is code, in which a marked call counts like an unmarked one.
     pub(super) fn is_wrapped_in_code(&self) -> bool {
-        self.wrap.as_ref().is_some_and(|wrap| !wrap.closed && wrap.kind != Kind::Tag)
+        self.tentative.wrap.as_ref().is_some_and(|wrap| !wrap.closed && wrap.kind != Kind::Tag)
     }
 
     /// What closes the wrap around this place.
     pub(super) fn wrap_close(&self) -> Option<&[String]> {
-        self.wrap.as_ref().filter(|wrap| !wrap.closed).map(|wrap| &wrap.close[..])
+        self.tentative.wrap.as_ref().filter(|wrap| !wrap.closed).map(|wrap| &wrap.close[..])
     }
 
     /// Calls inside of the wrap were read up to `to`: their end may be the wrap's.
     pub(super) fn close_wrap_before(&mut self, to: usize) {
-        if let Some(wrap) = &mut self.wrap {
+        if let Some(wrap) = &mut self.tentative.wrap {
             wrap.closed |= self.buf[..to].trim_end().ends_with(&wrap.close[0]);
         }
     }
 
     /// After calls in a wrap: whether it closes at `first`. `None`: something else follows.
     pub(super) fn step_wrap(&mut self, first: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        let wrap = self.wrap.as_mut().filter(|wrap| !wrap.closed && !self.tentative.is_empty())?;
+        let calls_wait = !self.tentative.is_empty();
+        let wrap = self.tentative.wrap.as_mut().filter(|wrap| calls_wait && !wrap.closed)?;
         let length = match starts_with_any(&self.buf[first..], &wrap.close, end) {
             Start::Yes(length) => length,
             Start::Maybe => return Some(false),
@@ -157,13 +159,14 @@ impl Scanner {
             self.unwrap(out);
             return Some(true);
         }
-        (wrap.closed, self.pos) = (true, first + length);
+        wrap.closed = true;
+        self.buf.look_to(first + length);
         Some(true)
     }
 
     /// Whether text up to `to` shows that this is no wrap.
     pub(super) fn leaves_wrap(&mut self, to: usize, out: &mut dyn Sink) -> bool {
-        let leaves = self.is_wrapped() && !self.buf[self.pos..to].trim().is_empty();
+        let leaves = self.is_wrapped() && !self.buf[self.buf.pos()..to].trim().is_empty();
         if leaves {
             self.unwrap(out);
         }
@@ -172,12 +175,12 @@ impl Scanner {
 
     /// It was no wrap: it is text, and the text after it is read again for what it is.
     pub(super) fn unwrap(&mut self, out: &mut dyn Sink) {
-        let Some(wrap) = self.wrap.take() else { return };
-        self.pos = self.from;
-        self.advance(wrap.content - self.gone, out);
+        let Some(wrap) = self.tentative.wrap.take() else { return };
+        self.buf.look_again();
+        self.advance(self.buf.place(wrap.content), out);
         match wrap.kind {
             Kind::Fence(tick, length) => self.region = Region::Fence(tick, length),
-            Kind::Inline(length) => self.inline = length,
+            Kind::Inline(length) => self.left.open_inline(length),
             Kind::Tag => {}
         }
     }

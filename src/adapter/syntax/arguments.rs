@@ -286,7 +286,7 @@ impl Arguments {
         format!("{{{}}}", self.members)
     }
 
-    /// The text is over after a value: the object lacks nothing but its brace. Without a marker that is no proof.
+    /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
     fn open(&self, marked: bool) -> Outcome {
         match marked {
             // The space shows that the last value is whole: its tag closed.

@@ -17,9 +17,9 @@ mod loose;
 #[cfg(test)]
 mod tests;
 
-/// A longer body without the form's own structure is no call.
+/// Maximum length of a body without the form's own structure, in bytes.
 const LOOSE_BYTES: usize = 4096;
-/// The attributes of a tag end within so many bytes.
+/// Maximum length of the attributes of a tag, in bytes.
 const HEAD_BYTES: usize = 1024;
 
 /// Reads one call; the body begins at the tag.

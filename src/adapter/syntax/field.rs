@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{event::Tools, fix::name::is_known};
 
-/// A longer text is neither a name nor a key.
+/// Maximum length of a name or a key, in bytes.
 pub(super) const FIELD_BYTES: usize = 256;
 
 /// A name or key and the rest of its tag.

@@ -14,7 +14,7 @@ use crate::{
     fix::name::{Resolved, is_known, resolve},
 };
 
-/// A longer name is none.
+/// Maximum length of a name, in bytes.
 const NAME_BYTES: usize = 256;
 
 /// Reads one call, or several that share a pair of markers.

@@ -11,7 +11,7 @@ mod token;
 
 pub(crate) use token::atom;
 
-/// A longer key is none.
+/// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 128;
 const DEPTH: usize = 128;
 
@@ -90,7 +90,7 @@ struct Frame {
 enum Expect {
     /// A member, or the closing bracket.
     Item,
-    /// The value behind a key.
+    /// The value of a key.
     Value,
     /// A comma, or the closing bracket.
     After,

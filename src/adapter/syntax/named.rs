@@ -14,7 +14,7 @@ use crate::{
     event::{Tool, Tools},
 };
 
-/// A longer id is none.
+/// Maximum length of an id, in bytes.
 const ID_BYTES: usize = 256;
 const FENCE: &str = "```";
 

@@ -16,7 +16,7 @@ use crate::{
     fix::name::{Resolved, resolve},
 };
 
-/// A longer tag is none.
+/// Maximum length of a tag, in bytes.
 const TAG_BYTES: usize = 256;
 /// Elements deeper than this are not read.
 const DEPTH: usize = 64;

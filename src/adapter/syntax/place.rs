@@ -1,4 +1,4 @@
-//! Where in a tool's schema a value stands, and what a text without quotes means there.
+//! Where in a tool's schema a value is, and what a text without quotes means there.
 
 use serde_json::{Map, Value};
 

@@ -4,7 +4,7 @@
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
     literal::{Dialect, Item, Literal, Node, Read},
-    markdown::{name_length, plain},
+    markdown::plain,
     place::{Document, number},
     starts_with_any, unclosed,
 };
@@ -13,8 +13,12 @@ use crate::fix::{
     name::{Resolved, is_known, resolve},
 };
 
-/// A longer head is none.
-const HEAD_BYTES: usize = 256;
+mod head;
+#[cfg(test)]
+mod tests;
+
+use head::{HEAD_BYTES, Head, head};
+
 const FENCE: &str = "```";
 const PRINT: &str = "print(";
 
@@ -48,21 +52,6 @@ enum Phase {
     Behind { seen: usize },
     /// The arguments are no literals: only a closing marker can end the call.
     Torn { name: String, closing: Closing },
-}
-
-/// What comes before the arguments.
-enum Head {
-    /// The name, the offset of its parenthesis, how many parentheses are open before it, the name of the variable.
-    Call {
-        name: String,
-        open: usize,
-        around: usize,
-        variable: Option<String>,
-    },
-    /// A line that calls nothing: so long.
-    Skip(usize),
-    Maybe,
-    No,
 }
 
 // === impl PythonReader ===
@@ -299,57 +288,6 @@ impl PythonReader {
     }
 }
 
-/// The name of the call that `text` begins with. Lines around it (comments, assignments, `print`) are read where the
-/// calls have a place of their own (`lines`).
-fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
-    if lines && text.starts_with('#') {
-        return text.find('\n').map_or(Head::Maybe, Head::Skip);
-    }
-    let (mut at, mut around, mut variable) = (0, 0, None);
-    loop {
-        let rest = &text[at..];
-        // No more than that is looked at: a text is asked for a head at many places.
-        let window = &rest[..rest.floor_char_boundary(HEAD_BYTES + 1)];
-        let foreign = window.bytes().position(|byte| !byte.is_ascii());
-        let Some(length) = name_length(window, "_-.").into_iter().chain(foreign).min() else {
-            return if text.len() > HEAD_BYTES { Head::No } else { Head::Maybe };
-        };
-        let word = &rest[..length];
-        if !word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || at + length > HEAD_BYTES {
-            return Head::No;
-        }
-        let gap = if lines { rest[length..].len() - rest[length..].trim_start_matches(' ').len() } else { 0 };
-        let tail = &rest[length + gap..];
-        at += length + gap;
-        match tail.as_bytes() {
-            [] => return Head::Maybe,
-            [b'(', inner @ ..] if lines && word == "print" => {
-                if inner.is_empty() {
-                    return Head::Maybe;
-                }
-                if let Some((shown, _)) = tail[1..].split_once(')')
-                    && assigned.iter().any(|name| name == shown.trim())
-                {
-                    return Head::Skip(at + shown.len() + 2);
-                }
-                at += 1;
-                around += 1;
-            }
-            [b'(', ..] => return Head::Call { name: word.to_owned(), open: at, around, variable },
-            [b'='] => return Head::Maybe,
-            [b'=', next, ..] if lines && *next != b'=' && variable.is_none() && around == 0 => {
-                variable = Some(word.to_owned());
-                at += 1 + blank(&tail[1..]);
-                if at == text.len() {
-                    return Head::Maybe;
-                }
-            }
-            _ if lines && gap > 0 && word == "await" => {}
-            _ => return Head::No,
-        }
-    }
-}
-
 /// The tool's name: `f.call(...)` calls `f` where no tool has the longer name.
 fn callee(name: String, context: Context<'_>) -> String {
     let known = |name: &str| is_known(context.tools, name);
@@ -427,6 +365,3 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
     Some(place.object(members?).to_string())
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// A longer header is none.
+/// Maximum length of a header, in bytes.
 const HEADER_BYTES: usize = 512;
 
 /// A header that was read.

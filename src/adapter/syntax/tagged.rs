@@ -48,7 +48,7 @@ struct Head {
     key: Option<String>,
     /// Where the arguments begin.
     body: usize,
-    /// `<invoke name="f"/>`: there are none.
+    /// `<invoke name="f"/>`: there are no arguments.
     closed: bool,
     /// What is between the name and the end of its tag.
     attributes: String,

@@ -19,8 +19,8 @@ struct Said {
     calls: usize,
 }
 
-/// As much marked text of a history is read again, the oldest first so that what the backend has cached stays the same. More
-/// than a model's context holds; reading it takes seconds.
+/// How many bytes of marked text of a history are read again, the oldest first so that what the backend has cached stays the
+/// same. More than a model's context holds; reading it takes seconds.
 const READ_BYTES: usize = 1 << 20;
 
 // === impl Said ===

@@ -90,9 +90,9 @@ pub(super) struct Outcome {
     pub(super) came: Vec<String>,
 }
 
-/// The answers of a task of several turns.
+/// Maximum number of answers in a task of several turns.
 const TURNS: usize = 8;
-/// The same call so often, one after the other, ends a task.
+/// A task ends when the same call is made this often in a row.
 const SAME: usize = 3;
 
 // === impl Live ===

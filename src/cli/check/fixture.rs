@@ -36,7 +36,7 @@ pub enum Prefixes {
     Sample,
 }
 
-/// Above so many bytes of text only a sample of the two-way cuts is run.
+/// Of a text longer than this, in bytes, only a sample of the two-way cuts is run.
 const ALL_CUTS: usize = 4096;
 /// The frames themselves are cut everywhere in the tests of `wire`: here a sample shows that both fit together.
 const WIRE_CUTS: usize = 40;

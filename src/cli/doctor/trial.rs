@@ -61,7 +61,7 @@ struct Case {
 
 /// What should come back.
 enum Wanted {
-    /// A call of this tool with these arguments; `null` stands for any text.
+    /// A call of this tool with these arguments; `null` matches any text.
     Call(&'static str, Value),
     /// Text, and no call.
     Text,
@@ -85,7 +85,7 @@ struct Upstream {
     fixed: Vec<String>,
 }
 
-/// A model may load, think and answer so long.
+/// How long a model may load, think and answer.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Room for reasoning, a call and code in it.
 const TOKENS: u64 = 2048;

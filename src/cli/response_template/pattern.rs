@@ -1,4 +1,4 @@
-//! A delimiter of a response template (literals, or a regular expression) -> the spellings that it stands for: literal
+//! A delimiter of a response template (literals, or a regular expression) -> the spellings that it matches: literal
 //! texts, whitespace, and the places where something is captured. Delimiters are regular expressions only so that they can
 //! have whitespace, alternatives and captures; one that needs more than that has no markers to look for.
 
@@ -20,7 +20,7 @@ pub(super) enum Piece {
 /// One way to write a delimiter.
 pub(super) type Spelling = Vec<Piece>;
 
-/// More ways than this are no list of markers.
+/// Maximum number of spellings: more of them are no list of markers.
 const SPELLINGS: usize = 512;
 /// Groups inside of groups.
 const DEPTH: usize = 16;
@@ -78,7 +78,7 @@ pub(super) fn push(list: &mut Vec<String>, text: &str) {
 // === impl Parser ===
 
 impl Parser<'_> {
-    /// What stands up to the end or to a closing parenthesis.
+    /// The pattern up to its end or to a closing parenthesis.
     fn alternatives(&mut self) -> Result<Vec<Spelling>, String> {
         let mut all = Vec::new();
         loop {

@@ -16,7 +16,7 @@ pub(in crate::client) struct Writer {
     counts: Counts,
 }
 
-/// OpenAI's own packages throw the whole answer away if it has more calls than this; only a model in a loop writes so many.
+/// OpenAI's own packages discard the whole answer if it has more calls than this; only a model in a loop writes so many.
 const MOST_CALLS: u32 = 128;
 
 // === impl Writer ===

@@ -77,7 +77,7 @@ pub(super) fn written(grammar: Grammar, tools: &Tools, name: &str, arguments: &s
 
 impl Writer {
     pub(super) fn new(grammar: Grammar, tools: Arc<Tools>) -> Writer {
-        // Tools of ours are none that the client knows.
+        // The client does not know our own tools.
         let own = || tools.iter().filter(|tool| tool.origin == Origin::Client);
         let defuser = || Defuser::new(own().map(|tool| tool.name.as_str()));
         Writer {

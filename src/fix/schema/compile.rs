@@ -9,7 +9,7 @@ use super::rule::{FEW, Property};
 use super::{Additional, Place, Rule, Types, View, fold};
 use crate::json::read::Shape;
 
-/// No more subschemas than this are followed.
+/// Maximum number of subschemas that are followed.
 const MOST: usize = 4096;
 
 /// Formats of paths: those of pydantic and of JSON Schema.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Schema, Types};
 use crate::json::read::Shape;
 
-/// Among so many properties one is found fastest by looking at each.
+/// Up to this many properties, one is found fastest by looking at each.
 pub(super) const FEW: usize = 8;
 
 /// One (sub)schema, its references resolved.

@@ -13,11 +13,11 @@ use super::state::{State, Step, StepKind, Want};
 use super::trail::Trail;
 use super::{Ending, Reading, Repair};
 
-/// No more repairs than these are listed one by one.
+/// Maximum number of repairs that are listed one by one.
 const MOST_REPAIRS: usize = 1000;
-/// The list has room for so many at first.
+/// Initial capacity of the list of repairs.
 const REPAIRS: usize = 32;
-/// An object gets room for as many members as the one before it had, but at first for no more than these.
+/// An object gets the capacity of the one before it, but the first one at most this.
 const ROOM: usize = 16;
 
 /// A container that is being filled.

@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(in crate::server) struct Bypass(Mutex<HashMap<(String, String), Instant>>);
 
-/// Entries that are kept at most.
+/// Maximum number of entries that are kept.
 const ENTRIES: usize = 100;
 const MOST_MINUTES: u64 = 60;
 
@@ -83,12 +83,12 @@ pub(super) async fn set(State(app): State<App>, Extension(sender): Extension<Sen
         let asked: Asked = serde_json::from_slice(&received.body)
             .map_err(|error| Error::client(format!("expected {{\"minutes\": 10}}, with a `model` or without: {error}")))?;
         sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
-        app.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
+        app.process.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
         tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");
         Ok(())
     };
     match asked.await {
-        Ok(()) => reply::json(&json!({"bypass": app.bypass.active(&sender.tenant.name)})),
+        Ok(()) => reply::json(&json!({"bypass": app.process.bypass.active(&sender.tenant.name)})),
         Err(error) => reply::error(Kind::OpenAi, &error),
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     turn::recorded::{self, Owned},
 };
 
-/// As much text of a model is looked at.
+/// Maximum number of bytes of a model's text that are looked at.
 const TEXT_BYTES: usize = 256 * 1024;
 
 /// An answer of a backend, decoded.

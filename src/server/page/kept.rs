@@ -89,11 +89,11 @@ struct Watch {
     told: Instant,
 }
 
-/// Pages hear so often at most of a turn that is under way.
+/// Shortest time between two messages to the pages about a turn that is under way.
 const OFTEN: Duration = Duration::from_millis(250);
-/// Reads that are closer together are one.
+/// Reads that are closer together than this count as one.
 const PAUSE: Duration = Duration::from_millis(1);
-/// As many events are kept; adjacent pieces of text are one.
+/// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;
 
 /// The tap of a turn of which is kept what is said.

@@ -23,21 +23,21 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
         Err(error) => return reply::error(Kind::OpenAi, &error),
     };
     let mut problems = survey::problems(&surveyed, None, &survey::places(&app));
-    let (lists, chats) = (app.seen.lists.load(Ordering::Relaxed), app.seen.chats.load(Ordering::Relaxed));
+    let (lists, chats) = (app.process.seen.lists.load(Ordering::Relaxed), app.process.seen.chats.load(Ordering::Relaxed));
     if lists > 0 && chats == 0 {
         problems.push(format!(
             "a client has read the list of models ({lists} times) and never asked for an answer: in Void choose the entry under vLLM"
         ));
     }
-    let counts = app.page.counts(&sender.tenant.name);
+    let counts = app.process.page.counts(&sender.tenant.name);
     reply::json(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "backends": surveyed.iter().map(backend).collect::<Vec<_>>(),
         "problems": problems,
-        "servers": app.mcp.pool().status().iter().map(|status| status.to_value()).collect::<Vec<_>>(),
+        "servers": app.process.mcp.pool().status().iter().map(|status| status.to_value()).collect::<Vec<_>>(),
         "counts": counts.iter().map(|(model, counts)| json!({"model": model, "counts": counts})).collect::<Vec<_>>(),
         "rules": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
-        "bypass": app.bypass.active(&sender.tenant.name).iter().map(|(model, left)| json!({"model": model, "seconds": left})).collect::<Vec<_>>(),
+        "bypass": app.process.bypass.active(&sender.tenant.name).iter().map(|(model, left)| json!({"model": model, "seconds": left})).collect::<Vec<_>>(),
     }))
 }
 

@@ -17,18 +17,18 @@ use tokio::sync::broadcast;
 use super::kept::Kept;
 use crate::{redact, server::account::Facts};
 
-/// As many rows are listed.
+/// Maximum number of rows.
 pub(super) const ROWS: usize = 200;
-/// Of as many turns it is kept what was said, in at most so many bytes together.
+/// How many turns are kept with what was said, and in how many bytes together.
 const KEPT: usize = 50;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
-/// A new turn finds so much room; one with a large request, twice as much as that takes.
+/// Space that a new turn gets, in bytes; one with a large request gets twice what that takes.
 const ROOM: usize = 1024 * 1024;
-/// Models by sender that are counted apart.
+/// Maximum number of pairs of model and sender that are counted separately.
 const COUNTED: usize = 200;
-/// Changes that a page may lag after.
+/// How many changes a page may lag behind.
 const LAG: usize = 256;
-/// Names and errors are cut at so many characters.
+/// Maximum length of names and errors, in characters.
 const SHOWN_CHARS: usize = 300;
 
 /// What became of the turns since the start.
@@ -308,7 +308,7 @@ impl Entry {
         let refused = turn.verdicts.iter().filter(|verdict| **verdict == "refused").count();
         let calls = turn.calls.max(if facts.mode == "react" { (turn.verdicts.len() - refused) as u32 } else { 0 });
         let failed = status.is_some_and(|status| status >= 400) || turn.failed.is_some();
-        let error = error.or(turn.message.as_deref()).filter(|_| failed).map(shown);
+        let error = error.or(turn.failed.as_ref().map(|failed| failed.message.as_str())).filter(|_| failed).map(shown);
         let result = match () {
             () if failed => Outcome::Error,
             () if status.is_none() || (facts.turn.is_some() && turn.finish.is_none()) => Outcome::Left,

@@ -1,5 +1,5 @@
-//! Why text stayed text. Each place that looks like a call is read once more, alone: what would be a call by itself was none
-//! because of where it is, and what is none by itself has a fault of its own. The rules are those of "What counts as a
+//! Why text stayed text. Each place that looks like a call is read once more, alone. Text that is a call when read alone was
+//! rejected because of where it is; text that is not a call even then has a fault of its own. The rules are those of "What counts as a
 //! call" in ARCHITECTURE.md.
 
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{detail::Split, kept::Reader};
 use crate::event::{FinishReason, Tool, ToolChoice};
 
-/// Why something is no call.
+/// Why something is not a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Note {
     /// The number of the rule.
@@ -35,9 +35,9 @@ enum Kind {
     Element,
 }
 
-/// So many places are explained.
+/// Maximum number of places that are explained.
 const NOTES: usize = 8;
-/// So many beginnings are tried, in so much text.
+/// How many beginnings are tried, and in how many bytes of text.
 const TRIES: usize = 60;
 const TEXT_BYTES: usize = 64 * 1024;
 const QUOTE_CHARS: usize = 60;

@@ -19,6 +19,8 @@ pub(super) struct Used {
     pub(super) tokens: u64,
     /// Rounds in a row in which every call failed.
     pub(super) failures: u32,
+    /// How often a round of nothing but refused calls did not count.
+    pub(super) excused: u8,
 }
 
 /// Which limit was reached.
@@ -40,12 +42,18 @@ pub(super) enum Limit {
     Failures(u32),
 }
 
-/// So many rounds may fail in a row.
+/// How many rounds in a row may fail.
 const FAILURES: u32 = 3;
 
 // === impl Used ===
 
 impl Used {
+    /// Asking again for a call in its right form is no round of its own, in no mode.
+    pub(super) fn excuse_round(&mut self) {
+        self.excused += 1;
+        self.rounds -= 1;
+    }
+
     /// The limit that ends the turn now, if there is one.
     pub(super) fn reached(&self, react: &React, begun: Instant) -> Option<Limit> {
         let limits = &react.limits;

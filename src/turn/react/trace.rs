@@ -14,7 +14,7 @@ pub(super) struct Trace {
     fixes: Vec<Value>,
 }
 
-/// Of a result so much is shown, in characters.
+/// How much of a result is shown, in characters.
 const EXCERPT: usize = 300;
 
 // === impl Trace ===

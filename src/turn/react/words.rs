@@ -3,7 +3,7 @@
 use super::{Agent, Fate, observe};
 use crate::plan::Plan;
 
-/// As much of each result is shown to a user whom the model does not answer, in bytes.
+/// How much of each result is shown to a user whom the model does not answer, in bytes.
 const SHOWN_BYTES: usize = 2000;
 
 impl Agent {

@@ -8,9 +8,9 @@ use crate::{
     event::Tools,
 };
 
-/// A longer name is no tool's.
+/// Maximum length of a tool's name, in bytes.
 const NAME_BYTES: usize = 64;
-/// A longer element is no call that was only misnamed.
+/// Maximum length of an element that may be a call with a wrong name, in bytes.
 const ELEMENT_BYTES: usize = 4096;
 
 /// What a text begins with.

@@ -86,7 +86,7 @@ fn unopened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t st
     (!value.trim().is_empty() && !value.contains(['<', '\n'])).then_some((key, value, behind))
 }
 
-/// The name in a tag whose bracket is behind us, and what follows the tag.
+/// The name in a tag whose opening bracket was read, and what follows the tag.
 fn tag(text: &str) -> Option<(&str, &str)> {
     let (name, after) = text.split_once('>')?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');

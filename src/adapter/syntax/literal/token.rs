@@ -3,7 +3,7 @@
 use super::{Dialect, Literal, Node, Read, lookahead};
 use crate::adapter::syntax::{Start, blank, place::number, starts_with_any};
 
-/// A longer text is no number.
+/// Maximum length of a number, in bytes.
 const SCALAR_BYTES: usize = 400;
 
 /// A value that is being read.
@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Raw,
     /// An escape; and braces are expressions.
     Format,
-    /// Itself: the delimiter is no quote.
+    /// Itself: the delimiter is not a quote.
     Delimited,
 }
 
@@ -113,7 +113,7 @@ impl Literal {
                     return self.put(Node::Text(match kind {
                         Kind::Plain | Kind::Format => unescape(written),
                         Kind::Raw => written.to_owned(),
-                        // The delimiter inside of a string stands for the quote that the model could not write.
+                        // The delimiter inside of a string is the quote that the model could not write.
                         Kind::Delimited => written.replace(&delimiter, "\""),
                     }));
                 }

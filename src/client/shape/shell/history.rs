@@ -1,4 +1,4 @@
-//! A conversation in which calls left as shell commands: each command becomes the call again that it stands for, so that the
+//! A conversation in which calls left as shell commands: each command becomes the call again that it carried, so that the
 //! model sees its own form. What a command by id stands for is known to whoever kept the call; one that nobody knows any
 //! more stays as it is. A pure function of the messages and of what is known.
 

@@ -14,13 +14,13 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use tokio::{sync::oneshot, time::timeout};
 
-/// As much is thrown away, in bytes.
+/// Maximum number of bytes that are discarded.
 const MOST: usize = 256 * 1024 * 1024;
-/// For so long.
+/// How long bytes are discarded at most.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves the request, and drains what is left of its body if the answer is an error.
-pub(super) async fn drain(request: Request, next: Next) -> Response {
+pub(super) async fn discard(request: Request, next: Next) -> Response {
     // Whoever waits for `100 Continue` has sent nothing yet.
     if waits_for_leave(request.headers()) {
         return next.run(request).await;

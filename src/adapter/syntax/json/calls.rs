@@ -1,0 +1,165 @@
+//! The calls that one JSON value holds: under which keys name and arguments are, and what may be wrapped around them.
+
+use super::super::{
+    Context, Parsed, Step, WORD_BYTES,
+    doubled::{DOUBLED, halved},
+    entities::unescaped,
+    members::{elements, is_closed, members, unquote},
+    python::PythonReader,
+    unclosed,
+};
+use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
+
+const NESTED_WRAPPERS: usize = 3;
+/// Keys of what calls may be wrapped in.
+pub(super) const WRAPPERS: [&str; 6] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls"];
+/// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
+const BUNDLE: &str = "tool_uses";
+/// Keys that a call may begin with besides those of name and arguments.
+pub(super) const OTHER_KEYS: [&str; 5] = ["type", "id", "call_id", "tool_call_id", "index"];
+/// Keys that hold the tool's name only where their value is one: they are common parameters too.
+pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
+
+/// A call in a value, and whether the model closed its name and its arguments.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) call: Parsed,
+    pub(super) closed: bool,
+}
+
+/// The calls in one value; `None` if it is not made like a call. `open`: the text may be over inside of it, and of the last
+/// call only what was ended is there.
+pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open: bool) -> Option<Vec<Found>> {
+    if depth > NESTED_WRAPPERS {
+        return None;
+    }
+    if let Some(plain) = decoded(value, open) {
+        return calls(plain.trim(), keys, context, depth + 1, open);
+    }
+    if let Some(list) = elements(value) {
+        let last = list.len().wrapping_sub(1);
+        let found: Option<Vec<Vec<Found>>> = list
+            .into_iter()
+            .enumerate()
+            .map(|(at, element)| {
+                let unread = || (open && at == last).then(|| vec![Found::default()]);
+                calls(element, keys, context, depth + 1, open && at == last).or_else(unread)
+            })
+            .collect();
+        return found.map(|found| found.into_iter().flatten().collect::<Vec<_>>()).filter(|found| !found.is_empty());
+    }
+    if !value.starts_with('{') {
+        return in_python(value, context);
+    }
+    let members = members(value)?;
+    let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
+    if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
+        return calls(wrapped, keys, context, depth + 1, open);
+    }
+    let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
+    let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
+    let unsure =
+        || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
+    if let Some((key, name)) = find(&members, &keys.name).or_else(unsure) {
+        if name.starts_with('{') {
+            let mut inner = calls(name, keys, context, depth + 1, open)?;
+            inner.iter_mut().for_each(|found| found.call.id = found.call.id.take().or_else(|| id.clone()));
+            return Some(inner);
+        }
+        if name.starts_with('[') || name.len() > WORD_BYTES {
+            return None;
+        }
+        if open && !is_closed(name) {
+            return Some(vec![Found::default()]);
+        }
+        let written = unquote(name);
+        let (arguments, closed) = match find(&members, &keys.arguments) {
+            Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
+            None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
+            None => (flattened(&members, key), true),
+        };
+        return (!written.is_empty()).then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
+    }
+    if let [(name, arguments)] = members.as_slice()
+        && arguments.starts_with('{')
+        && (keys.name_is_key || context.tools.get(name).is_some())
+    {
+        let call = Parsed { name: name.clone(), id: None, arguments: (*arguments).to_owned() };
+        return Some(vec![Found { call, closed: is_closed(arguments) }]);
+    }
+    match &context.tools.choice {
+        ToolChoice::Named(name) if !context.marked => {
+            let call = Parsed { name: name.clone(), id: None, arguments: value.to_owned() };
+            Some(vec![Found { call, closed: is_closed(value) }])
+        }
+        _ => None,
+    }
+}
+
+/// The text of a value that was escaped as a whole: a call as a JSON string, with every brace written twice, or with HTML's
+/// entities for all of its quotes.
+fn decoded(value: &str, open: bool) -> Option<String> {
+    if value.starts_with(['"', '\'']) {
+        return Some(unquote(value));
+    }
+    if value.starts_with(DOUBLED) {
+        return Some(halved(value, open));
+    }
+    let escaped = !value.contains('"') && (value.contains("&quot;") || value.contains("&#34;"));
+    escaped.then(|| unescaped(value))
+}
+
+/// Calls in Python that are the whole of a string.
+fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
+    match PythonReader::default().read(text, Context { marked: false, close: &[], end: true, ..context }) {
+        Step::Done { calls, end } if text[end..].trim().is_empty() => {
+            Some(calls.into_iter().map(|call| Found { call, closed: true }).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The calls that a call of `multi_tool_use.parallel`, or however the model names it, bundles; any other call as it is.
+pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
+    if !call.arguments.contains(BUNDLE) || is_known(context.tools, &call.name) {
+        return vec![call];
+    }
+    let members = members(&call.arguments).unwrap_or_default();
+    let list = members.iter().find(|(key, _)| key == BUNDLE).map(|(_, list)| *list).filter(|list| list.starts_with('['));
+    match list.and_then(|list| calls(list, &JsonKeys::usual(), context, 0, false)) {
+        Some(found) => found.into_iter().map(|found| found.call).collect(),
+        None => vec![call],
+    }
+}
+
+/// The name in a value that may not have ended.
+pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
+    let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
+    let members = members(if value.starts_with(DOUBLED) { &value[1..] } else { value })?;
+    let wrapped = WRAPPERS.into_iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value));
+    match wrapped.or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
+        Some(inner) if inner.starts_with(['{', '[']) => {
+            (depth < NESTED_WRAPPERS).then(|| written_name(inner, keys, depth + 1))?
+        }
+        Some(name) => (name.len() <= WORD_BYTES).then(|| unquote(name)),
+        None => {
+            let wraps = |(key, value): &(String, &str)| value.starts_with('{') && !keys.arguments.contains(key);
+            members.into_iter().next().filter(wraps).map(|(name, _)| name)
+        }
+    }
+}
+
+/// The first of these keys that is there, and its value.
+fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
+    keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
+}
+
+/// Arguments that are beside the name instead of in an object of their own.
+fn flattened(members: &[(String, &str)], name: &str) -> String {
+    let rest: Vec<String> = members
+        .iter()
+        .filter(|(key, _)| key != name && !OTHER_KEYS.contains(&key.as_str()))
+        .map(|(key, value)| format!("{}: {value}", serde_json::Value::from(key.as_str())))
+        .collect();
+    format!("{{{}}}", rest.join(", "))
+}

@@ -1,0 +1,91 @@
+//! What is known of how a model at a backend wants to be spoken to, and how a refusal adds to it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Caller;
+use crate::{
+    backend::{Backend, Capabilities, Refusal, ToolMode},
+    store::{Key, Kind},
+};
+
+/// How a model at a backend wants to be spoken to, as far as it had to refuse something to make it known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Learned {
+    /// How tools are offered.
+    #[serde(with = "tool_mode")]
+    pub tools: ToolMode,
+    /// It has no system role.
+    pub fold_system: bool,
+    /// Its template takes user and assistant in turns only.
+    pub alternate: bool,
+    /// Its answers begin inside reasoning: the prompt opens it, and the backend leaves it to us to find its end.
+    pub reasoning_open: bool,
+    /// It does not think, and refuses to be asked to.
+    pub no_thinking: bool,
+    /// It refuses fields that it does not know.
+    pub plain: bool,
+    /// Its server takes no grammar that begins with a call.
+    pub no_grammar: bool,
+}
+
+// === impl Learned ===
+
+impl Learned {
+    /// Where it is kept.
+    pub fn key(caller: &Caller, backend: &Backend, model: &str) -> Key {
+        Key { tenant: caller.tenant.clone(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
+    }
+
+    /// What the backend itself says about the model.
+    pub fn told(capabilities: Option<Capabilities>) -> Learned {
+        let tools = match capabilities {
+            Some(Capabilities { tools: false, .. }) => ToolMode::Prompt,
+            _ => ToolMode::Native,
+        };
+        Learned { tools, ..Learned::default() }
+    }
+
+    /// Draws the conclusion from a refusal; `false` if it teaches nothing new, so that asking again would change nothing.
+    pub fn learn(&mut self, refusal: Refusal) -> bool {
+        let before = *self;
+        match refusal {
+            Refusal::Tools if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
+            Refusal::Parser if self.tools == ToolMode::Native => self.tools = ToolMode::Raw,
+            Refusal::Tools | Refusal::Parser => {}
+            Refusal::System => self.fold_system = true,
+            Refusal::Roles if !self.alternate => (self.alternate, self.fold_system) = (true, true),
+            // Still: calls and results have no role there either.
+            Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
+            Refusal::Roles => {}
+            Refusal::Thinking => self.no_thinking = true,
+            Refusal::Fields => self.plain = true,
+        }
+        *self != before
+    }
+}
+
+/// [`ToolMode`] as the store keeps it.
+mod tool_mode {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::backend::ToolMode;
+
+    pub(super) fn serialize<S: Serializer>(mode: &ToolMode, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match mode {
+            ToolMode::Native => "native",
+            ToolMode::Prompt => "prompt",
+            ToolMode::Raw => "raw",
+            ToolMode::Client => "client",
+        })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {
+        // A word of another version means that nothing is known.
+        Ok(match String::deserialize(deserializer)?.as_str() {
+            "prompt" => ToolMode::Prompt,
+            "raw" => ToolMode::Raw,
+            _ => ToolMode::Native,
+        })
+    }
+}
