@@ -7,7 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
@@ -109,8 +109,8 @@ pub struct Caller {
 pub struct Passed {
     /// The client's own key, for backends that are configured to get it.
     pub authorization: Option<HeaderValue>,
-    /// The way of the request so far, this process included.
-    pub via: Option<HeaderValue>,
+    /// The way of the request so far, this process included (`Via`), and the trace that it belongs to (W3C Trace Context).
+    pub onward: HeaderMap,
 }
 
 /// What a request is planned from.

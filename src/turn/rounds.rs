@@ -227,8 +227,8 @@ impl<O: Sink> Rounds<O> {
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
             let round = plan.round(offer, context.num_ctx);
             let mut prepared = backend::request(&round)?;
-            if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
-                request.headers.insert(http::header::VIA, via.clone());
+            if let Outgoing::Http(request) = &mut prepared.outgoing {
+                request.headers.extend(plan.passed.onward.clone());
             }
             plan.backend.turn(&*self.shared.store).await?;
             let held = match Held::of(&round).filter(|_| may_hold) {
