@@ -9,6 +9,7 @@ use std::{
 
 use http::HeaderValue;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
@@ -55,6 +56,8 @@ pub struct Plan {
     pub vision: bool,
     /// Tokens of context that the model has, at an Ollama: that it can have.
     pub context: Option<u64>,
+    /// Tokens of context that an Ollama gives it unless asked for another size, where its Modelfile says so.
+    pub context_set: Option<u64>,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_cap: u64,
     /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
@@ -110,6 +113,8 @@ pub struct Learned {
     pub reasoning_open: bool,
     /// It does not think, and refuses to be asked to.
     pub no_thinking: bool,
+    /// It can be told whether to think, not how much.
+    pub no_effort: bool,
     /// It refuses fields that it does not know.
     pub plain: bool,
     /// Its server takes no grammar that begins with a call.
@@ -221,6 +226,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
+        context_set: model.context_set,
         context_cap: config.limits.context_tokens,
         tools,
         backend,
@@ -302,6 +308,7 @@ impl Plan {
             plain: self.learned.plain,
             vision: self.vision,
             num_ctx,
+            unparsed: self.learned.tools == ToolMode::Raw,
             authorization: self.passed.authorization.as_ref(),
         }
     }
@@ -348,9 +355,21 @@ impl Learned {
             Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
             Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
+            Refusal::Effort => self.no_effort = true,
             Refusal::Fields => self.plain = true,
         }
         *self != before
+    }
+
+    /// Leaves out of a request what the model refuses to be told of thinking. One that only knows whether to think thinks by
+    /// itself.
+    pub fn without_refused(&self, fields: &mut Map<String, Value>) {
+        let is_level = |value: &Value| value.as_str().is_some_and(|level| level != "none");
+        for field in ["think", "reasoning_effort"] {
+            if self.no_thinking || self.no_effort && fields.get(field).is_some_and(is_level) {
+                fields.shift_remove(field);
+            }
+        }
     }
 }
 
