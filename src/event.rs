@@ -36,6 +36,8 @@ pub enum Delta<'a> {
     },
     /// Token counts; the last one wins.
     Usage(Usage),
+    /// The stop sequence of the request that ended the answer, from backends that tell.
+    StopSequence(&'a str),
     /// Why the backend stopped. Text may not follow; usage may.
     Finish(FinishReason),
 }
@@ -178,6 +180,8 @@ pub enum Note {
     },
     /// What was done in a turn, as a JSON object; comes before the end.
     Trace(String),
+    /// The stop sequence of the request that ended the answer; comes before the end.
+    StopSequence(String),
     /// Something that the user should know (a dropped request field, a cut prompt); `code` is short and stable.
     Warning {
         /// Stable name of the warning, for machines.

@@ -124,7 +124,7 @@ fn seam(marker: &str) -> usize {
     }
 }
 
-/// Names of tools as the value or the key of a JSON call, as a tag, and before an opening parenthesis or brace.
+/// Names of tools as the value or the key of a JSON call, as a tag, before an opening parenthesis or brace, and alone on a line.
 fn without_names(text: &str, tools: &Tools) -> String {
     let mut known: HashMap<&str, bool> = HashMap::new();
     let means = |written: &str| written.len() <= NAME_BYTES && !written.trim().is_empty() && name::is_known(tools, written);
@@ -156,6 +156,7 @@ fn without_names(text: &str, tools: &Tools) -> String {
             before.ends_with(['<', '/'])
                 || behind.trim_start_matches(' ').starts_with('(')
                 || behind.trim_start().starts_with(['{', '['])
+                || is_alone(before, behind)
         };
         let hit = place && *known.entry(bare).or_insert_with(|| means(bare));
         if hit {
@@ -170,6 +171,13 @@ fn without_names(text: &str, tools: &Tools) -> String {
     }
     out.push_str(text.get(copied..).unwrap_or_default());
     out
+}
+
+/// Whether a word is alone on its line, or after a label.
+fn is_alone(before: &str, behind: &str) -> bool {
+    let marks = [' ', '*', '`'];
+    let (before, behind) = (before.trim_end_matches(marks), behind.trim_start_matches(marks));
+    (before.is_empty() || before.ends_with(['\n', ':'])) && (behind.is_empty() || behind.starts_with(['\n', '\r']))
 }
 
 fn is_word(c: char) -> bool {

@@ -268,7 +268,8 @@ impl Scanner {
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;
         }
-        if self.is_wrapped() && mark.calls.is_empty() {
+        // A fence in a tag may hold the calls.
+        if self.is_wrapped() && mark.calls.is_empty() && (!mark.code || self.is_wrapped_in_code()) {
             self.unwrap(out);
             return true;
         }

@@ -9,6 +9,7 @@ use super::{Call, Syntax};
 
 mod arguments;
 mod assignments;
+mod doubled;
 pub(super) mod element;
 pub(super) mod entities;
 mod field;

@@ -33,6 +33,7 @@ struct Answer {
     calls: calls::Calls,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
+    stop_sequence: Option<String>,
     /// The backend said that nothing follows.
     closed: bool,
 }
@@ -84,6 +85,9 @@ impl Decoder {
         self.answer.calls.flush(out);
         if let Some(usage) = self.answer.usage {
             out(Delta::Usage(usage));
+        }
+        if let Some(stop) = &self.answer.stop_sequence {
+            out(Delta::StopSequence(stop));
         }
         out(Delta::Finish(reason));
         Ok(())

@@ -240,7 +240,7 @@ impl Front {
         match note {
             Note::Writing { .. } => self.shows_reasoning,
             Note::Progress { shown, .. } => *shown,
-            Note::Trace(_) | Note::Warning { .. } => false,
+            Note::Trace(_) | Note::StopSequence(_) | Note::Warning { .. } => false,
         }
     }
 
@@ -281,6 +281,7 @@ impl Collected {
             }
             Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
+            Event::Note(Note::StopSequence(stop)) => self.completion.stop_sequence = Some(stop.clone()),
             Event::Refused { .. } | Event::Note(_) => {}
             Event::Finish { reason, usage } => {
                 self.completion.reason = Some(reason);
@@ -365,6 +366,7 @@ fn note_text(note: &Note) -> String {
         Note::Writing { name, bytes } if *bytes < 1000 => format!("writing {name}, {bytes} B"),
         Note::Writing { name, bytes } => format!("writing {name}, {}.{} kB", bytes / 1000, bytes % 1000 / 100),
         Note::Progress { text, .. } | Note::Trace(text) => text.clone(),
+        Note::StopSequence(stop) => format!("stopped at {stop}"),
         Note::Warning { text, .. } => format!("warning: {text}"),
     }
 }

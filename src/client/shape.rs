@@ -144,7 +144,10 @@ impl Carrier {
 /// The arguments with every path as this client must get it, where that is another one.
 fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<String> {
     let (tool, workspace) = (tools.get(name)?, tools.workspace.as_ref()?);
-    let mut given: Map<String, Value> = serde_json::from_str(arguments).ok().filter(|_| !tool.paths.is_empty())?;
+    if tool.paths.is_empty() {
+        return None;
+    }
+    let mut given: Map<String, Value> = serde_json::from_str(arguments).ok()?;
     let mut changed = false;
     for path in &tool.paths {
         let Some(Value::String(path)) = given.get_mut(path) else { continue };

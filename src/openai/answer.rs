@@ -43,6 +43,8 @@ pub struct Completion {
     pub calls: Vec<ToolCall>,
     /// Why it ended.
     pub reason: Option<FinishReason>,
+    /// The stop sequence of the request that ended it, if the backend told.
+    pub stop_sequence: Option<String>,
     /// Token counts; zeros where the backend gave none (clients need the field).
     pub usage: Usage,
 }

@@ -156,6 +156,7 @@ impl Answer {
                 });
             }
             Delta::Usage(usage) => self.usage = Some(usage),
+            Delta::StopSequence(stop) => self.gate.stopped_at(stop),
             Delta::Finish(reason) => self.reason = Some(reason),
         }
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::announced::announces;
 use crate::{
     client::shape::Carrier,
-    event::{Effect, Event, FinishReason, Sink, Tools, Why},
+    event::{Effect, Event, FinishReason, Note, Sink, Tools, Why},
     plan::Repeats,
 };
 
@@ -82,6 +82,8 @@ pub(super) struct Gate {
     refused: u32,
     reask: Option<Reask>,
     said: Said,
+    /// The stop sequence of the request that ended the answer.
+    stop_sequence: Option<String>,
 }
 
 /// What the client has of this answer.
@@ -118,6 +120,7 @@ impl Gate {
             refused: 0,
             reask: None,
             said: Said { line_start: true, ..Said::default() },
+            stop_sequence: None,
         }
     }
 
@@ -147,10 +150,18 @@ impl Gate {
             Event::Finish { reason, usage } => {
                 let reason = self.finish(reason, out);
                 if self.reask.is_none() {
+                    if let Some(stop) = self.stop_sequence.take().filter(|_| reason == FinishReason::Stop) {
+                        out.event(Event::Note(&Note::StopSequence(stop)));
+                    }
                     out.event(Event::Finish { reason, usage });
                 }
             }
         }
+    }
+
+    /// The backend tells that the answer ended at this stop sequence.
+    pub(super) fn stopped_at(&mut self, stop: &str) {
+        self.stop_sequence = Some(stop.to_owned());
     }
 
     /// A call that this client's form cannot carry is refused like any other.

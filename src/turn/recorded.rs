@@ -24,6 +24,8 @@ pub enum Owned {
     Call(ToolCall),
     /// Token counts.
     Usage(Usage),
+    /// The stop sequence that ended the answer.
+    StopSequence(String),
     /// The end.
     Finish(FinishReason),
 }
@@ -161,6 +163,7 @@ impl From<Delta<'_>> for Owned {
                 extra: extra.map(str::to_owned),
             }),
             Delta::Usage(usage) => Owned::Usage(usage),
+            Delta::StopSequence(stop) => Owned::StopSequence(stop.to_owned()),
             Delta::Finish(reason) => Owned::Finish(reason),
         }
     }
@@ -175,6 +178,7 @@ impl Owned {
                 Delta::Call { id: call.id.as_deref(), name: &call.name, arguments: &call.arguments, extra: call.extra.as_deref() }
             }
             Owned::Usage(usage) => Delta::Usage(*usage),
+            Owned::StopSequence(stop) => Delta::StopSequence(stop),
             Owned::Finish(reason) => Delta::Finish(*reason),
         }
     }
@@ -227,7 +231,7 @@ impl Sink for Lines {
                 self.out.push_str(&format!("refused {name}: {why}\n"));
             }
             Event::Note(Note::Warning { code, .. }) => self.out.push_str(&format!("note {code}\n")),
-            Event::Note(Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_)) => {}
+            Event::Note(Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) | Note::StopSequence(_)) => {}
             Event::Finish { reason, .. } => {
                 self.flush();
                 self.out.push_str(&format!("finish {}\n", reason.as_str()));

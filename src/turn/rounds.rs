@@ -8,10 +8,11 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use tokio::{
     task::yield_now,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep, timeout_at},
 };
 
 mod act;
+mod loading;
 
 use super::{
     Shared,
@@ -62,6 +63,8 @@ pub(super) struct Rounds<O> {
 struct Asks {
     /// The backend has taken a request of this turn.
     taken: bool,
+    /// When the backend first said that it loads its model.
+    loading: Option<Instant>,
     /// How often the model was asked again.
     again: u8,
     /// It was asked for the call that it had announced.
@@ -148,7 +151,11 @@ impl<O: Sink> Rounds<O> {
             return Ok(self.run_tools().await);
         }
         let Some(reading) = &mut self.reading else {
-            self.reading = Some(Box::new(self.ask().await?));
+            match self.ask().await {
+                Ok(reading) => self.reading = Some(Box::new(reading)),
+                Err(error) if self.waits_for_the_model(&error) => sleep(loading::PAUSE).await,
+                Err(error) => return Err(error),
+            }
             return Ok(true);
         };
         let next = reading.next().await;
@@ -326,12 +333,7 @@ impl<O: Sink> Rounds<O> {
             return;
         }
         if let Some((name, bytes)) = reading.writing() {
-            let note = Note::Writing { name, bytes };
-            let Outlet { tap, shape, out, .. } = &mut self.outlet;
-            if let Some(tap) = tap {
-                tap.event(&Event::Note(&note));
-            }
-            shape.event(Event::Note(&note), out);
+            self.outlet.event(Event::Note(&Note::Writing { name, bytes }));
         }
     }
 

@@ -251,8 +251,10 @@ impl Scanner {
         let [call] = calls else { return None };
         // What is no name counts where its arguments can only be an offered tool's. A name in parentheses is one that `quote`
         // has written: the model repeats a result.
-        let plain = call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
-            || (!call.name.starts_with('(') && self.tools.iter().any(|tool| takes(tool, &call.arguments)));
+        let plain = || {
+            call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
+                || (!call.name.starts_with('(') && self.fits_a_tool(&call.arguments))
+        };
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),
             Syntax::Element => self.options.elements,
@@ -260,7 +262,7 @@ impl Scanner {
         };
         // The description of a tool has a schema in the place of the arguments.
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
-        if !self.options.strays || !plain || !named || described || !call.arguments.trim_start().starts_with('{') {
+        if !self.options.strays || !named || described || !call.arguments.trim_start().starts_with('{') || !plain() {
             return None;
         }
         match resolve(&self.tools, &call.name) {
@@ -278,6 +280,15 @@ impl Scanner {
         }
     }
 
+    /// Whether these arguments are complete for an offered tool that requires any.
+    fn fits_a_tool(&self, arguments: &str) -> bool {
+        let given: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(arguments).ok();
+        let fits = |types: Types, given: &serde_json::Map<String, serde_json::Value>| {
+            types.required().next().is_some() && types.take(given.keys().map(String::as_str))
+        };
+        given.is_some_and(|given| self.tools.iter().any(|tool| fits(Types::new(Some(tool)), &given)))
+    }
+
     /// Whether the form that is being tried is an element that counts wherever it is.
     fn is_element(&self, candidate: &Candidate) -> bool {
         let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
@@ -289,14 +300,4 @@ impl Scanner {
         let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
         self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())
     }
-}
-
-/// Whether these arguments have everything that a tool requires, at least one, and nothing that it does not know.
-fn takes(tool: &Tool, arguments: &str) -> bool {
-    let types = Types::new(Some(tool));
-    let given: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(arguments).ok();
-    let mut required = types.required().peekable();
-    given.is_some_and(|given| {
-        required.peek().is_some() && required.all(|key| given.contains_key(key)) && given.keys().all(|key| types.has(key))
-    })
 }

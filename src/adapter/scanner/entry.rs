@@ -58,7 +58,7 @@ impl Scanner {
                 // The whole may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
                 Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
-                _ => fresh,
+                _ => fresh && !rest.starts_with(['`', '~']),
             };
             if fits {
                 entries.push(Entry { form, body: at, marked: false });

@@ -74,9 +74,13 @@ impl Scanner {
         }
         let next = self.adapter.triggers.next(&self.buf, first, end);
         let marked = next.is_ok_and(|found| found.at == first && !found.mark.calls.is_empty());
-        // JSON and Python in a fence are forms of their own.
+        // JSON and Python in a fence are forms of their own, also in a tag.
+        let fence = if kind == Kind::Tag { starts_with_any(rest, &["```".to_owned()], end) } else { Start::No };
+        if fence == Start::Maybe {
+            return None;
+        }
         let bare = rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '{' | '['));
-        if !marked && (!bare || matches!(kind, Kind::Fence(..))) {
+        if !marked && fence == Start::No && (!bare || matches!(kind, Kind::Fence(..))) {
             return Some(false);
         }
         self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close: [close], closed: false });

@@ -323,6 +323,11 @@ fn next(text: &str, from: usize, leads: &[u8]) -> Option<usize> {
     found.map(|at| from + at)
 }
 
+/// Whether what follows a gap may turn out to be a part of it.
+pub(super) fn may_be_gap(text: &str, end: bool) -> bool {
+    !end && text == "\\"
+}
+
 /// How many bytes of whitespace `text` begins with. Between tags it may also come as a backslash and an `n`, or in the
 /// letters that byte-level tokenizers write for space and newline.
 pub(super) fn gap(text: &str) -> usize {

@@ -3,6 +3,7 @@
 
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES, Word, blank,
+    doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
     value::{Behind, Got, TornReader, Trail, ValueReader, sound},
@@ -260,7 +261,7 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     if context.marked || context.tools.choice != ToolChoice::Auto {
         return Some(true);
     }
-    let key = beyond_comments(&rest[1..]);
+    let key = beyond_comments(rest.strip_prefix(DOUBLED).unwrap_or(&rest[1..]));
     let quote = key.chars().next()?;
     if matches!(key, "/" | "#") || QUOTES.iter().any(|quote| quote.len() > key.len() && quote.starts_with(key)) {
         return None;
@@ -272,11 +273,11 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
         || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES].concat().contains(&key)
         || context.tools.iter().any(|tool| tool.name == key);
-    Some(known && (quote.is_alphabetic() || "\"'\\&".contains(quote)))
+    Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }
 
 /// What a key may be quoted with, also where the whole was escaped.
-const QUOTES: [&str; 6] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;"];
+const QUOTES: [&str; 8] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;", "\u{201c}", "\u{201d}"];
 
 /// Whether the name of an offered tool and a parenthesis are here.
 fn called(text: &str, context: Context<'_>) -> Option<bool> {

@@ -3,6 +3,11 @@
 
 use crate::json::extent::Extent;
 
+/// Quotes that are written in place of `"`, from the left and from the right.
+const TYPOGRAPHIC: [char; 4] = ['\u{201c}', '\u{201e}', '\u{201d}', '\u{201f}'];
+/// What a string may begin with.
+const QUOTES: [char; 7] = ['"', '\'', '`', TYPOGRAPHIC[0], TYPOGRAPHIC[1], TYPOGRAPHIC[2], TYPOGRAPHIC[3]];
+
 /// The members of an object, in source order: (key without quotes, value as written).
 /// `None` if the text does not begin as an object. A value that is broken runs to the end of the text without the
 /// object's own closing brace, so that nothing of it is lost.
@@ -79,7 +84,7 @@ pub(crate) fn unquote(value: &str) -> String {
     if let Ok(text) = serde_json::from_str::<String>(value) {
         return text;
     }
-    value.trim().trim_matches(['"', '\'', '`']).to_owned()
+    value.trim().trim_matches(QUOTES).to_owned()
 }
 
 /// Whether a string or a bracketed value is closed by its own last character.
@@ -87,8 +92,7 @@ pub(crate) fn is_closed(value: &str) -> bool {
     let value = value.trim();
     match value.as_bytes().first() {
         Some(b'{' | b'[') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
-        Some(b'"' | b'\'' | b'`') => string_end(value) == Some(value.len()),
-        _ => false,
+        _ => value.starts_with(QUOTES) && string_end(value) == Some(value.len()),
     }
 }
 
@@ -99,8 +103,7 @@ fn is_word(value: &str) -> bool {
 }
 
 fn key(text: &str) -> Option<(String, &str)> {
-    let first = text.chars().next()?;
-    if matches!(first, '"' | '\'' | '`') {
+    if text.starts_with(QUOTES) {
         let end = string_end(text)?;
         return Some((unquote(&text[..end]), &text[end..]));
     }
@@ -111,13 +114,17 @@ fn key(text: &str) -> Option<(String, &str)> {
 fn value_end(text: &str) -> usize {
     match text.as_bytes().first() {
         Some(b'{' | b'[') => Extent::default().feed(text.as_bytes()).unwrap_or(text.len()),
-        Some(b'"' | b'\'' | b'`') => string_end(text).unwrap_or(text.len()),
+        _ if text.starts_with(QUOTES) => string_end(text).unwrap_or(text.len()),
         _ => text.find([',', '}', ']']).unwrap_or(text.len()),
     }
 }
 
 /// After the closing quote of the string that `text` begins with.
 fn string_end(text: &str) -> Option<usize> {
+    if let Some(inside) = text.strip_prefix(TYPOGRAPHIC) {
+        let (at, quote) = inside.char_indices().find(|(_, c)| *c == '"' || TYPOGRAPHIC.contains(c))?;
+        return Some(text.len() - inside.len() + at + quote.len_utf8());
+    }
     let bytes = text.as_bytes();
     let quote = *bytes.first()?;
     let mut at = 1;

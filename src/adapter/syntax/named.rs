@@ -106,6 +106,8 @@ impl NamedReader {
                         None if takes_nothing(&head.name, context) => Body::ended(from),
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
+                            // A name alone in a fence is a command, or an item of a list.
+                            Start::Yes(_) if context.call.whole_answer => return Step::Reject,
                             Start::Yes(_) => Body::ended(from),
                             Start::Maybe => return Step::More,
                             Start::No if !(named.line && head.announced) => return Step::Reject,
@@ -193,10 +195,7 @@ fn takes_nothing(name: &str, context: Context<'_>) -> bool {
 /// The one offered tool that has all of these parameters and needs no other.
 fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
-    let mut fitting = tools.iter().filter(|tool| {
-        let types = Types::new(Some(tool));
-        given.iter().all(|key| types.has(key)) && types.required().all(|required| given.iter().any(|key| key == required))
-    });
+    let mut fitting = tools.iter().filter(|tool| Types::new(Some(tool)).take(given.iter().map(String::as_str)));
     let first = fitting.next().filter(|_| !given.is_empty())?;
     fitting.next().is_none().then_some(first)
 }
@@ -218,6 +217,9 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
         Start::Maybe => return Seen::Maybe,
         Start::No if named.open.iter().any(String::is_empty) || named.open.is_empty() => {}
         Start::No => return Seen::No,
+    }
+    if context.call.whole_answer && !begins_with_a_name(&text[at..], named, context) {
+        return Seen::No;
     }
     // An id after the name and the markers that carry nothing end it too, and are read again below.
     let id_marker = named.id.as_ref().filter(|_| !named.id_first).map(|[open, _]| open);
@@ -257,6 +259,15 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
             }
         }
     }
+}
+
+/// Whether an offered tool's name and what ends it are here, or may still come: prose is not held back.
+fn begins_with_a_name(text: &str, named: &Named, context: Context<'_>) -> bool {
+    context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
+        Some("") => true,
+        Some(after) => starts_with_any(after, &named.close, context.end) != Start::No,
+        None => tool.name.starts_with(text),
+    })
 }
 
 /// The id that `text` begins with, and the length of it with its markers. One without a closing marker ends where its

@@ -3,7 +3,7 @@
 
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED,
-    arguments::{Arguments, Between, Form, Outcome, Seen, Tag, gap, hint_of},
+    arguments::{Arguments, Between, Form, Outcome, Seen, Tag, gap, hint_of, may_be_gap},
     assignments::{self, assignments},
     element::Element,
     entities::decoded,
@@ -151,6 +151,9 @@ impl TaggedReader {
         let mut from = at;
         let at = loop {
             let at = from + gap(&text[from..]);
+            if may_be_gap(&text[at..], context.end) {
+                return None;
+            }
             match starts_with_any(&text[at..], &tagged.skip, context.end) {
                 Start::Yes(length) => from = at + length,
                 Start::Maybe => return None,
@@ -175,7 +178,7 @@ impl TaggedReader {
                 let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
                 match (word, assignments::key(rest, &self.types)) {
                     (None, _) if !context.end && rest.len() < FIELD_BYTES => return None,
-                    (_, Some(_)) if context.marked => return Some(Body::Lines(at, Closing::after(at))),
+                    (_, Some(_)) if context.marked || context.call.whole_answer => return Some(Body::Lines(at, Closing::after(at))),
                     _ => {}
                 }
             }
@@ -203,6 +206,9 @@ impl Markers<'_> {
 
     fn head(&self, text: &str, end: bool) -> Seen<Head> {
         let mut at = gap(text);
+        if may_be_gap(&text[at..], end) {
+            return Seen::Maybe;
+        }
         let [open, close] = &self.tagged.name;
         let bare = match starts_with_any(&text[at..], open, end) {
             Start::Yes(length) => {
@@ -315,6 +321,9 @@ impl Form for Markers<'_> {
         };
         let rest = &text[body..];
         let rest = &rest[gap(rest)..];
+        if may_be_gap(rest, end) {
+            return Seen::Maybe;
+        }
         match [self.argument_begins(rest, end), self.close(rest, end)] {
             [Start::Yes(_), _] | [_, Start::Yes(_)] => Seen::Yes(body),
             [Start::Maybe, _] | [_, Start::Maybe] => Seen::Maybe,

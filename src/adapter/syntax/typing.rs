@@ -54,6 +54,11 @@ impl Types {
         self.0.root().has(&plain(key))
     }
 
+    /// Whether a call may have exactly these parameters: it has no others, and all that it must have are among them.
+    pub(crate) fn take<'k>(&self, given: impl Iterator<Item = &'k str> + Clone) -> bool {
+        given.clone().all(|key| self.has(key)) && self.required().all(|required| given.clone().any(|key| key == required))
+    }
+
     /// The value of a parameter as JSON text.
     pub(crate) fn value(&self, key: &str, text: &str, hint: Hint) -> String {
         self.parameter(key).value(text, hint)

@@ -50,6 +50,12 @@ struct Choice<'a> {
     text: Text<'a>,
     #[serde(default)]
     finish_reason: Text<'a>,
+    /// What ended the answer, at vLLM: a stop sequence of the request, or the number of a token.
+    #[serde(borrow)]
+    stop_reason: Option<&'a RawValue>,
+    /// The same at SGLang.
+    #[serde(borrow)]
+    matched_stop: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -157,6 +163,8 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
         }
         if let Some(reason) = choice.finish_reason.some() {
             answer.finish = Some(reason_of(reason));
+            let sequence = |stop: &RawValue| serde_json::from_str::<String>(stop.get()).ok();
+            answer.stop_sequence = choice.stop_reason.or(choice.matched_stop).and_then(sequence);
         } else if whole {
             answer.finish.get_or_insert(FinishReason::Stop);
         }

@@ -21,6 +21,7 @@ fn pieces(dialect: Dialect, stream: &str, size: usize) -> (Vec<String>, Option<E
                 )
             }
             Delta::Usage(usage) => format!("usage {} {}", usage.prompt_tokens, usage.completion_tokens),
+            Delta::StopSequence(stop) => format!("stopped at {stop}"),
             Delta::Finish(reason) => format!("finish {}", reason.as_str()),
         });
     };

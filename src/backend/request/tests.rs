@@ -72,7 +72,7 @@ impl Case {
         let Outgoing::Http(request) = prepared.outgoing else { panic!("over the network") };
         let codes = prepared.notes.iter().map(|note| match note {
             Note::Warning { code, .. } => *code,
-            Note::Writing { .. } | Note::Progress { .. } | Note::Trace(_) => "writing",
+            _ => "writing",
         });
         (request.url, serde_json::from_slice(&request.body).expect("JSON"), codes.collect())
     }

@@ -70,7 +70,8 @@ pub(super) fn completion(completion: &Completion, head: &Head) -> Value {
     let reason = completion.reason.unwrap_or(FinishReason::Stop);
     let mut message = message(head, completion.usage);
     message["content"] = Value::Array(content);
-    message["stop_reason"] = json!(stop_reason(reason));
+    message["stop_reason"] = json!(stop_reason(reason, completion.stop_sequence.as_deref()));
+    message["stop_sequence"] = json!(completion.stop_sequence);
     message
 }
 
@@ -103,11 +104,12 @@ fn usage_value(usage: Usage) -> Value {
     })
 }
 
-/// Backends do not say which stop sequence was hit, nor whether one was.
-fn stop_reason(reason: FinishReason) -> &'static str {
+/// Only vLLM and SGLang tell whether a stop sequence was met, and which one.
+fn stop_reason(reason: FinishReason, sequence: Option<&str>) -> &'static str {
     match reason {
         FinishReason::ToolCalls => "tool_use",
         FinishReason::Length => "max_tokens",
+        FinishReason::Stop if sequence.is_some() => "stop_sequence",
         FinishReason::Stop | FinishReason::ContentFilter => "end_turn",
     }
 }

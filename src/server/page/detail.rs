@@ -216,7 +216,7 @@ impl Wrote {
                 wrote.content.push_str(&text);
             }
             Owned::Call(call) => wrote.native.push(call),
-            Owned::Usage(_) => {}
+            Owned::Usage(_) | Owned::StopSequence(_) => {}
             Owned::Finish(reason) => wrote.end = Some(reason),
         });
         wrote.fault = read.err().map(|error| clean(&error.message));

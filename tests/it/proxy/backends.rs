@@ -323,6 +323,15 @@ async fn only_what_has_not_run_is_asked_again() {
     .await;
     assert_eq!(stream(&proxy).await.text, "hello");
     assert_eq!(fake.seen("/v1/chat/completions").len(), 3);
+    // One that takes longer is waited for, and the client is told.
+    let (proxy, _fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), |number, _| match number {
+        0..6 => Script::json(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#),
+        _ => Script::events(vec![delta(json!({"content": "hello"})), finish("stop")]),
+    })
+    .await;
+    let saw = stream(&proxy).await;
+    assert_eq!((saw.status, saw.text.as_str()), (200, "hello"));
+    assert_eq!(saw.raw.matches("the backend is loading the model").count(), 1, "{}", saw.raw);
     for (status, message) in [(500, "out of memory"), (429, "slow down")] {
         let (proxy, fake) = with_server(json!({"id": "m", "owned_by": "llamacpp"}), move |_, _| {
             Script::json(status, json!({"error": {"message": message}}).to_string())

@@ -51,6 +51,30 @@ async fn a_call_in_the_text_arrives_as_a_block() {
     assert_eq!((status, &whole["stop_reason"], &whole["content"][1]["input"]["limit"]), (200, &json!("tool_use"), &json!(5)));
 }
 
+/// vLLM and SGLang tell which stop sequence was met; the number of a token is none.
+#[tokio::test]
+async fn the_stop_sequence_that_was_met_is_told() {
+    for (field, value, told) in [
+        ("stop_reason", json!("END"), json!("END")),
+        ("matched_stop", json!("END"), json!("END")),
+        ("matched_stop", json!(151645), Value::Null),
+        ("stop_reason", Value::Null, Value::Null),
+    ] {
+        let (proxy, _fake) = with_openai(move |_| {
+            let mut choice = json!({"index": 0, "delta": {}, "finish_reason": "stop"});
+            choice[field] = value.clone();
+            Script::events(vec![delta(json!({"content": "one two"})), event(&json!({"choices": [choice]}))])
+        })
+        .await;
+        let reason = if told.is_null() { "end_turn" } else { "stop_sequence" };
+        let (_, whole) = answer(proxy.post("/v1/messages", request(false))).await;
+        assert_eq!((&whole["stop_reason"], &whole["stop_sequence"]), (&json!(reason), &told), "{field}");
+        let sent = events(&proxy.post("/v1/messages", request(true)).send().await.unwrap().text().await.unwrap());
+        let end = &sent[sent.len() - 2]["delta"];
+        assert_eq!((&end["stop_reason"], &end["stop_sequence"]), (&json!(reason), &told), "{field}");
+    }
+}
+
 #[tokio::test]
 async fn a_truncated_call_is_no_block() {
     let (proxy, _fake) = with_openai(|_| Script::events(vec![delta(json!({"content": &CALL[..60]})), finish("length")])).await;

@@ -1,6 +1,6 @@
 //! What is at a place between the tags of a call, and what a place inside of a value is: content, or the value's end.
 
-use super::{Arguments, Between, Form, Seen, gap, next};
+use super::{Arguments, Between, Form, Seen, gap, may_be_gap, next};
 use crate::adapter::syntax::{Start, typing::Types};
 
 /// What comes after a tag.
@@ -129,7 +129,7 @@ impl Arguments {
         if rest.is_empty() {
             return (at, if end { Mark::End } else { Mark::Maybe });
         }
-        let mut maybe = rest == "\\" && !end;
+        let mut maybe = may_be_gap(rest, end);
         let value_open = match longest(rest, form.value_open()) {
             0 if !end && form.value_open().iter().any(|marker| marker.starts_with(rest)) => Start::Maybe,
             0 => Start::No,

@@ -2,6 +2,7 @@
 
 use super::super::{
     Context, Parsed, Step, WORD_BYTES,
+    doubled::{DOUBLED, halved},
     entities::unescaped,
     members::{elements, is_closed, members, unquote},
     python::PythonReader,
@@ -32,7 +33,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if depth > NESTED_WRAPPERS {
         return None;
     }
-    if let Some(plain) = decoded(value) {
+    if let Some(plain) = decoded(value, open) {
         return calls(plain.trim(), keys, context, depth + 1, open);
     }
     if let Some(list) = elements(value) {
@@ -95,10 +96,14 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     }
 }
 
-/// The text of a value that was escaped as a whole: a call as a JSON string, or with HTML's entities for all of its quotes.
-fn decoded(value: &str) -> Option<String> {
+/// The text of a value that was escaped as a whole: a call as a JSON string, with every brace written twice, or with HTML's
+/// entities for all of its quotes.
+fn decoded(value: &str, open: bool) -> Option<String> {
     if value.starts_with(['"', '\'']) {
         return Some(unquote(value));
+    }
+    if value.starts_with(DOUBLED) {
+        return Some(halved(value, open));
     }
     let escaped = !value.contains('"') && (value.contains("&quot;") || value.contains("&#34;"));
     escaped.then(|| unescaped(value))
@@ -129,7 +134,8 @@ pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
 
 /// The name in a value that may not have ended.
 pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
-    let members = members(value.trim_start_matches(|c: char| c.is_whitespace() || c == '['))?;
+    let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
+    let members = members(if value.starts_with(DOUBLED) { &value[1..] } else { value })?;
     let wrapped = WRAPPERS.into_iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value));
     match wrapped.or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
         Some(inner) if inner.starts_with(['{', '[']) => {

@@ -39,6 +39,10 @@ impl Literal {
             Start::Yes(length) => return self.open(&rest[..length], Kind::Delimited),
             Start::No => {}
         }
+        if rest.starts_with('\u{201c}') {
+            // A typographic quote is closed by its counterpart.
+            return self.open("\u{201d}", Kind::Plain);
+        }
         match rest.as_bytes() {
             [quote @ (b'"' | b'\''), tail @ ..] => self.open_quote(rest, *quote, tail, Kind::Plain, dialect),
             _ => {

@@ -10,7 +10,7 @@ use super::{SIGNATURE, error_body, message, stop_reason, usage_value};
 use crate::{
     client::front::{Calls, Head, Protocol},
     error::Error,
-    event::{Event, ToolCall, Usage},
+    event::{Event, Note, ToolCall, Usage},
     openai::answer::put_string,
     wire::write_event,
 };
@@ -24,6 +24,8 @@ pub(in crate::client::front) struct Stream {
     open: Option<Block>,
     /// The index of the next block.
     next: u32,
+    /// The stop sequence that ended the answer.
+    stop_sequence: Option<String>,
 }
 
 /// A block that is written piece by piece.
@@ -37,7 +39,7 @@ enum Block {
 
 impl Stream {
     pub(in crate::client::front) fn new(head: Head) -> Stream {
-        Stream { head, calls: Calls::default(), open: None, next: 0 }
+        Stream { head, calls: Calls::default(), open: None, next: 0, stop_sequence: None }
     }
 
     /// A piece of the block of this kind, which begins where another one was open.
@@ -114,11 +116,15 @@ impl Protocol for Stream {
                 let call = self.calls.end(index, extra, &self.head.envelope.id);
                 self.call(&call, out);
             }
+            Event::Note(Note::StopSequence(stop)) => self.stop_sequence = Some(stop.clone()),
             Event::Note(_) => self.alive("", out),
             Event::Reasoning(_) | Event::Refused { .. } => {}
             Event::Finish { reason, usage } => {
                 self.close(out);
-                let delta = json!({"stop_reason": stop_reason(reason), "stop_sequence": null});
+                let delta = json!({
+                    "stop_reason": stop_reason(reason, self.stop_sequence.as_deref()),
+                    "stop_sequence": self.stop_sequence,
+                });
                 let usage = usage_value(usage.unwrap_or_default());
                 self::event("message_delta", &json!({"delta": delta, "usage": usage}), out);
                 self::event("message_stop", &json!({}), out);

@@ -73,7 +73,8 @@ impl Generated {
             Delta::Text(_, text) => self.text.push_str(text),
             Delta::Usage(usage) => self.usage = Some(*usage),
             Delta::Finish(reason) => self.reason = *reason,
-            Delta::Call { .. } => {} // a text completion has none
+            // Ollama does not tell of the first, and a text completion has no second.
+            Delta::StopSequence(_) | Delta::Call { .. } => {}
         }
     }
 
