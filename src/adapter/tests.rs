@@ -10,8 +10,7 @@ mod slips;
 use super::{Scanner, scanner::Options};
 use crate::{
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
-    fix::Schemas,
-    seen::{Item, Seen, library},
+    seen::{Item, Seen, library, schemas},
 };
 
 /// (names as registries and people spell them, the file that knows how these models write).
@@ -316,7 +315,7 @@ fn read(adapter: &str, reasoning_open: bool, text: &str) -> Seen {
         [Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#)],
         ToolChoice::Auto,
     );
-    let (adapter, tools, schemas) = (Arc::clone(library().get(adapter).unwrap()), Arc::new(tools), Arc::new(Schemas::default()));
+    let (adapter, tools, schemas) = (Arc::clone(library().get(adapter).unwrap()), Arc::new(tools), schemas());
     let scanner = || {
         let options = Options { reasoning_open, ..Options::default() };
         Scanner::new(Arc::clone(&adapter), Arc::clone(&tools), Arc::clone(&schemas), options)

@@ -26,6 +26,23 @@ pub enum Resolved<'t> {
 /// Prefixes that models put before a name.
 const PREFIXES: [&str; 6] = ["functions.", "default_api.", "tools.", "tool:", "function:", "namespace::"];
 
+/// A name of an offered tool.
+struct Offered<'t> {
+    tool: &'t Tool,
+    name: &'t str,
+    folded: String,
+}
+
+// === impl Offered ===
+
+impl<'t> Offered<'t> {
+    /// The tool's name, and its wire name where that is another one.
+    fn names(tool: &'t Tool) -> impl Iterator<Item = Offered<'t>> {
+        let wire = Some(tool.wire_name.as_str()).filter(|wire| *wire != tool.name);
+        std::iter::once(tool.name.as_str()).chain(wire).map(move |name| Offered { tool, name, folded: fold(name) })
+    }
+}
+
 /// Finds the offered tool that `written` means.
 pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
     if let Some(tool) = tools.by_wire_name(written) {
@@ -110,21 +127,25 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
     if folded.is_empty() {
         return None;
     }
-    unique(tools, |offered| fold(offered) == folded)
+    let offered: Vec<Offered<'_>> = tools.iter().flat_map(Offered::names).collect();
+    unique(&offered, |offered| offered.folded == folded)
         .or_else(|| {
             let bare = folded.strip_suffix("tool").filter(|bare| !bare.is_empty())?;
-            unique(tools, |offered| fold(offered) == bare)
+            unique(&offered, |offered| offered.folded == bare)
         })
-        .or_else(|| unique(tools, |offered| fold(offered).strip_suffix("tool") == Some(folded.as_str())))
-        .or_else(|| unique(tools, |offered| random_prefix(offered).is_some_and(|bare| fold(bare) == folded)))
+        .or_else(|| unique(&offered, |offered| offered.folded.strip_suffix("tool") == Some(folded.as_str())))
+        .or_else(|| unique(&offered, |offered| random_prefix(offered.name).is_some_and(|bare| fold(bare) == folded)))
         .or_else(|| {
             let bare = fold(random_prefix(name)?);
-            unique(tools, |offered| fold(random_prefix(offered).unwrap_or(offered)) == bare)
+            unique(&offered, |offered| match random_prefix(offered.name) {
+                Some(rest) => fold(rest) == bare,
+                None => offered.folded == bare,
+            })
         })
         .or_else(|| {
             let parts = parts(name);
-            unique(tools, |offered| {
-                let offered = self::parts(offered);
+            unique(&offered, |offered| {
+                let offered = self::parts(offered.name);
                 offered == parts
                     || (parts.len() == 2 && offered.len() == 3 && offered[0] == "mcp" && offered[1..] == parts[..])
                     || (parts.len() == 3 && offered.len() == 2 && parts[0] == "mcp" && offered[..] == parts[1..])
@@ -151,15 +172,23 @@ fn registered<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
 }
 
 /// The only tool whose name or wire name satisfies `fits`.
-fn unique(tools: &Tools, fits: impl Fn(&str) -> bool) -> Option<&Tool> {
-    let mut found = tools.iter().filter(|tool| fits(&tool.name) || fits(&tool.wire_name));
+fn unique<'t>(offered: &[Offered<'t>], fits: impl Fn(&Offered<'t>) -> bool) -> Option<&'t Tool> {
+    let mut found = offered.iter().filter(|offered| fits(offered)).map(|offered| offered.tool);
     let first = found.next()?;
-    found.next().is_none().then_some(first)
+    found.all(|tool| std::ptr::eq(tool, first)).then_some(first)
 }
 
 /// The name without case, without `_`, `-`, `.` and spaces, and without the backslashes that Markdown puts before `_`.
 pub(crate) fn fold(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '\\')).flat_map(char::to_lowercase).collect()
+    let mut folded = String::with_capacity(name.len());
+    for c in name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '\\')) {
+        if c.is_ascii() {
+            folded.push(c.to_ascii_lowercase());
+        } else {
+            folded.extend(c.to_lowercase());
+        }
+    }
+    folded
 }
 
 /// A name after a random prefix of exactly six letters or digits, as Void puts before the tools of MCP servers. One of them
@@ -174,13 +203,8 @@ fn random_prefix(name: &str) -> Option<&str> {
 
 /// The folded parts of a name of the form `server:tool`, `server.tool`, `server__tool`, `mcp__server__tool`.
 fn parts(name: &str) -> Vec<String> {
-    name.replace("__", ":")
-        .replace("--", ":")
-        .replace(['.', '/'], ":")
-        .split(':')
-        .map(fold)
-        .filter(|part| !part.is_empty())
-        .collect()
+    let name = name.replace("__", ":").replace("--", ":");
+    name.split([':', '.', '/']).map(fold).filter(|part| !part.is_empty()).collect()
 }
 
 /// Up to three offered names by edit distance, at most half of the letters apart.

@@ -3,6 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use toolglot::{client, fixture::Fixture};
 
@@ -305,12 +306,15 @@ async fn who_shows_reasoning_hears_that_a_call_is_being_written() {
     })
     .await;
     let backend = format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url);
-    for (settings, path, reasoning, comment) in [
+    let rows = [
         ("", "/v1/chat/completions", false, true),
         ("", "/void/v1/chat/completions", true, false),
         ("profile = \"zed\"\n", "/v1/chat/completions", true, false),
         ("profile = \"zed\"\nprogress = false\n", "/v1/chat/completions", false, false),
-    ] {
+    ];
+    // All at once: each waits for a call that takes its time.
+    let backend = &backend;
+    join_all(rows.map(|(settings, path, reasoning, comment)| async move {
         let proxy = Proxy::start(&format!("{settings}{backend}")).await;
         let function = json!({"name": "rewrite_file", "parameters": {"type": "object"}});
         let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "go"}],
@@ -320,7 +324,8 @@ async fn who_shows_reasoning_hears_that_a_call_is_being_written() {
         assert!(read.call.is_some(), "{sse}");
         assert_eq!(read.reasoning.contains("writing rewrite_file, "), reasoning, "{settings}{path}: {sse}");
         assert_eq!(sse.contains(": writing rewrite_file, "), comment, "{settings}{path}: {sse}");
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]
@@ -351,12 +356,14 @@ async fn a_call_of_the_backends_own_is_said_to_be_written_too() {
     let function = json!({"name": "rewrite_file", "parameters": {"type": "object"}});
     let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "go"}],
         "tools": [{"type": "function", "function": function}]});
-    for (path, reasoning) in [("/void/v1/chat/completions", true), ("/v1/chat/completions", false)] {
-        let sse = proxy.post(path, &body).send().await.unwrap().text().await.unwrap();
+    let (proxy, body) = (&proxy, &body);
+    join_all([("/void/v1/chat/completions", true), ("/v1/chat/completions", false)].map(|(path, reasoning)| async move {
+        let sse = proxy.post(path, body).send().await.unwrap().text().await.unwrap();
         let read = reader::read_native(&sse);
         let values = vec![("uri".to_owned(), "/w/a".to_owned()), ("new_content".to_owned(), "one two three".to_owned())];
         assert_eq!(read.call, Some(("rewrite_file".into(), values)), "{sse}");
         assert_eq!(read.reasoning.contains("writing rewrite_file, "), reasoning, "{path}: {sse}");
         assert_eq!(sse.contains(": writing rewrite_file, "), !reasoning, "{path}: {sse}");
-    }
+    }))
+    .await;
 }

@@ -20,9 +20,10 @@ fn tools() -> Tools {
 }
 
 fn read(adapter: &Arc<Adapter>, text: &str) -> Seen {
-    let whole = run_with(adapter, &Options::default(), [text], FinishReason::Stop, tools());
+    let tools = Arc::new(tools());
+    let whole = run_with(adapter, &Options::default(), [text], FinishReason::Stop, Arc::clone(&tools));
     let letters: Vec<String> = text.chars().map(String::from).collect();
-    let cut = run_with(adapter, &Options::default(), letters.iter().map(String::as_str), FinishReason::Stop, tools());
+    let cut = run_with(adapter, &Options::default(), letters.iter().map(String::as_str), FinishReason::Stop, tools);
     assert_eq!(whole, cut, "{}: {text:?}", adapter.name);
     whole
 }

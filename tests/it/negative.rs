@@ -78,9 +78,9 @@ fn tutorials(adapter: &Adapter, number: usize) -> Vec<String> {
     out
 }
 
-fn check(adapter: &Arc<Adapter>, answer: &str, wrong: &mut Vec<String>) {
+fn check(adapter: &Arc<Adapter>, tools: &Arc<Tools>, answer: &str, wrong: &mut Vec<String>) {
     let options = scanner::Options { framing: false, ..scanner::Options::default() };
-    let seen = run_with(adapter, &options, [answer], FinishReason::Stop, tools());
+    let seen = run_with(adapter, &options, [answer], FinishReason::Stop, Arc::clone(tools));
     if !seen.calls().is_empty() || seen.text() != answer {
         wrong.push(format!("{}: {answer:?}\n    calls {:?}\n    text {:?}", adapter.name, seen.calls(), seen.text()));
     }
@@ -90,11 +90,12 @@ fn check(adapter: &Arc<Adapter>, answer: &str, wrong: &mut Vec<String>) {
 fn ordinary_answers_are_never_calls_and_lose_no_byte() {
     let adapters: Vec<_> = library().iter().cloned().collect();
     let (mut wrong, mut distinct) = (Vec::new(), HashSet::new());
+    let tools = Arc::new(tools());
     // Every answer is read by three adapters, every adapter reads answers of every kind.
     for number in 0..160 {
         for (kind, answer) in answers(number).into_iter().enumerate() {
             for step in 0..3 {
-                check(&adapters[(number * 3 + kind * 7 + step * 23) % adapters.len()], &answer, &mut wrong);
+                check(&adapters[(number * 3 + kind * 7 + step * 23) % adapters.len()], &tools, &answer, &mut wrong);
             }
             distinct.insert(answer);
         }
@@ -102,7 +103,7 @@ fn ordinary_answers_are_never_calls_and_lose_no_byte() {
     for adapter in &adapters {
         for number in 0..6 {
             for answer in tutorials(adapter, number) {
-                check(adapter, &answer, &mut wrong);
+                check(adapter, &tools, &answer, &mut wrong);
                 distinct.insert(answer);
             }
         }

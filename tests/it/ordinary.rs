@@ -20,7 +20,10 @@ use toolglot::{
     turn::answer::{Answer, Policy, Setup},
 };
 
-use crate::{seen::library, void as reader};
+use crate::{
+    seen::{library, schemas},
+    void as reader,
+};
 
 const REASONS: [FinishReason; 2] = [FinishReason::Stop, FinishReason::Length];
 
@@ -148,7 +151,7 @@ struct Path<'a> {
 fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
     let adapters: Vec<_> = library().iter().cloned().collect();
     let (plain, list) = (Arc::new(tools()), reader::tools());
-    let schemas = Arc::<Schemas>::default();
+    let schemas = schemas();
     let (mut distinct, mut runs, mut wrong, mut told) = (HashSet::new(), 0, Vec::new(), 0);
     for number in 0..160 {
         for (kind, (text, reasons, notice)) in answers(number).into_iter().enumerate() {
@@ -189,7 +192,7 @@ fn nothing_runs_at_void_of_answers_that_only_speak_of_its_tools() {
 #[test]
 fn calls_that_cannot_be_delivered_do_not_run_at_void_in_the_form_of_any_family() {
     let (plain, list) = (Arc::new(tools()), reader::tools());
-    let schemas = Arc::<Schemas>::default();
+    let schemas = schemas();
     let (mut runs, mut wrong) = (0, Vec::new());
     for (at, adapter) in library().iter().enumerate() {
         let path = Path {

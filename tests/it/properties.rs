@@ -2,20 +2,19 @@
 //! there is no call, every byte comes out again. The scanner and the fixer alone are held to more (`tests/support/reading.rs`,
 //! which the fuzz target shares).
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use toolglot::{
     adapter::{Adapter, scanner},
     event::{Channel, Delta, FinishReason, Tools},
-    fix::Schemas,
     turn::answer::{Answer, Policy, Setup},
 };
 
 use crate::{
     pieces::{PIECES, tools},
     reading,
-    seen::{Seen, library},
+    seen::{Seen, library, schemas},
 };
 
 fn run<'t>(
@@ -33,11 +32,11 @@ pub(crate) fn run_with<'t>(
     options: &scanner::Options,
     pieces: impl IntoIterator<Item = &'t str>,
     reason: FinishReason,
-    tools: Tools,
+    tools: impl Into<Arc<Tools>>,
 ) -> Seen {
     let mut answer = Answer::new(Setup {
         adapter: Arc::clone(adapter),
-        tools: Arc::new(tools),
+        tools: tools.into(),
         schemas: schemas(),
         scanner: options.clone(),
         policy: Policy { keep_text_after_call: true, ..Policy::default() },
@@ -109,10 +108,4 @@ proptest! {
         let checked = reading::check(adapter, &schemas(), &options, reason, &text, &places);
         prop_assert_eq!(checked, Ok(()), "adapter {}, {:?}, {:?}, text {:?}", adapter.name, options, reason, text);
     }
-}
-
-/// Compiled once: the schemas are the same in every run.
-fn schemas() -> Arc<Schemas> {
-    static SCHEMAS: OnceLock<Arc<Schemas>> = OnceLock::new();
-    Arc::clone(SCHEMAS.get_or_init(Arc::default))
 }

@@ -2,7 +2,7 @@
 //! with prose before and after, at every cut; and none of it is a call where a document shows it.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -17,7 +17,12 @@ use crate::{
     seen::{Seen, library},
 };
 
-fn tools() -> Tools {
+fn tools() -> Arc<Tools> {
+    static TOOLS: OnceLock<Arc<Tools>> = OnceLock::new();
+    Arc::clone(TOOLS.get_or_init(|| Arc::new(offered())))
+}
+
+fn offered() -> Tools {
     let write = json!({"type": "object", "properties": {
         "path": {"type": "string"}, "content": {"type": "string"}, "line": {"type": "integer"}, "force": {"type": "boolean"},
         "tags": {"type": "array", "items": {"type": "string"}}, "options": {"type": "object", "properties": {

@@ -255,7 +255,9 @@ async fn in_voids_terminal_the_command_runs_and_its_output_returns() {
 async fn a_long_call_says_that_it_runs_from_the_start_of_its_server_on() {
     let machine = Machine::start("").await;
     let registry = machine.folder.path().join("mcp.json");
-    std::fs::write(&registry, json!({"mcpServers": {"slow": {"command": "sleep", "args": ["6"]}}}).to_string()).unwrap();
+    // It says nothing for a while, and ends at once when it is started again.
+    let script = format!("mkdir '{}' && sleep 5.5", machine.folder.path().join("started").display());
+    std::fs::write(&registry, json!({"mcpServers": {"slow": {"command": "sh", "args": ["-c", script]}}}).to_string()).unwrap();
     let line = format!("toolglot call slow__act --registry {}", registry.display());
     let output = tokio::task::spawn_blocking(move || machine.run("sh", &line).unwrap()).await.unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,6 +1,8 @@
 //! What random texts are made of, and the tools that are offered for them: one list for unit tests, integration tests and the
 //! fuzz target.
 
+use std::sync::{Arc, OnceLock};
+
 use toolglot::event::{Tool, ToolChoice, Tools};
 
 /// What texts are made of beside the adapter's own markers.
@@ -105,7 +107,12 @@ const LONG_NAME: &str = "a_name_of_sixty_four_bytes_that_nobody_offers_but_that_
 const LONG_GAP: &str = "                                                                                                                                                                                                                                                                                ";
 
 /// The tools that are offered.
-pub(crate) fn tools() -> Tools {
+pub(crate) fn tools() -> Arc<Tools> {
+    static TOOLS: OnceLock<Arc<Tools>> = OnceLock::new();
+    Arc::clone(TOOLS.get_or_init(|| Arc::new(offered())))
+}
+
+fn offered() -> Tools {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}"#;
     let time = r#"{"type":"object","properties":{}}"#;
     Tools::new([Tool::new("get_weather", "", schema), Tool::new("get_time", "", time)], ToolChoice::Auto)

@@ -42,7 +42,7 @@ fn read<'t>(
     reason: FinishReason,
     pieces: impl IntoIterator<Item = &'t str>,
 ) -> Result<Seen, String> {
-    let tools = Arc::new(tools());
+    let tools = tools();
     let mut seen = Seen::default();
     let mut fixer = Fixer::new(Arc::clone(&tools), Arc::clone(schemas));
     let mut scanner = Scanner::new(Arc::clone(adapter), tools, Arc::clone(schemas), options.clone());

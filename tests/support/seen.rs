@@ -1,16 +1,23 @@
 //! What a client would see of an answer: the one collector of events for unit tests, integration tests and the fuzz target.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use toolglot::{
     adapter::Library,
     event::{Event, FinishReason, Sink},
+    fix::Schemas,
 };
 
 /// The built-in adapters, parsed once in a process.
 pub(crate) fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| Library::embedded().unwrap())
+}
+
+/// The schemas of all tests of a process, each compiled once.
+pub(crate) fn schemas() -> Arc<Schemas> {
+    static SCHEMAS: OnceLock<Arc<Schemas>> = OnceLock::new();
+    Arc::clone(SCHEMAS.get_or_init(Arc::default))
 }
 
 /// The events of an answer, in order. Two answers are alike if and only if their `Seen` are equal.

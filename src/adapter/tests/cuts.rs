@@ -8,8 +8,8 @@ use super::{Seen, library};
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
     event::{Channel, FinishReason, Tools},
-    fix::Schemas,
     pieces::{PIECES, tools},
+    seen::schemas,
 };
 
 /// A text of pieces, any marker of the adapter among them; a marker may be cut short.
@@ -38,7 +38,7 @@ fn text(adapter: &Adapter) -> impl Strategy<Value = String> + use<> {
 }
 
 fn seen(adapter: &Arc<Adapter>, tools: &Arc<Tools>, options: &Options, pieces: &mut dyn Iterator<Item = &str>) -> Seen {
-    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), Arc::new(Schemas::default()), options.clone());
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(tools), schemas(), options.clone());
     let mut seen = Seen::default();
     for piece in pieces {
         scanner.push(Channel::Content, piece, &mut seen);
@@ -49,7 +49,7 @@ fn seen(adapter: &Arc<Adapter>, tools: &Arc<Tools>, options: &Options, pieces: &
 
 #[test]
 fn no_cut_changes_the_result_and_no_byte_is_lost() {
-    let tools = Arc::new(tools());
+    let tools = tools();
     let nothing = Arc::new(Tools::default());
     for adapter in library().iter() {
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Options, Scanner, library};
 use crate::{
     event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
-    fix::Schemas,
+    seen::schemas,
 };
 
 /// What leaves, a line for each call and refusal, text merged; the same whole and in single characters.
@@ -20,7 +20,7 @@ fn read_in<'t>(adapter: &str, options: &Options, pieces: impl IntoIterator<Item 
     let schema = r#"{"type":"object","properties":{"note":{"type":"string"},"on":{"type":"boolean"}}}"#;
     let tools = Arc::new(Tools::new([Tool::new("lamp", "", schema)], ToolChoice::Auto));
     let adapter = Arc::clone(library().get(adapter).unwrap());
-    let mut scanner = Scanner::new(adapter, tools, Arc::new(Schemas::default()), options.clone());
+    let mut scanner = Scanner::new(adapter, tools, schemas(), options.clone());
     let (mut out, mut text): (Vec<String>, bool) = (Vec::new(), false);
     let mut sink = |event: Event<'_>| {
         let line = match event {
@@ -118,7 +118,7 @@ fn prose_leaves_with_the_piece_that_brought_it() {
     ];
     let tools = Arc::new(Tools::new([Tool::new("lamp", "", "{}")], ToolChoice::Auto));
     let adapter = Arc::clone(library().get("hermes").unwrap());
-    let mut scanner = Scanner::new(adapter, tools, Arc::new(Schemas::default()), Options::default());
+    let mut scanner = Scanner::new(adapter, tools, schemas(), Options::default());
     let mut left = String::new();
     for (piece, expected) in steps {
         scanner.push(Channel::Content, piece, &mut |event: Event<'_>| {

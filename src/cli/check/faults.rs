@@ -21,6 +21,7 @@ type Called = (String, Value);
 /// Names of adapters of a library, and what is wrong with them.
 pub(super) fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let generic = library.get(GENERIC).map_or(0, |adapter| adapter.calls.len());
+    let offered = Offered { tools: Arc::new(tools()), schemas: Arc::default() };
     let mut faults = Vec::new();
     for adapter in library.iter().filter(|adapter| chosen(&adapter.name)) {
         let own = if adapter.name == GENERIC { generic } else { adapter.calls.len().saturating_sub(generic) };
@@ -29,7 +30,7 @@ pub(super) fn library_faults(library: &Library, chosen: impl Fn(&str) -> bool) -
         if adapter.name != GENERIC {
             found.extend(never_chosen(adapter, library));
         }
-        found.extend(round_trips(adapter));
+        found.extend(round_trips(adapter, &offered));
         faults.extend(found.into_iter().map(|what| (adapter.name.clone(), what)));
     }
     faults
@@ -93,14 +94,14 @@ fn never_chosen(adapter: &Adapter, library: &Library) -> Vec<String> {
 }
 
 /// The calls that its prompt shows to the model must be read back as they were.
-fn round_trips(adapter: &Arc<Adapter>) -> Vec<String> {
+fn round_trips(adapter: &Arc<Adapter>, offered: &Offered) -> Vec<String> {
     if let Err(error) = adapter.prompt.check() {
         return vec![error.message];
     }
     let mut faults = Vec::new();
     for Sample { what, prose, calls } in samples(adapter) {
         for (own_form, mode) in [(false, "prompt"), (true, "raw")] {
-            match round_trip(adapter, own_form, prose, &calls) {
+            match round_trip(adapter, offered, own_form, prose, &calls) {
                 Err(error) => faults.push(error.message),
                 Ok(back) if back == calls => {}
                 Ok(back) => faults.push(format!(
@@ -126,6 +127,12 @@ fn tools() -> Tools {
     });
     let note = Tool::new("write_note", "Writes a note.", schema.to_string());
     Tools::new([note, Tool::new("ping", "Answers.", r#"{"type":"object","properties":{}}"#)], ToolChoice::Auto)
+}
+
+/// The tools of all round trips, and their schemas, compiled once.
+struct Offered {
+    tools: Arc<Tools>,
+    schemas: Arc<Schemas>,
 }
 
 /// Calls that a prompt must be able to show.
@@ -159,18 +166,24 @@ fn samples(adapter: &Adapter) -> Vec<Sample> {
     ]
 }
 
-fn round_trip(adapter: &Arc<Adapter>, own_form: bool, prose: &str, calls: &[Called]) -> Result<Vec<Called>, Error> {
+fn round_trip(
+    adapter: &Arc<Adapter>,
+    offered: &Offered,
+    own_form: bool,
+    prose: &str,
+    calls: &[Called],
+) -> Result<Vec<Called>, Error> {
     let wire = calls.iter().enumerate().map(|(at, (name, arguments))| {
         json!({"id": format!("call_{at}"), "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
     });
     let assistant = json!({"role": "assistant", "content": prose, "tool_calls": wire.collect::<Vec<_>>()});
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "go"}, assistant]});
-    let rendered = render::render(adapter, own_form, &ChatRequest::from_value(request)?, &tools())?;
+    let rendered = render::render(adapter, own_form, &ChatRequest::from_value(request)?, &offered.tools)?;
     let text = rendered.messages.iter().rev().find(|message| message.role == "assistant").map(said).unwrap_or_default();
     let mut answer = Answer::new(Setup {
         adapter: Arc::clone(adapter),
-        tools: Arc::new(tools()),
-        schemas: Arc::new(Schemas::default()),
+        tools: Arc::clone(&offered.tools),
+        schemas: Arc::clone(&offered.schemas),
         scanner: scanner::Options::default(),
         policy: Policy::default(),
     });

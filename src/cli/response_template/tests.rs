@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     adapter::{Scanner, scanner::Options},
     event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
-    fix::{Fixer, Schemas},
-    seen::Seen,
+    fix::Fixer,
+    seen::{Seen, schemas},
 };
 
 fn tools() -> Tools {
@@ -19,7 +19,7 @@ fn tools() -> Tools {
 }
 
 fn read_pieces<'t>(adapter: &Arc<Adapter>, pieces: impl IntoIterator<Item = &'t str>) -> Seen {
-    let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
+    let (tools, schemas) = (Arc::new(tools()), schemas());
     let mut scanner = Scanner::new(Arc::clone(adapter), Arc::clone(&tools), Arc::clone(&schemas), Options::default());
     let mut fixer = Fixer::new(tools, schemas);
     let mut seen = Seen::default();

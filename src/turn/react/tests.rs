@@ -8,7 +8,7 @@ use super::observe;
 use crate::{
     adapter::{Written, quote::defused, scanner},
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, ToolChoice, Tools},
-    seen::library,
+    seen::{library, schemas},
     turn::answer::{Answer, Policy, Setup},
 };
 
@@ -50,7 +50,7 @@ fn a_result_is_never_a_call_in_any_family() {
                         let setup = Setup {
                             adapter: Arc::clone(adapter),
                             tools: Arc::clone(&tools),
-                            schemas: Arc::default(),
+                            schemas: schemas(),
                             scanner: scanner::Options::default(),
                             policy: Policy { answers_refused: true, ..Policy::default() },
                         };

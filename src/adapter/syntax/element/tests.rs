@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
     event::{Channel, Event, FinishReason, Tool, ToolChoice, Tools},
-    fix::{Fixer, Schemas},
-    seen::{Seen, library},
+    fix::Fixer,
+    seen::{Seen, library, schemas},
 };
 
 fn tools() -> Tools {
@@ -38,7 +38,7 @@ fn adapter() -> Arc<Adapter> {
 
 /// What an answer holds where the client executes elements, cut into pieces of so many characters.
 fn scan(text: &str, reason: FinishReason, piece: usize) -> Seen {
-    let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
+    let (tools, schemas) = (Arc::new(tools()), schemas());
     let options = Options { elements: true, strays: true, ..Options::default() };
     let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
     let (mut fixer, mut seen) = (Fixer::new(tools, schemas), Seen::default());
@@ -218,7 +218,7 @@ fn what_was_cut_or_torn_does_not_run() {
 #[test]
 fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_nothing() {
     let again = |text: &str, told: &str, reason: FinishReason| {
-        let (tools, schemas) = (Arc::new(tools()), Arc::new(Schemas::default()));
+        let (tools, schemas) = (Arc::new(tools()), schemas());
         let options = Options { elements: true, strays: true, ..Options::default() };
         let mut scanner = Scanner::new(adapter(), Arc::clone(&tools), Arc::clone(&schemas), options);
         let (mut fixer, mut seen) = (Fixer::new(tools, schemas).with_unclosed(Some(told.to_owned())), Seen::default());

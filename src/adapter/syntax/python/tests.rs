@@ -3,8 +3,7 @@ use std::sync::Arc;
 use crate::{
     adapter::{Scanner, scanner::Options},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
-    fix::Schemas,
-    seen::{Seen, library},
+    seen::{Seen, library, schemas},
 };
 
 /// What an answer of this model holds, cut into pieces of so many bytes.
@@ -12,7 +11,7 @@ fn scan(model: &str, text: &str, piece: usize) -> Seen {
     let schema = r#"{"type":"object","properties":{"bed":{"type":"string"}},"required":["bed"]}"#;
     let tools = Tools::new([Tool::new("water_bed", "", schema), Tool::new("list_beds", "", "{}")], ToolChoice::Auto);
     let adapter = library().find(model, None).adapter;
-    let mut scanner = Scanner::new(adapter, Arc::new(tools), Arc::new(Schemas::default()), Options::default());
+    let mut scanner = Scanner::new(adapter, Arc::new(tools), schemas(), Options::default());
     let mut seen = Seen::default();
     for piece in text.as_bytes().chunks(piece) {
         scanner.push(Channel::Content, std::str::from_utf8(piece).unwrap(), &mut seen);

@@ -8,9 +8,8 @@ use proptest::{prelude::*, test_runner::TestRunner};
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
     event::{Channel, FinishReason, Tool, ToolChoice, Tools},
-    fix::Schemas,
     pieces::{self, PIECES},
-    seen::{Seen, library},
+    seen::{Seen, library, schemas},
 };
 
 /// The calls that ended, or those that did not, as `name arguments`.
@@ -27,8 +26,7 @@ fn tools() -> Tools {
 }
 
 fn run<'a>(adapter: &Arc<Adapter>, tools: &Tools, pieces: impl Iterator<Item = &'a str>) -> Seen {
-    let mut scanner =
-        Scanner::new(Arc::clone(adapter), Arc::new(tools.clone()), Arc::new(Schemas::default()), Options::default());
+    let mut scanner = Scanner::new(Arc::clone(adapter), Arc::new(tools.clone()), schemas(), Options::default());
     let mut seen = Seen::default();
     pieces.for_each(|piece| scanner.push(Channel::Content, piece, &mut seen));
     scanner.finish(FinishReason::Stop, &mut seen);
