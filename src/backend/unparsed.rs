@@ -32,8 +32,8 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     let told = send(client, round.backend, request.method.clone(), request.url.clone(), Some(&question(&body))).await;
     let told = told.inspect_err(|error| tracing::debug!(model = round.chat.model, "no prompt: {error}")).ok()?;
     let prompt = told.get("_debug_info")?.get("rendered_template")?.as_str()?;
-    let opens = round.adapter.reasoning.iter().flat_map(|region| &region.open);
-    if opens.into_iter().any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
+    let mut opens = round.adapter.reasoning.iter().flat_map(|region| &region.open);
+    if opens.any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
         return None;
     }
     body.retain(|field, _| field != "messages" && field != "tools");
@@ -44,7 +44,7 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() })
 }
 
-/// Has a model loaded anew whose parser has failed. That request of an Ollama (0.17.4) may wait for ever for somebody to read the
+/// Has a model loaded anew whose parser has failed. That request of an Ollama (0.17.4) may wait forever for somebody to read the
 /// rest of its answer, and keeps all others of the model from their turn.
 pub async fn load_anew(client: &Client, backend: &Backend, model: &str) {
     if backend.kind != Kind::Ollama {

@@ -14,6 +14,7 @@ import urllib.request
 
 import recite
 from families import FAMILIES, HERMES
+from processes import free_port, running, wait_for
 
 SERVER = os.environ["LLAMA_SERVER"]
 TOOLGLOT = os.environ["TOOLGLOT"]
@@ -31,41 +32,9 @@ TOOLS = [
 CALL = [("get_weather", {"city": "Oslo"})]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def get(url):
     with urllib.request.urlopen(url, timeout=5) as answer:
         return json.load(answer)
-
-
-def wait_for(what, seconds=60):
-    """The first true value of `what`; connections that are refused count as false."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            found = what()
-            if found:
-                return found
-        time.sleep(0.05)
-    raise AssertionError("waited in vain")
-
-
-@contextlib.contextmanager
-def running(command, log, ready):
-    with open(WORK / log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, cwd=WORK)
-    try:
-        wait_for(lambda: process.poll() is not None or ready())
-        if process.poll() is not None:
-            raise AssertionError((WORK / log).read_text(encoding="utf-8")[-3000:])
-        yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 @contextlib.contextmanager
@@ -83,9 +52,9 @@ def setup(name, text, template, specials=(), endless=False, context=4096, tools=
     config.write_text("".join(lines), encoding="utf-8")
     serve = [SERVER, "-m", str(model), "--alias", name, "--host", "127.0.0.1", "--port", str(port)]
     serve += ["-c", str(context), "-np", "1", "-t", "1", "--no-warmup", "--slots"]
-    with running(serve, "llama.log", lambda: get(f"{llama}/health")):
+    with running(serve, WORK / "llama.log", lambda: get(f"{llama}/health")):
         command = [TOOLGLOT, "serve", "--config", str(config), "--listen", f"127.0.0.1:{own}"]
-        with running(command, "toolglot.log", lambda: get(f"{proxy}/healthz")):
+        with running(command, WORK / "toolglot.log", lambda: get(f"{proxy}/healthz")):
             yield llama, proxy
 
 

@@ -14,6 +14,8 @@ version=0.17.4    # of Ollama: the newest one that the Go module proxy has
 headers=0.1.161   # of the crate llama-cpp-sys-2: three libraries of headers that Ollama keeps in a `vendor` folder, which Go modules omit
 TOOLGLOT=$(realpath "${1:-$root/target/debug/toolglot}")
 shift || true
+# It is built for this processor, and runs on no other.
+processor=$( (grep -m1 '^flags' /proc/cpuinfo || uname -m) 2> /dev/null | cksum | cut -d' ' -f1)
 work=${TOOLGLOT_OLLAMA_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/toolglot/ollama}
 mkdir -p "$work"
 
@@ -29,13 +31,14 @@ build() {
     (cd "$sources" && cargo vendor --quiet vendor > /dev/null) || return 1
     # -march=native: the processor's vector instructions, which Ollama's own releases load from libraries built apart.
     GOBIN=$work/built GOFLAGS=-buildvcs=false CGO_ENABLED=1 \
-        CGO_CPPFLAGS="-I$sources/vendor/llama-cpp-sys-2/llama.cpp/vendor" CGO_CFLAGS="-O2 -march=native -w" CGO_CXXFLAGS="-O1 -march=native -w" \
+        CGO_CPPFLAGS="-I$sources/vendor/llama-cpp-sys-2/llama.cpp/vendor" CGO_CFLAGS="-O3 -march=native -w" CGO_CXXFLAGS="-O3 -march=native -w" \
         timeout "${OLLAMA_BUILD_LIMIT:-2400}" go install "github.com/ollama/ollama@v$version" || return 1
-    mv "$work/built/ollama" "$work/ollama-$version" && rm -rf "$sources" "$work/built"
+    mv "$work/built/ollama" "$built" && rm -rf "$sources" "$work/built"
 }
 
 if [ -z "${OLLAMA:-}" ]; then
-    OLLAMA=$work/ollama-$version
+    built=$work/ollama-$version-$processor
+    OLLAMA=$built
     if [ ! -x "$OLLAMA" ]; then
         command -v go > /dev/null || skip "Go is not installed, and OLLAMA names no Ollama"
         [ "${OLLAMA_BUILD:-}" != no ] || skip "none was built yet: run tests/ollama/run.sh once"

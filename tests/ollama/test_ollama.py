@@ -16,6 +16,7 @@ import urllib.request
 
 import models
 import recite
+from processes import free_port, running, wait_for
 
 OLLAMA, TOOLGLOT, SMOLLM = os.environ["OLLAMA"], os.environ["TOOLGLOT"], os.environ["SMOLLM"]
 IN_EARNEST = os.environ.get("OLLAMA_GGUF")
@@ -30,38 +31,6 @@ WEATHER = {
     },
 }
 CALL = [("get_weather", {"city": "Oslo"})]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(what, seconds=60):
-    """The first true value of `what`; connections that are refused count as false."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            found = what()
-            if found:
-                return found
-        time.sleep(0.05)
-    raise AssertionError("waited in vain")
-
-
-@contextlib.contextmanager
-def running(command, log, ready, **environment):
-    with open(WORK / log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, cwd=WORK, env={**os.environ, **environment})
-    try:
-        wait_for(lambda: process.poll() is not None or ready())
-        if process.poll() is not None:
-            raise AssertionError((WORK / log).read_text(encoding="utf-8")[-3000:])
-        yield process
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def send(url, body=None):
@@ -123,7 +92,7 @@ class Real(unittest.TestCase):
         cls.ollama = f"http://127.0.0.1:{free_port()}"
         cls.home = {"HOME": str(WORK), "OLLAMA_MODELS": str(WORK / "models"), "OLLAMA_HOST": cls.ollama, "OLLAMA_MAX_LOADED_MODELS": "4"}
         ready = lambda: get(f"{cls.ollama}/api/version")
-        cls.server = cls.stack.enter_context(running([OLLAMA, "serve"], "ollama.log", ready, **cls.home))
+        cls.server = cls.stack.enter_context(running([OLLAMA, "serve"], WORK / "ollama.log", ready, **cls.home))
         for name, (text, template, more, endless) in models.RECITED.items():
             recite.write(WORK / f"{name}.gguf", text, "{{ messages[0].content }}", ("<tool_call>", "</tool_call>"), endless)
             cls.create(name, WORK / f"{name}.gguf", template, more)
@@ -398,7 +367,7 @@ class Real(unittest.TestCase):
         for stream in (False, True):
             saw = ask(self.url, "qwen", stream)
             self.assertNotIn('"name"', saw["text"], "the user never sees a call")
-            self.assertEqual([name for name, arguments in saw["calls"] if not isinstance(arguments.get("city"), str)], [])
+            self.assertEqual({name for name, _ in saw["calls"]} - {"get_weather"}, set())
             self.assertEqual(saw["finish"] == "tool_calls", bool(saw["calls"]))
             print("qwen:", saw["calls"] or saw["text"], end=" ", file=sys.stderr)
 
