@@ -179,6 +179,8 @@ async fn a_conversation_only_grows_whoever_writes_it_and_whoever_reads_it() {
             "GET /v1/models" => Script::json(200, json!({"data": [{"id": "m", "owned_by": owner}]}).to_string()),
             "GET /v1beta/models" => Script::json(200, r#"{"models":[{"name":"models/m"}]}"#),
             "GET /api/v0/models" if owner == "organization_owner" => Script::json(200, r#"{"data":[]}"#),
+            // An older Ollama, which does not tell the prompt that it would make.
+            "POST /api/chat" if seen.body.contains("_debug_render_only") => Script::lines(vec![text("F"), done("length")]),
             "POST /api/chat" | "POST /v1/chat/completions" | "POST /v1beta/models/m:streamGenerateContent?alt=sse" => {
                 list.lock().unwrap().push(seen.body.clone());
                 match kind {
