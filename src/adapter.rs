@@ -199,7 +199,7 @@ pub struct Call {
     pub element: bool,
     /// Whether an unmarked call of this form is looked for only at the start of the answer, not at its end.
     pub start_only: bool,
-    /// Whether it counts only as the whole of an answer, because what is written so is code as well.
+    /// Whether it counts only as the whole of an answer, because it is also written where nothing is called: as code, as a list.
     pub whole_answer: bool,
     /// Beginnings of an answer that is a transcript: an unmarked call of this form counts anywhere in it.
     pub transcript: Vec<String>,
