@@ -178,7 +178,9 @@ impl TaggedReader {
                 let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-. \t".contains(c)));
                 match (word, assignments::key(rest, &self.types)) {
                     (None, _) if !context.end && rest.len() < FIELD_BYTES => return None,
-                    (_, Some(_)) if context.marked || context.call.whole_answer => return Some(Body::Lines(at, Closing::after(at))),
+                    (_, Some(_)) if context.marked || context.call.whole_answer => {
+                        return Some(Body::Lines(at, Closing::after(at)));
+                    }
                     _ => {}
                 }
             }
