@@ -29,13 +29,14 @@ mod replay;
 mod request;
 mod tokens;
 mod traits;
+mod unparsed;
 
 pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from, pace_headers};
 pub use history::leaked::marked_bytes;
-pub use models::{Capabilities, Model, describe, loaded, models, show};
+pub use models::{Capabilities, Model, describe, loaded, models, running, show};
 pub use names::spell;
 pub use pace::Pace;
 pub use prevent::Held;
@@ -44,6 +45,7 @@ pub use replay::Replay;
 pub use request::request;
 pub use tokens::tokens;
 pub use traits::Traits;
+pub use unparsed::{load_anew, unparsed};
 
 /// The API that a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,6 +135,8 @@ pub struct Round<'a> {
     pub vision: bool,
     /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.
     pub num_ctx: Option<u64>,
+    /// The backend's own parser failed at this model's calls ([`Refusal::Parser`]): it is kept out.
+    pub unparsed: bool,
     /// The client's `Authorization` header.
     pub authorization: Option<&'a HeaderValue>,
 }

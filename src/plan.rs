@@ -7,7 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
@@ -55,6 +55,8 @@ pub struct Plan {
     pub vision: bool,
     /// Tokens of context that the model has, at an Ollama: that it can have.
     pub context: Option<u64>,
+    /// Tokens of context that an Ollama gives it unless asked for another size, where its Modelfile says so.
+    pub context_set: Option<u64>,
     /// The largest context that an Ollama is asked for, in tokens.
     pub context_cap: u64,
     /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
@@ -109,8 +111,8 @@ pub struct Caller {
 pub struct Passed {
     /// The client's own key, for backends that are configured to get it.
     pub authorization: Option<HeaderValue>,
-    /// The way of the request so far, this process included.
-    pub via: Option<HeaderValue>,
+    /// The way of the request so far, this process included (`Via`), and the trace that it belongs to (W3C Trace Context).
+    pub onward: HeaderMap,
 }
 
 /// What a request is planned from.
@@ -200,6 +202,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
         retry: config.retry,
         vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
         context: model.context,
+        context_set: model.context_set,
         context_cap: config.limits.context_tokens,
         tools,
         backend,
@@ -281,6 +284,7 @@ impl Plan {
             plain: self.learned.plain,
             vision: self.vision,
             num_ctx,
+            unparsed: self.learned.tools == ToolMode::Raw,
             authorization: self.passed.authorization.as_ref(),
         }
     }

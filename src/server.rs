@@ -71,6 +71,7 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/embed", post(forward::embed))
             .route("/embeddings", post(forward::old_embeddings))
             .route("/tags", get(ollama::tags))
+            .route("/ps", get(ollama::running))
             .route("/show", post(ollama::show))
             .route("/version", get(ollama::version))
             .route("/hello", get(messages::hello));

@@ -46,7 +46,7 @@ pub struct Window {
     pub too_large: Option<u64>,
 }
 
-/// Smaller contexts are not asked for: every Ollama loads a model with at least this many tokens.
+/// Up to this nothing is asked for: an Ollama loads a model with at least as much, unless its Modelfile sets another size.
 const DEFAULT: u64 = 4096;
 /// An answer without a limit of its own gets this much room, in tokens.
 const ANSWER: u64 = 2048;
@@ -130,11 +130,18 @@ impl Size {
 // === impl Window ===
 
 impl Window {
-    /// The context to ask for (`None`: whatever Ollama takes), from what is loaded, the most that the model can have, and
-    /// the user's cap. Grows in powers of two when the conversation needs it, and never below what is loaded: another
+    /// The context to ask for (`None`: whatever Ollama takes), from what is loaded, what the model's file sets, the most that
+    /// the model can have, and the user's cap. Grows in powers of two when the conversation needs it, and never below what is loaded: another
     /// client may have asked for that.
-    pub fn choose(&mut self, size: Size, loaded: Option<&Loaded>, most: Option<u64>, cap: u64) -> (Option<u64>, Option<Note>) {
-        let has = loaded.and_then(|loaded| loaded.context).or(self.asked);
+    pub fn choose(
+        &mut self,
+        size: Size,
+        loaded: Option<&Loaded>,
+        set: Option<u64>,
+        most: Option<u64>,
+        cap: u64,
+    ) -> (Option<u64>, Option<Note>) {
+        let has = loaded.and_then(|loaded| loaded.context).or(self.asked).or(set);
         let needs = size.enough();
         if needs <= has.unwrap_or(DEFAULT) {
             // The same again, because the default instead of it would load the model anew.

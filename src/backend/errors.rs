@@ -20,17 +20,20 @@ pub enum Refusal {
     Roles,
     /// `think`: the model does not reason. Leave it out.
     Thinking,
+    /// How much to reason: the model can only be told whether to. Leave the level out.
+    Effort,
     /// A field that it does not know. Leave out what not every server of this API knows.
     Fields,
     /// The backend's own parser could not read what the model wrote with `tools`. Keep that parser out (raw mode).
     Parser,
 }
 
-/// Texts by which backends refuse, in lower case. The first that occurs decides.
+/// Texts by which backends refuse, in lower case; `*` is anything. The first that occurs decides.
 const REFUSALS: &[(&str, Refusal)] = &[
     ("does not support thinking", Refusal::Thinking),
     ("thinking is not supported", Refusal::Thinking),
     ("thinking is not enabled", Refusal::Thinking),
+    ("think value * is not supported", Refusal::Effort),
     ("does not support tool", Refusal::Tools),
     ("does not support function calling", Refusal::Tools),
     ("function calling is not enabled", Refusal::Tools),
@@ -56,6 +59,16 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("peg-native", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
+    // The parsers that Ollama has built in (`model/parsers`), each in its own words, and those of Go's libraries.
+    ("failed to parse json: ", Refusal::Parser),
+    ("unexpected end of json input", Refusal::Parser),
+    ("invalid character '", Refusal::Parser),
+    ("failed to parse xml: ", Refusal::Parser),
+    ("xml syntax error on line", Refusal::Parser),
+    ("expected element type <function>", Refusal::Parser),
+    ("empty function name", Refusal::Parser),
+    ("mismatched arg_key and arg_value counts", Refusal::Parser),
+    ("tool '*' not found", Refusal::Parser),
 ];
 
 /// Texts by which backends say that the conversation is too long, in lower case.
@@ -69,7 +82,8 @@ impl Refusal {
     /// What this error of a backend ([`error_from`] or a decoder's) refuses, if anything.
     pub fn of(error: &Error) -> Option<Refusal> {
         let message = error.message.to_lowercase();
-        REFUSALS.iter().find(|(text, _)| message.contains(text)).map(|(_, refusal)| *refusal)
+        let says = |text: &str| text.split('*').all(|piece| message.contains(piece));
+        REFUSALS.iter().find(|(text, _)| says(text)).map(|(_, refusal)| *refusal)
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Model {
     pub capabilities: Option<Capabilities>,
     /// Tokens of context: what is loaded where that is known, else the most that it can have.
     pub context: Option<u64>,
+    /// Tokens of context that an Ollama loads it with unless asked for another size, where its Modelfile says so.
+    pub context_set: Option<u64>,
     /// The chat template.
     pub template: Option<String>,
     /// The entry of an Ollama's list as it came.
@@ -89,13 +91,18 @@ pub async fn show(client: &Client, backend: &Backend, question: &Value) -> Resul
     send(client, backend, Method::POST, format!("{}/api/show", backend.url), Some(question)).await
 }
 
+/// The models in the memory of an Ollama, as it lists them.
+pub async fn running(client: &Client, backend: &Backend) -> Result<Vec<Value>, Error> {
+    let mut list = get(client, backend, &backend.url, "/api/ps").await?;
+    Ok(list.get_mut("models").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default())
+}
+
 /// Whether and how a model is in the memory of an Ollama; `None` for a model that is not, and for other backends.
 pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Option<Loaded>, Error> {
     if backend.kind != Kind::Ollama {
         return Ok(None);
     }
-    let running = get(client, backend, &backend.url, "/api/ps").await?;
-    let models = running.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let models = running(client, backend).await?;
     let is = |name: &str| name == id || name.strip_suffix(":latest") == Some(id);
     let found = models.iter().find(|model| ["name", "model"].iter().any(|key| text(model, key).is_some_and(|name| is(&name))));
     Ok(found.map(|model| Loaded {
@@ -175,9 +182,17 @@ fn ollama_facts(id: &str, shown: &Value) -> Model {
             .or_else(|| text(info, "general.basename")),
         capabilities: capabilities(shown.get("capabilities"), "tools"),
         context: number(info, &format!("{architecture}.context_length")),
+        context_set: parameter(shown, "num_ctx"),
         template: text(shown, "template"),
         entry: None,
     }
+}
+
+/// A number that the Modelfile sets: `parameters` is a text with a name and a value in each line.
+fn parameter(shown: &Value, name: &str) -> Option<u64> {
+    let lines = shown.get("parameters")?.as_str()?.lines();
+    let mut values = lines.filter_map(|line| line.split_once(char::is_whitespace)).filter(|(own, _)| *own == name);
+    values.next()?.1.trim().parse().ok()
 }
 
 fn openai_model(model: &Value) -> Option<Model> {
@@ -215,6 +230,7 @@ fn llama_facts(listed: Model, props: &Value) -> Model {
         capabilities: Some(Capabilities { tools: told.unwrap_or(true), thinking: false, vision: vision.unwrap_or(false) }),
         context: number(settings, "n_ctx").or_else(|| number(props, "n_ctx")).or(listed.context),
         template: text(props, "chat_template"),
+        context_set: None,
         entry: None,
         id: listed.id,
     }

@@ -1,6 +1,7 @@
 //! What is known of how a model at a backend wants to be spoken to, and how a refusal adds to it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::Caller;
 use crate::{
@@ -23,6 +24,8 @@ pub struct Learned {
     pub reasoning_open: bool,
     /// It does not think, and refuses to be asked to.
     pub no_thinking: bool,
+    /// It can be told whether to think, not how much.
+    pub no_effort: bool,
     /// It refuses fields that it does not know.
     pub plain: bool,
     /// Its server takes no grammar that begins with a call.
@@ -59,9 +62,21 @@ impl Learned {
             Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
             Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
+            Refusal::Effort => self.no_effort = true,
             Refusal::Fields => self.plain = true,
         }
         *self != before
+    }
+
+    /// Leaves out of a request what the model refuses to be told of thinking. One that only knows whether to think thinks by
+    /// itself.
+    pub fn without_refused(&self, fields: &mut Map<String, Value>) {
+        let is_level = |value: &Value| value.as_str().is_some_and(|level| level != "none");
+        for field in ["think", "reasoning_effort"] {
+            if self.no_thinking || self.no_effort && fields.get(field).is_some_and(is_level) {
+                fields.shift_remove(field);
+            }
+        }
     }
 }
 

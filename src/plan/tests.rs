@@ -87,6 +87,7 @@ fn what_was_learned_survives_the_store() {
         alternate: true,
         reasoning_open: true,
         no_thinking: false,
+        no_effort: true,
         plain: true,
         no_grammar: true,
     };
@@ -105,4 +106,19 @@ fn an_alias_is_read_as_what_it_was_made_from() {
     assert_eq!(adapter("gemma3:4b", Some("Something-Else")), "gemma3", "the name comes first");
     assert_eq!(adapter("my-coder", Some("Gemma-3-4B-it-Q4_K_M.gguf")), "gemma3");
     assert_eq!(adapter("my-coder", None), adapter("my-coder", Some("unheard-of")));
+}
+
+#[test]
+fn a_level_of_thinking_that_is_refused_is_left_out_and_a_switch_stays() {
+    let fitted = |learned: Learned, fields: serde_json::Value| {
+        let mut fields = fields.as_object().cloned().unwrap_or_default();
+        learned.without_refused(&mut fields);
+        serde_json::Value::Object(fields)
+    };
+    let switch = Learned { no_effort: true, ..Learned::default() };
+    assert_eq!(fitted(switch, json!({"reasoning_effort": "high", "think": "low", "seed": 1})), json!({"seed": 1}));
+    for kept in [json!({"reasoning_effort": "none"}), json!({"think": false}), json!({"think": true})] {
+        assert_eq!(fitted(switch, kept.clone()), kept);
+        assert_eq!(fitted(Learned { no_thinking: true, ..switch }, kept), json!({}));
+    }
 }

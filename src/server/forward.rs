@@ -99,9 +99,7 @@ pub(super) async fn send(
         sent.insert(header::AUTHORIZATION, value);
     }
     sent.extend(backend.extra_headers.clone());
-    if let Some(value) = app.process.instance.via(headers) {
-        sent.insert(header::VIA, value);
-    }
+    sent.extend(app.process.instance.onward(headers));
     backend.turn(&*app.turns.store).await?;
     app.turns.client.send(Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }

@@ -47,6 +47,8 @@ const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
 const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
 /// Where tools are used, not managed.
 const TOOL_PATHS: &[&str] = &["/generate", "/generate_with_mcp", "/mcp", "/sse", "/sse/message"];
+/// Headers that tie a request to a trace.
+const TRACE_CONTEXT: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 const MINUTE: Duration = Duration::from_secs(60);
 /// The first segments of the routes of models, below a path prefix or not.
 const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
@@ -301,8 +303,14 @@ impl Instance {
         values.flat_map(|value| value.split(',')).any(|hop| hop.split_whitespace().nth(1) == Some(self.name.as_str()))
     }
 
-    /// The `Via` header for what we send because of a request with these headers.
-    pub(super) fn via(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    /// The headers that say, in what we send because of a request with these headers, which way it came and to which trace it
+    /// belongs (`traceparent`, `tracestate`: <https://www.w3.org/TR/trace-context/>).
+    pub(super) fn onward(&self, headers: &HeaderMap) -> HeaderMap {
+        let traced = TRACE_CONTEXT.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value)));
+        traced.chain(self.via(headers).map(|via| (header::VIA, via))).collect()
+    }
+
+    fn via(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let before = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
         let hops: Vec<&str> = before.collect();
         let own = format!("1.1 {}", self.name);

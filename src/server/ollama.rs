@@ -1,6 +1,8 @@
 //! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
 //! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
 
+use std::time::Duration;
+
 use axum::{
     Extension,
     body::Body,
@@ -40,6 +42,8 @@ const FRONT: front::Kind = front::Kind::Ollama;
 const VERSION: &str = "0.13.5";
 /// Clients read a date; of models elsewhere nobody knows it.
 const LONG_AGO: &str = "2025-01-01T00:00:00Z";
+/// An Ollama that does not tell what it runs in this time is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// A frame of a text completion is a few words; an error is a page at most.
 const FRAME_BYTES: usize = 1024 * 1024;
 
@@ -87,6 +91,26 @@ pub(super) async fn tags(
             }
         }
         entry
+    });
+    reply::json(&json!({"models": models.collect::<Vec<_>>()}))
+}
+
+/// The models in memory, of every Ollama; others do not tell.
+pub(super) async fn running(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    let found = app.catalog.current().await;
+    let ollamas = found.iter().filter(|found| found.backend.kind == Kind::Ollama).map(|found| async {
+        let asked = tokio::time::timeout(PATIENCE, backend::running(&app.turns.client, &found.backend)).await;
+        (&found.backend.name, asked.ok().and_then(Result::ok).unwrap_or_default())
+    });
+    let told = futures_util::future::join_all(ollamas).await;
+    let models = models::named(&app, &sender.tenant, &found).filter_map(|(name, backend, model)| {
+        let (_, own) = told.iter().find(|(of, _)| **of == backend.name)?;
+        let mut entry = own.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(&model.id))?.clone();
+        if let Value::Object(entry) = &mut entry {
+            entry.insert("name".into(), json!(name));
+            entry.insert("model".into(), json!(name));
+        }
+        Some(entry)
     });
     reply::json(&json!({"models": models.collect::<Vec<_>>()}))
 }

@@ -204,6 +204,7 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             plain: false,
             vision: false,
             num_ctx: None,
+            unparsed: false,
             authorization: None,
         })?;
         Ok::<usize, Error>(match prepared.outgoing {

@@ -47,7 +47,7 @@ pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Err
     let loaded = loaded(shared, plan).await;
     let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
     let stepped_back = reached.and_then(|loaded| window.review(&loaded));
-    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.context, plan.context_cap);
+    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.context_set, plan.context, plan.context_cap);
     if window != kept
         && let Ok(bytes) = serde_json::to_vec(&window)
     {

@@ -217,20 +217,17 @@ impl<O: Sink> Rounds<O> {
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter)).await;
         let mut may_hold = !self.plan.learned.no_grammar;
         loop {
-            if self.plan.learned.no_thinking {
-                for field in ["think", "reasoning_effort"] {
-                    self.plan.chat.rest.shift_remove(field);
-                }
-            }
+            self.plan.learned.without_refused(&mut self.plan.chat.rest);
             let plan = &self.plan;
             let context = context::context(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
             let round = plan.round(offer, context.num_ctx);
             let mut prepared = backend::request(&round)?;
-            if let (Outgoing::Http(request), Some(via)) = (&mut prepared.outgoing, &plan.passed.via) {
-                request.headers.insert(http::header::VIA, via.clone());
+            if let Outgoing::Http(request) = &mut prepared.outgoing {
+                request.headers.extend(plan.passed.onward.clone());
             }
             plan.backend.turn(&*self.shared.store).await?;
+            prepared = backend::unparsed(&self.shared.client, &round, &prepared).await.unwrap_or(prepared);
             let held = match Held::of(&round).filter(|_| may_hold) {
                 Some(held) => held.prepare(&self.shared.client, &round, &prepared).await,
                 None => Ok(None),
@@ -412,6 +409,9 @@ impl<O: Sink> Rounds<O> {
             "asking in another way: {error}"
         );
         self.remember().await;
+        if refusal == Refusal::Parser {
+            backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
+        }
         !self.outlet.told.has_any()
     }
 

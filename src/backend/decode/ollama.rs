@@ -1,5 +1,5 @@
-//! A line of Ollama's `/api/chat`: `{"message": {content, thinking, tool_calls}, "done", "done_reason", counters}` or
-//! `{"error"}`. A call is always whole and its arguments are an object.
+//! A line of Ollama's `/api/chat`: `{"message": {content, thinking, tool_calls}, "done", "done_reason", counters}`, of its
+//! `/api/generate`: the same with `response` and `thinking` in the place of `message`, or `{"error"}`. A call is always whole and its arguments are an object.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,6 +18,10 @@ use crate::{
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Line<'a> {
     message: Option<Message<'a>>,
+    #[serde(default)]
+    response: Text<'a>,
+    #[serde(default)]
+    thinking: Text<'a>,
     #[serde(default)]
     done: Option<bool>,
     #[serde(default)]
@@ -62,13 +66,17 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
     if let Some(error) = line.error {
         reported(error)?;
     }
-    if let Some(message) = line.message {
-        if let Some(text) = message.thinking.some() {
+    let mut text = |thinking: Text<'_>, content: Text<'_>| {
+        if let Some(text) = thinking.some() {
             out(Delta::Text(Channel::Reasoning, text));
         }
-        if let Some(text) = message.content.some() {
+        if let Some(text) = content.some() {
             out(Delta::Text(Channel::Content, text));
         }
+    };
+    text(line.thinking, line.response);
+    if let Some(message) = line.message {
+        text(message.thinking, message.content);
         for call in message.tool_calls.unwrap_or_default() {
             let Some(function) = call.function else { continue };
             let arguments = function.arguments.0.as_deref().unwrap_or_default();

@@ -77,6 +77,12 @@ fn refusals_are_told_from_faults() {
         ("Failed to parse input at pos 204: <tool_call>", Some(Refusal::Parser)),
         ("error parsing tool call: raw='{', err=unexpected end of JSON input", Some(Refusal::Parser)),
         ("The model produced output that does not match the expected peg-native format", Some(Refusal::Parser)),
+        // Ollama 0.17.4, as it answered: qwen3, qwen3-coder, glm, ministral.
+        ("think value \"high\" is not supported for this model", Some(Refusal::Effort)),
+        ("failed to parse JSON: unexpected end of JSON input", Some(Refusal::Parser)),
+        ("XML syntax error on line 3: element <parameter> closed by </function>", Some(Refusal::Parser)),
+        ("failed to parse XML: EOF", Some(Refusal::Parser)),
+        ("tool 'read' not found", Some(Refusal::Parser)),
         ("model 'x' not found", None),
         ("CUDA out of memory", None),
     ];

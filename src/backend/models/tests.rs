@@ -14,7 +14,8 @@ const OLLAMA: &[(&str, u16, &str)] = &[
     (
         "POST /api/show",
         200,
-        r#"{"template":"{{ .Prompt }}","capabilities":["completion","vision"],"details":{"parent_model":"","family":"f"},
+        r#"{"template":"{{ .Prompt }}","parameters":"stop                           \"<end>\"\nnum_ctx                        16384",
+            "capabilities":["completion","vision"],"details":{"parent_model":"","family":"f"},
             "model_info":{"general.architecture":"arch","general.basename":"Small","arch.context_length":131072}}"#,
     ),
 ];
@@ -69,6 +70,14 @@ async fn whoever_answers_is_recognised_and_described() {
             assert_eq!((model.id.as_str(), model.template.is_some()), (first, template));
         }
     }
+}
+
+#[tokio::test]
+async fn the_context_that_a_modelfile_sets_is_known() {
+    let fake = Fake::with_json(OLLAMA);
+    let backend = Backend::open("ollama", Kind::Ollama, &fake.url);
+    assert_eq!(describe(&client(), &backend, "small:4b").await.expect("facts").context_set, Some(16_384));
+    assert_eq!(parameter(&json!({"parameters": "num_ctx_other 7\nnum_ctx 8k"}), "num_ctx"), None);
 }
 
 #[tokio::test]

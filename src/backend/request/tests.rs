@@ -62,6 +62,7 @@ impl Case {
             plain: self.plain,
             vision: true,
             num_ctx: self.num_ctx,
+            unparsed: false,
             authorization: None,
         })
     }

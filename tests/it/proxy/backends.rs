@@ -243,6 +243,67 @@ async fn a_model_that_does_not_think_is_asked_without() {
 }
 
 #[tokio::test]
+async fn a_level_of_thinking_that_a_model_does_not_know_is_left_out() {
+    let fake = Fake::start(|seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" if seen.body.contains("\"think\":\"") => {
+            Script::json(400, r#"{"error":"think value \"high\" is not supported for this model"}"#)
+        }
+        "POST /api/chat" => Script::lines(vec![text("hello"), done("stop")]),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    let asked = |effort: &str| request(true).replace("\"stream\"", &format!("\"reasoning_effort\":\"{effort}\",\"stream\""));
+    assert_eq!((stream_of(&proxy, asked("high")).await.text.as_str(), fake.seen("/api/chat").len()), ("hello", 2));
+    // Remembered; what the model does know is still said.
+    assert_eq!((stream_of(&proxy, asked("low")).await.text.as_str(), fake.seen("/api/chat").len()), ("hello", 3));
+    stream_of(&proxy, asked("none")).await;
+    assert!(fake.seen("/api/chat").pop().unwrap().body.contains("\"think\":false"));
+}
+
+#[tokio::test]
+async fn a_parser_of_ollamas_own_that_fails_is_gone_around() {
+    // As Ollama 0.17.4 does it: the parser reads the answer whether tools were sent or not.
+    let prompt = "<|im_start|>user\ngo<|im_end|>\n<|im_start|>assistant\n";
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/chat" if seen.body.contains("_debug_render_only") => Script::json(
+            200,
+            json!({"model": "m", "message": {"role": "assistant", "content": ""}, "_debug_info": {"rendered_template": prompt}})
+                .to_string(),
+        ),
+        "POST /api/chat" => Script::json(500, r#"{"error":"failed to parse JSON: unexpected end of JSON input"}"#),
+        "POST /api/generate" if seen.body.contains("keep_alive") => Script::json(200, r#"{"done":true,"done_reason":"unload"}"#),
+        "POST /api/generate" => {
+            let line = |text: &str, done: bool| {
+                Step::Send(format!(
+                    "{}\n",
+                    json!({"response": text, "done": done, "done_reason": "stop", "prompt_eval_count": 9, "eval_count": 5})
+                ))
+            };
+            Script::lines(vec![
+                line("<tool_call>\n{\"name\": \"read_file\", \"argum", false),
+                line("ents\": {\"path\": \"/a\"}\n</tool_call>", false),
+                line("", true),
+            ])
+        }
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    for expected in [1, 2] {
+        let saw = stream(&proxy).await;
+        assert_eq!((saw.calls.len(), saw.finish.join("")), (1, "tool_calls".to_owned()), "{}", saw.raw);
+        let sent: Vec<Value> = fake.seen("/api/generate").iter().map(|seen| serde_json::from_str(&seen.body).unwrap()).collect();
+        let (unloads, sent): (Vec<Value>, Vec<Value>) = sent.into_iter().partition(|body| body["keep_alive"] == 0);
+        assert_eq!(unloads.len(), 1, "the request that failed may hold up all others");
+        assert_eq!(sent.len(), expected);
+        assert_eq!((&sent[0]["prompt"], &sent[0]["raw"], &sent[0]["messages"]), (&json!(prompt), &json!(true), &Value::Null));
+    }
+}
+
+#[tokio::test]
 async fn a_backend_with_a_quota_is_waited_for_and_a_queue_has_an_end() {
     let fake = Fake::start(|seen| match seen.line.as_str() {
         "GET /v1/models" => Script::json(200, r#"{"data":[{"id":"m"}]}"#),

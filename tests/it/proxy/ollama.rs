@@ -44,6 +44,7 @@ async fn models_of_all_backends_are_shown_as_able_to_call_tools() {
     let listed = json!({"models": [entry, {"name": "embedder"}]}).to_string();
     let first = Fake::start(move |seen| match (seen.line.as_str(), seen.body.contains("embedder")) {
         ("GET /api/tags", _) => Script::json(200, listed.clone()),
+        ("GET /api/ps", _) => Script::json(200, r#"{"models":[{"name":"a:latest","size_vram":5},{"name":"hidden"}]}"#),
         (_, true) => Script::json(200, r#"{"capabilities":["embedding"]}"#),
         _ => Script::json(
             200,
@@ -70,6 +71,9 @@ async fn models_of_all_backends_are_shown_as_able_to_call_tools() {
         assert!(other[field].as_str().is_some_and(|text| !text.is_empty()), "{other}");
     }
     assert!(other["size"].is_u64() && other["details"]["family"].is_string() && other["details"]["parameter_size"].is_string());
+
+    let (_, running) = answer(proxy.get("/api/ps")).await;
+    assert_eq!(running, json!({"models": [{"name": "a:latest", "size_vram": 5, "model": "a:latest"}]}));
 
     let (_, own) = answer(proxy.post("/api/show", json!({"name": "a:latest", "verbose": true}))).await;
     assert_eq!((own["license"].as_str(), &own["capabilities"]), (Some("L"), &json!(["completion", "vision", "tools"])));

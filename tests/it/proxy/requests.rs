@@ -146,6 +146,21 @@ async fn completions_and_embeddings_pass_untouched() {
 }
 
 #[tokio::test]
+async fn a_trace_goes_on_at_the_backend() {
+    let (proxy, fake) = with_openai(|_| {
+        Script::events(vec![super::backends::delta(json!({"content": "hello"})), super::backends::finish("stop")])
+    })
+    .await;
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for path in ["/v1/chat/completions", "/off/v1/chat/completions"] {
+        let request = proxy.post(path, json!({"model": "m", "messages": [{"role": "user", "content": "x"}]}));
+        request.header("traceparent", parent).header("tracestate", "vendor=1").send().await.unwrap().text().await.unwrap();
+        let head = fake.seen("/v1/chat/completions").pop().unwrap().head;
+        assert!(head.contains(&format!("traceparent: {parent}")) && head.contains("tracestate: vendor=1"), "{head}");
+    }
+}
+
+#[tokio::test]
 async fn a_route_decides_over_its_models() {
     let list = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
     let reply = |name: &'static str| move |seen: &Seen| Script::json(200, if seen.line.starts_with("GET") { list } else { name });
