@@ -181,7 +181,8 @@ pub(super) async fn plan(
         Some(kept) => serde_json::from_slice(&kept).unwrap_or_default(),
         None => Learned::told(model.capabilities),
     };
-    let passed = Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
+    let passed =
+        Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
     plan::plan(
         &app.config,
         &app.library,
