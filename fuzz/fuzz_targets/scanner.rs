@@ -11,7 +11,6 @@ use libfuzzer_sys::fuzz_target;
 use toolglot::{
     adapter::{Adapter, scanner::Options},
     event::FinishReason,
-    fix::Schemas,
 };
 
 #[path = "../../tests/support/pieces.rs"]
@@ -24,7 +23,6 @@ mod seen;
 static ADAPTERS: LazyLock<Vec<(Arc<Adapter>, Vec<String>)>> = LazyLock::new(|| {
     seen::library().iter().map(|adapter| (Arc::clone(adapter), adapter.markers())).collect()
 });
-static SCHEMAS: LazyLock<Arc<Schemas>> = LazyLock::new(Arc::default);
 
 fuzz_target!(|data: &[u8]| {
     let [which, flags, marker_page, one, two, three, body @ ..] = data else { return };
@@ -45,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
         0 => [one, two, three].map(|&cut| usize::from(cut) * text.len() / 255).to_vec(),
         _ => (0..text.len()).collect(),
     };
-    if let Err(wrong) = reading::check(adapter, &SCHEMAS, &options, reason, &text, &cuts) {
+    if let Err(wrong) = reading::check(adapter, &seen::schemas(), &options, reason, &text, &cuts) {
         panic!("adapter {}, {options:?}, {reason:?}, {text:?} cut at {cuts:?}\n {wrong}", adapter.name);
     }
 });

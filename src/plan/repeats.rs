@@ -74,6 +74,9 @@ impl Repeats {
 
     /// Whether the conversation holds the result of this call already. `reads`: its tool changes nothing.
     pub fn answers(&self, name: &str, arguments: &str, reads: bool) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         let key = key(name, arguments);
         let equal = |call: &&Call| call.key == key && !call.failed;
         let last = self.calls.last().map(|call| call.answer);

@@ -12,6 +12,7 @@ use tokio::{
 };
 
 mod act;
+mod learn;
 mod loading;
 
 use super::{
@@ -32,11 +33,11 @@ use super::{
 };
 use crate::{
     adapter::scanner,
-    backend::{self, Decoder, Dialect, Held, Refusal, Size},
+    backend::{self, Decoder, Dialect, Held, Size},
     client::shape::Shape,
     error::Error,
     event::{Delta, Event, FinishReason, Note, Sink, Tools, Usage},
-    plan::{Learned, Plan},
+    plan::Plan,
     upstream::{self, Outgoing},
     wire::Frames,
 };
@@ -90,8 +91,6 @@ const ERROR_BYTES: usize = 64 * 1024;
 const PROGRESS: Duration = Duration::from_secs(2);
 /// To decide about so many bytes at once may take long.
 const HEAVY_BYTES: usize = 64 * 1024;
-/// What was learned of a model holds so long: servers are updated.
-const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 // === impl Rounds ===
 
@@ -393,44 +392,6 @@ impl<O: Sink> Rounds<O> {
                 onward.event(event);
             }
         });
-    }
-
-    /// Learns from the error how to ask in another way: in this turn if the client has seen nothing of it yet (then `true`),
-    /// else from the next one on.
-    async fn learn(&mut self, error: &Error) -> bool {
-        let Some(refusal) = Refusal::of(error) else { return false };
-        if !self.plan.learned.learn(refusal) {
-            return false;
-        }
-        tracing::info!(
-            model = self.plan.chat.model,
-            backend = self.plan.backend.name,
-            ?refusal,
-            "asking in another way: {error}"
-        );
-        self.remember().await;
-        if refusal == Refusal::Parser {
-            backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
-        }
-        !self.outlet.told.has_any()
-    }
-
-    /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.
-    async fn without_grammar(&mut self, error: &Error) {
-        let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
-        tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
-        if refused {
-            self.plan.learned.no_grammar = true;
-            self.remember().await;
-        }
-    }
-
-    /// Keeps what was learned of the model.
-    async fn remember(&mut self) {
-        let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
-        if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
-            self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
-        }
     }
 
     fn onward(&mut self) -> Onward<'_, O> {

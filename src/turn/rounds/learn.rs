@@ -1,0 +1,54 @@
+//! What a refusal teaches about the model: how to ask it in another way, in this turn and in later ones.
+
+use std::time::Duration;
+
+use super::Rounds;
+use crate::{
+    backend::{self, Refusal},
+    error::Error,
+    event::Sink,
+    plan::Learned,
+};
+
+/// How long what was learned of a model is valid: servers are updated.
+const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl<O: Sink> Rounds<O> {
+    /// Learns from the error how to ask in another way: in this turn if the client has seen nothing of it yet (then `true`),
+    /// else from the next one on.
+    pub(super) async fn learn(&mut self, error: &Error) -> bool {
+        let Some(refusal) = Refusal::of(error) else { return false };
+        if !self.plan.learned.learn(refusal) {
+            return false;
+        }
+        tracing::info!(
+            model = self.plan.chat.model,
+            backend = self.plan.backend.name,
+            ?refusal,
+            "asking in another way: {error}"
+        );
+        self.remember().await;
+        if refusal == Refusal::Parser {
+            backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
+        }
+        !self.outlet.told.has_any()
+    }
+
+    /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.
+    pub(super) async fn without_grammar(&mut self, error: &Error) {
+        let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
+        tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
+        if refused {
+            self.plan.learned.no_grammar = true;
+            self.remember().await;
+        }
+    }
+
+    /// Keeps what was learned of the model.
+    pub(super) async fn remember(&mut self) {
+        let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
+        if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
+            self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
+        }
+    }
+}
