@@ -282,8 +282,12 @@ impl Config {
         Ok(config)
     }
 
-    /// The same read again: from its file, under the same command line.
+    /// The same read again: from its file, under the same command line. An empty file is refused: editors empty a file before
+    /// they write it.
     pub fn again(&self, environment: &Environment) -> Result<Config, Error> {
+        if let Some(file) = self.file.as_ref().filter(|file| file.metadata().is_ok_and(|known| known.len() == 0)) {
+            return Err(Error::proxy(format!("{} is empty", file.display())));
+        }
         Config::load(&Overrides { file: self.file.clone(), ..self.overrides.clone() }, environment)
     }
 

@@ -235,6 +235,10 @@ async fn the_configuration_is_read_again_and_a_wrong_one_changes_nothing() {
     crate::mcp::eventually("the fault", || running.said().contains("stays as it was")).await;
     let said = running.said();
     assert!(said.contains("proxy.toml:6") && models().await.contains("\"two/"), "{said}");
+    // An editor that empties the file before it writes it.
+    std::fs::write(&file, "").unwrap();
+    crate::mcp::eventually("the emptiness", || running.said().contains("proxy.toml is empty; the configuration stays")).await;
+    assert!(models().await.contains("\"two/"));
     // By hand, where files cannot be watched.
     #[cfg(unix)]
     {
