@@ -107,7 +107,7 @@ impl<F: FnMut(Event<'_>)> Sink for F {
     }
 }
 
-/// Why something that was meant as a call is not delivered as one.
+/// Why something that was meant as a call is not delivered as one. Its text is what model and user are told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// The model did not close the arguments before the answer ended, or before the marker that closes the call. The reason

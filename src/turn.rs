@@ -1,6 +1,6 @@
 //! Runs a chat turn: a plan -> the client's bytes. One upstream answer, plus one for each time that a refused call is
 //! answered to the model. The async shell around the synchronous stages: it has no task and no channel of its own, so that
-//! whoever drops it drops the upstream request.
+//! whoever drops it drops the upstream request. A client that would hear nothing gets a keep-alive after `SILENCE`.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},

@@ -1,4 +1,5 @@
-//! All adapters: embedded in the binary, overlaid by a user's directory; and which one a model gets.
+//! All adapters: embedded in the binary, overlaid by a user's directory; and which one a name gets.
+//! `plan::reader` asks for the route's adapter first, and for the model that a copy was made from.
 
 use std::{path::Path, sync::Arc};
 

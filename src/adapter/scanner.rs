@@ -2,7 +2,9 @@
 //! markers come from the adapter, the bodies are read by `syntax`. Which text counts as a call is decided here, by one set
 //! of rules for everybody:
 //!
-//! * calls are looked for only where tools are offered; never inside code fences or inline code;
+//! * calls are looked for only where tools are offered. Inside code fences and inline code nothing counts, except where the whole
+//!   content is a call (`entry.rs`, `begin_fence`), where the client's prompt asks for elements, and around the whole answer
+//!   (`wrap.rs`);
 //! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it is
 //!   at the start of the answer or at its end;
 //! * a call inside reasoning counts only if the reasoning is never closed and only calls follow; text for the user holds none;

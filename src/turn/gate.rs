@@ -1,7 +1,7 @@
 //! What the client sees of an answer: the one place that knows the rules for refused calls, for text after a call, and for
 //! the finish reason.
 //!
-//! * A refused call, and one that the client's form cannot carry, is answered to the model, once, hidden from the client,
+//! * A refused call, and one that the client's form cannot carry, is answered to the model (`retry` times), hidden from the client,
 //!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
 //!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
 //!   becomes one line of notice.

@@ -1,4 +1,4 @@
-//! How long nothing may be heard. A stream breaks its silence with every piece, so that is cheap: one timer is set once and
+//! How long a backend may send nothing before it counts as dead (keep-alives to the client are in `turn.rs`). A stream breaks its silence with every piece, so that is cheap: one timer is set once and
 //! looks, when it fires, whether the silence has begun anew since.
 
 use std::{

@@ -231,7 +231,7 @@ impl Scanner {
         true
     }
 
-    /// Inside a code fence: nothing counts but its end.
+    /// Inside a code fence that holds no call (`begin_fence` has looked): nothing counts but its end.
     pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
         let mut offset = self.buf.pos();
         loop {

@@ -1,4 +1,5 @@
-//! Prevention: where a backend can hold the model to a form while it writes, it is asked to.
+//! Prevention by fields of a chat request: a schema for a call that must be made, `strict`, kept markers. `backend::prevent`
+//! is the other kind, for llama.cpp while the model may still answer in text.
 
 use serde_json::{Value, json};
 

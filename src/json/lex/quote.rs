@@ -1,4 +1,5 @@
-//! Quotes of every kind: where a string opens, and where its next delimiter is.
+//! Quotes of every kind: where a string opens, and where its next delimiter is. Whether a delimiter ends the string is decided in
+//! `json::read` (`grammar/strings.rs`).
 
 use super::{KEY_REACH, Text};
 
