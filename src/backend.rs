@@ -34,7 +34,7 @@ mod unparsed;
 pub use crate::config::ToolMode;
 pub use context::{Loaded, Size, Window};
 pub use decode::Decoder;
-pub use errors::{Refusal, error_from, pace_headers};
+pub use errors::{Refusal, error_from, is_loading, pace_headers};
 pub use history::leaked::marked_bytes;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
 pub use names::spell;

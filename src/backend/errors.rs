@@ -96,6 +96,11 @@ pub fn error_from(status: u16, body: &[u8]) -> Error {
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
 }
 
+/// Whether the server says that it is still loading its model (llama.cpp).
+pub fn is_loading(error: &Error) -> bool {
+    error.status == 503 && error.message.to_lowercase().contains("loading model")
+}
+
 /// What a backend says about its limits and when to come again: headers that clients act on.
 pub fn pace_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let is_pace = |name: &str| name.starts_with("retry-after") || name.contains("ratelimit-");

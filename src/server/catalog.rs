@@ -63,7 +63,7 @@ const FRESH: Duration = Duration::from_secs(3);
 /// A name that is not in a list younger than this does not exist.
 const JUST_NOW: Duration = Duration::from_millis(500);
 /// How long one backend may take to tell what it has.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a model's description is valid: models are replaced under the same name.
 const DESCRIBED: Duration = Duration::from_secs(5 * 60);
 /// A backend that did not describe a model is not asked again for this long.

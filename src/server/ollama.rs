@@ -1,8 +1,6 @@
 //! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
 //! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
 
-use std::time::Duration;
-
 use axum::{
     Extension,
     body::Body,
@@ -17,6 +15,7 @@ use tokio::time::Instant;
 
 use super::{
     answer::{self, Begun},
+    catalog,
     forward::{self, Endpoint},
     guard::Sender,
     models,
@@ -42,8 +41,6 @@ const FRONT: front::Kind = front::Kind::Ollama;
 const VERSION: &str = "0.13.5";
 /// Clients read a date; of models elsewhere nobody knows it.
 const LONG_AGO: &str = "2025-01-01T00:00:00Z";
-/// An Ollama that does not tell what it runs in this time is not waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// A frame of a text completion is a few words; an error is a page at most.
 const FRAME_BYTES: usize = 1024 * 1024;
 
@@ -99,7 +96,7 @@ pub(super) async fn tags(
 pub(super) async fn running(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
     let found = app.catalog.current().await;
     let ollamas = found.iter().filter(|found| found.backend.kind == Kind::Ollama).map(|found| async {
-        let asked = tokio::time::timeout(PATIENCE, backend::running(&app.turns.client, &found.backend)).await;
+        let asked = tokio::time::timeout(catalog::PATIENCE, backend::running(&app.turns.client, &found.backend)).await;
         (&found.backend.name, asked.ok().and_then(Result::ok).unwrap_or_default())
     });
     let told = futures_util::future::join_all(ollamas).await;

@@ -15,21 +15,12 @@ import urllib.request
 import recite
 from families import FAMILIES, HERMES
 from processes import free_port, running, wait_for
+from weather import CALL, TOOL
 
 SERVER = os.environ["LLAMA_SERVER"]
 TOOLGLOT = os.environ["TOOLGLOT"]
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="toolglot-llama-"))
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get_weather",
-            "description": "Tells the weather of a city",
-            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-        },
-    }
-]
-CALL = [("get_weather", {"city": "Oslo"})]
+TOOLS = [TOOL]
 
 
 def get(url):

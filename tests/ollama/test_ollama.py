@@ -17,20 +17,13 @@ import urllib.request
 import models
 import recite
 from processes import free_port, running, wait_for
+from weather import CALL
+from weather import TOOL as WEATHER
 
 OLLAMA, TOOLGLOT, SMOLLM = os.environ["OLLAMA"], os.environ["TOOLGLOT"], os.environ["SMOLLM"]
 IN_EARNEST = os.environ.get("OLLAMA_GGUF")
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="toolglot-ollama-"))
 QUESTION = "What is the weather in Oslo?"
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Tells the weather of a city",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-    },
-}
-CALL = [("get_weather", {"city": "Oslo"})]
 
 
 def send(url, body=None):

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::Rounds;
 use crate::{
+    backend,
     error::Error,
     event::{Event, Note, Sink},
 };
@@ -18,7 +19,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(500);
 impl<O: Sink> Rounds<O> {
     /// Whether the server loads its model and may go on doing so. The client is told once.
     pub(super) fn waits_for_the_model(&mut self, error: &Error) -> bool {
-        if error.status != 503 || !error.message.to_lowercase().contains("loading model") {
+        if !backend::is_loading(error) {
             return false;
         }
         if self.asks.loading.is_none() {
