@@ -92,7 +92,7 @@ struct Held {
 /// ever the first item: the client has seen nothing then. Later faults are part of the bytes.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::stream! {
-        let mut front = Front::new(plan.head.clone());
+        let mut front = Front::new(plan.reply.head.clone());
         let mut opening = BytesMut::new();
         front.open(&mut opening);
         let alive = keep_alive(&mut front);
@@ -156,7 +156,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
 /// Runs the turn to its end and gives the whole answer, with what the user should know about it.
 pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
-    let collected = Collected::new(plan.head.clone());
+    let collected = Collected::new(plan.reply.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
     while rounds.step().await? {
         if rounds.outlet.out.size() > COLLECTED_BYTES {

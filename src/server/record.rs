@@ -67,7 +67,7 @@ impl Recorder {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Box::new(Recording {
             // The end of the answer's id tells chats of one moment apart.
-            file: self.directory.join(format!("{model}-{}-{}.txt", now.as_millis(), tail(&plan.head.envelope.id))),
+            file: self.directory.join(format!("{model}-{}-{}.txt", now.as_millis(), tail(&plan.reply.head.envelope.id))),
             fixture: Fixture {
                 title: format!(
                     "{} at {}, recorded by toolglot {}",

@@ -15,13 +15,13 @@ use super::{
 };
 use crate::{
     adapter::Found,
-    backend::{self, Backend, Kind, Model, ToolMode},
+    backend::{self, Backend, Kind, Learned, Model, ToolMode},
     client::{self, Hints, front},
     config::{Mode, Tenant},
     error::Error,
     event::Note,
     openai::ChatRequest,
-    plan::{self, Learned, Plan},
+    plan::{self, Plan},
     redact,
     turn::{self, tap::Tap},
 };
@@ -102,7 +102,7 @@ pub fn places(app: &App) -> Vec<String> {
 /// One chat, as a client would have it; `tap` watches.
 pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
     let plan = planned(app, chat).await?;
-    let (planned, key) = (plan.learned, Learned::key(&plan.caller, &plan.backend, &plan.chat.model));
+    let (planned, key) = (plan.asking.learned, plan.learned_key());
     let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
     let before = asked_again();
     let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
@@ -199,12 +199,9 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             tools: &Arc::new(incoming.tools),
             offer: true,
             mode,
-            fold_system: false,
-            alternate: false,
-            plain: false,
+            learned: Learned::default(),
             vision: false,
             num_ctx: None,
-            unparsed: false,
             authorization: None,
         })?;
         Ok::<usize, Error>(match prepared.outgoing {

@@ -7,7 +7,7 @@ use crate::{
     backend::{self, Kind, Loaded, Size, Window},
     error::Error,
     event::{Note, Tools},
-    plan::{Learned, Plan},
+    plan::Plan,
     store::Key,
 };
 
@@ -28,12 +28,13 @@ const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.
 pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
-    let size = match plan.verbatim {
-        true => Size::of(&plan.chat, &Tools::default()), // they are part of the text
-        false => Size::of(&plan.chat, &plan.tools),
+    let size = if plan.asking.verbatim {
+        Size::of(&plan.chat, &Tools::default()) // they are part of the text
+    } else {
+        Size::of(&plan.chat, &plan.tools)
     };
     if plan.backend.kind != Kind::Ollama {
-        size.check(plan.context)?;
+        size.check(plan.asking.context.most)?;
         return Ok(Context { num_ctx: None, cuttable: None, notes: Vec::new() });
     }
     let cuttable = Some(size);
@@ -47,7 +48,7 @@ pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Err
     let loaded = loaded(shared, plan).await;
     let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
     let stepped_back = reached.and_then(|loaded| window.review(&loaded));
-    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.context_set, plan.context, plan.context_cap);
+    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.asking.context);
     if window != kept
         && let Ok(bytes) = serde_json::to_vec(&window)
     {
@@ -66,6 +67,6 @@ async fn loaded(shared: &Shared, plan: &Plan) -> Option<Loaded> {
 }
 
 fn key(plan: &Plan) -> Key {
-    let key = Learned::key(&plan.caller, &plan.backend, &plan.chat.model);
+    let key = plan.learned_key();
     Key { id: format!("{}\ncontext", key.id), ..key }
 }

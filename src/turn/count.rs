@@ -10,7 +10,7 @@ use crate::{
     backend::{self, Size},
     error::Error,
     event::Usage,
-    plan::{Learned, Plan},
+    plan::Plan,
     store::Key,
 };
 
@@ -53,6 +53,6 @@ pub(super) async fn learn(plan: &Plan, shared: &Shared, usage: Usage) {
 }
 
 fn key(plan: &Plan) -> Key {
-    let key = Learned::key(&plan.caller, &plan.backend, &plan.chat.model);
+    let key = plan.learned_key();
     Key { id: format!("{}\ntokens", key.id), ..key }
 }

@@ -122,9 +122,9 @@ impl From<&Plan> for Reader {
         Reader {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
-            options: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
+            options: plan.scanner(),
             offered: plan.tool_mode().as_str(),
-            estimated: plan.head.prompt_tokens,
+            estimated: plan.reply.head.prompt_tokens,
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
 impl Unfinished {
     /// Goes on where the same request was broken off; how many results there are, and of which server strangers may have written.
     pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
-        if !plan.head.kind.repeats() {
+        if !plan.reply.head.kind.repeats() {
             return None;
         }
         let key = repeated(plan, &plan.chat.messages);
@@ -61,7 +61,7 @@ impl Unfinished {
 
     /// Keeps the messages of this turn.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan, start: Start, tainted: Option<&str>, seconds: u64) {
-        if !plan.head.kind.repeats() {
+        if !plan.reply.head.kind.repeats() {
             return;
         }
         let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
@@ -110,7 +110,7 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
         let end = end.map_or(plan.chat.messages.len(), |end| at + 1 + end);
         let known = plan.chat.messages.get(at).map(|message| message.tool_calls.clone()).unwrap_or_default();
         let results = plan.chat.messages.get_mut(at + 1..end).unwrap_or_default();
-        if plan.shape != shape::Kind::Native {
+        if plan.reply.shape != shape::Kind::Native {
             rename(&messages, &known, results);
         }
         let answered: Vec<String> = results.iter().filter_map(|message| message.tool_call_id.clone()).collect();
@@ -151,7 +151,7 @@ fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
 
 /// What the call is kept under: its id, or where the client's form has none, what it says and where it is.
 fn name_of(plan: &Plan, call: &ToolCall, place: usize) -> String {
-    if plan.shape == shape::Kind::Native {
+    if plan.reply.shape == shape::Kind::Native {
         return call.id.clone();
     }
     let members: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();

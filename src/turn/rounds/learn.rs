@@ -7,7 +7,6 @@ use crate::{
     backend::{self, Refusal},
     error::Error,
     event::Sink,
-    plan::Learned,
 };
 
 /// How long what was learned of a model is valid: servers are updated.
@@ -18,7 +17,7 @@ impl<O: Sink> Rounds<O> {
     /// else from the next one on.
     pub(super) async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
-        if !self.plan.learned.learn(refusal) {
+        if !self.plan.asking.learned.learn(refusal) {
             return false;
         }
         tracing::info!(
@@ -39,15 +38,15 @@ impl<O: Sink> Rounds<O> {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
         tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
         if refused {
-            self.plan.learned.no_grammar = true;
+            self.plan.asking.learned.no_grammar = true;
             self.remember().await;
         }
     }
 
     /// Keeps what was learned of the model.
     pub(super) async fn remember(&mut self) {
-        let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
-        if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
+        let key = self.plan.learned_key();
+        if let Ok(learned) = serde_json::to_vec(&self.plan.asking.learned) {
             self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
         }
     }
