@@ -144,24 +144,61 @@ async fn all(load: &Load, target: &Target, request: Vec<u8>) -> io::Result<(Vec<
 async fn one(stream: &mut TcpStream, request: &[u8]) -> io::Result<Seen> {
     let begun = now();
     stream.write_all(request).await?;
-    let (mut first, mut late, mut held) = (0, Vec::new(), Vec::with_capacity(64 * 1024));
-    loop {
-        if stream.read_buf(&mut held).await? == 0 {
+    let (mut first, mut late, mut text) = (0, Vec::new(), Vec::new());
+    let mut framed = Framed::default();
+    while !framed.ended {
+        if stream.read_buf(&mut framed.held).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        framed.take(&mut text);
         let (came, mut from) = (now(), 0);
-        while let Some(at) = memmem::find(&held[from..], SIGN) {
+        while let Some(at) = memmem::find(&text[from..], SIGN) {
             let stamp = from + at + SIGN.len();
-            let Some(digits) = held.get(stamp..stamp + STAMP) else { break };
+            let Some(digits) = text.get(stamp..stamp + STAMP) else { break };
             from = stamp + STAMP;
-            let Some(written) = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u64>().ok()) else { continue };
+            let written: u64 =
+                std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
             first = if late.is_empty() { came - begun } else { first };
             late.push(came - written);
         }
-        if held.ends_with(b"\r\n0\r\n\r\n") {
-            return Ok((first, late));
+        text.drain(..from);
+    }
+    Ok((first, late))
+}
+
+/// A chunked answer as it comes in: a proxy may cut it anywhere.
+#[derive(Default)]
+struct Framed {
+    held: Vec<u8>,
+    /// The head is over.
+    begun: bool,
+    /// Bytes of the chunk that are still to come, its line break included.
+    left: usize,
+    ended: bool,
+}
+
+impl Framed {
+    /// Moves what the chunks hold into `text`.
+    fn take(&mut self, text: &mut Vec<u8>) {
+        while !self.ended {
+            if self.left > 0 {
+                let taken = self.left.min(self.held.len());
+                text.extend(self.held.drain(..taken));
+                self.left -= taken;
+                if self.left > 0 {
+                    return;
+                }
+            }
+            let (line, ends): (_, &[u8]) = if self.begun { (2, b"\r\n") } else { (4, b"\r\n\r\n") };
+            let Some(at) = memmem::find(&self.held, ends) else { return };
+            let size = std::str::from_utf8(&self.held[..at]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
+            self.held.drain(..at + line);
+            if self.begun {
+                self.left = size.unwrap_or_default() + 2;
+                self.ended = self.left == 2;
+            }
+            self.begun = true;
         }
-        held.drain(..from);
     }
 }
 

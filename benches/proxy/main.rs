@@ -106,19 +106,18 @@ fn measure(scenario: &Scenario, targets: &[Target], rounds: usize) -> io::Result
         let ratio = |of: fn(&Outcome) -> f64| {
             median(outcomes.iter().zip(&measured[nginx]).map(|(ours, theirs)| of(ours) / of(theirs)).collect())
         };
-        writeln!(
-            out,
-            "| {} | {:.1} | {:.2} | {:.0} | {:.0} | {:.2} | {:.0} | {:.2} | {:.0} |",
-            target.name,
-            figure(|outcome| outcome.processor / outcome.pieces),
-            ratio(|outcome| outcome.processor / outcome.pieces),
-            figure(|outcome| outcome.processor / outcome.answers),
-            figure(|outcome| outcome.first),
-            ratio(|outcome| outcome.first),
-            figure(|outcome| outcome.piece),
-            ratio(|outcome| outcome.piece),
-            figure(|outcome| outcome.resident / 1e6),
-        )?;
+        let row = [
+            (1, figure(|outcome| outcome.processor / outcome.pieces)),
+            (2, ratio(|outcome| outcome.processor / outcome.pieces)),
+            (0, figure(|outcome| outcome.processor / outcome.answers)),
+            (0, figure(|outcome| outcome.first)),
+            (2, ratio(|outcome| outcome.first)),
+            (0, figure(|outcome| outcome.piece)),
+            (2, ratio(|outcome| outcome.piece)),
+            (0, figure(|outcome| outcome.resident / 1e6)),
+        ];
+        let cell = |(digits, figure): (usize, f64)| if figure.is_nan() { "-".to_owned() } else { format!("{figure:.digits$}") };
+        writeln!(out, "| {} | {} |", target.name, row.map(cell).join(" | "))?;
     }
     out.flush()
 }

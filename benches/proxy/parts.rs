@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Read, Write},
+    io::{self, Write},
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
@@ -94,7 +94,7 @@ fn watch(port: u16, path: &'static str, every: Option<Duration>) {
     let read = move || -> io::Result<()> {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;
         write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
-        io::copy(&mut stream.take(u64::MAX), &mut io::sink()).map(drop)
+        io::copy(&mut stream, &mut io::sink()).map(drop)
     };
     thread::spawn(move || {
         while read().is_ok() {
