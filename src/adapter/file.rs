@@ -10,9 +10,6 @@ use super::{
 };
 use crate::{config, error::Error};
 
-const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
-const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -144,23 +141,6 @@ impl Adapter {
             own_calls,
             triggers: Arc::new(triggers),
         })
-    }
-}
-
-// === impl JsonKeys ===
-
-impl JsonKeys {
-    /// The keys of calls whose family names none.
-    pub(super) fn usual() -> JsonKeys {
-        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-        JsonKeys {
-            name: owned(&NAME_KEYS),
-            arguments: owned(&ARGUMENT_KEYS),
-            name_is_key: false,
-            array: false,
-            keep_id: false,
-            header: Vec::new(),
-        }
     }
 }
 
