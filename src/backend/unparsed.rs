@@ -32,7 +32,7 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     let told = send(client, round.backend, request.method.clone(), request.url.clone(), Some(&question(&body))).await;
     let told = told.inspect_err(|error| tracing::debug!(model = round.chat.model, "no prompt: {error}")).ok()?;
     let prompt = told.get("_debug_info")?.get("rendered_template")?.as_str()?;
-    let mut opens = round.adapter.reasoning.iter().flat_map(|region| &region.open);
+    let mut opens = round.adapter.framing.reasoning.iter().flat_map(|region| &region.open);
     if opens.any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
         return None;
     }

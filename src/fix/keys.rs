@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::coerce::Coercion;
 use super::report::Verdict;
-use super::schema::{Additional, Rule, Types, fold};
+use super::schema::{Additional, Rule, Types, Values, fold};
 use crate::json::Code;
 use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
@@ -128,13 +128,13 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
     }
     // Property -> its member.
     let mut held: HashMap<usize, usize> =
-        members.iter().enumerate().filter_map(|(at, member)| Some((rule.named(&member.key)?, at))).collect();
+        members.iter().enumerate().filter_map(|(at, member)| Some((rule.properties.named(&member.key)?, at))).collect();
     for at in 0..members.len() {
         let key = &members[at].key;
         if is_spelled(&members[at]) {
             continue;
         }
-        let Some(found) = rule.find(key) else { continue };
+        let Some(found) = rule.properties.find(key) else { continue };
         let name = &rule.properties[found].name;
         if let Some(other) = held.get(&found) {
             if !same(&members[*other].node, &members[at].node) && !matches!(members[at].node.value, Value::Null) {
@@ -155,7 +155,7 @@ fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) 
     let schema = coercion.schema;
     let target = |member: &Member<'_>| {
         let (outer, inner) = member.key.split_once('.')?;
-        let property = rule.properties.get(rule.named(outer)?)?;
+        let property = rule.named(outer)?;
         let fits = schema.rule(property.shape).named(inner).is_some() && rule.named(&member.key).is_none();
         fits.then(|| (outer.to_owned(), inner.to_owned()))
     };
@@ -201,7 +201,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         unknown.entry(fold(&member.key)).or_default().push(at);
     }
     for name in &missing {
-        let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
+        let Some(property) = rule.named(name) else { continue };
         let aliases: Vec<String> = schema.aliases(name).map(fold).collect();
         // Two names that are missing and mean the same: which one is it?
         if aliases.is_empty() || missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
@@ -222,8 +222,8 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
 /// K9: a null (or the word for it) in the place of an optional parameter that cannot be null means that it is not given.
 fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     members.retain(|member| {
-        let Some(found) = rule.named(&member.key) else { return true };
-        let types = coercion.schema.rule(rule.properties[found].shape).types;
+        let Some(property) = rule.named(&member.key) else { return true };
+        let types = coercion.schema.rule(property.shape).types;
         if types.allow(Types::NULL) || rule.is_required(&member.key) || coercion.keeps_null(&member.key) {
             return true;
         }
@@ -273,12 +273,12 @@ fn is_empty(node: &Node<'_>) -> bool {
 /// N5: a required parameter that is missing and has a default, or can be one thing only.
 fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     for name in missing(members, rule) {
-        let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
+        let Some(property) = rule.named(name) else { continue };
         let inner = coercion.schema.rule(property.shape);
         let (value, level, note) = match (&inner.default, &inner.values) {
             (Some(default), _) => (default, Verdict::Coerced, "the schema's default filled in"),
-            (None, Some(values)) if inner.constant && values.len() == 1 => {
-                (&values[0], Verdict::Guess, "the only allowed value filled in")
+            (None, Some(Values { all, constant: true })) if all.len() == 1 => {
+                (&all[0], Verdict::Guess, "the only allowed value filled in")
             }
             _ => continue,
         };

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use cache::Schemas;
-pub(crate) use rule::{Additional, Rule, fold};
+pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
 
@@ -152,8 +152,8 @@ impl Schema {
 
     /// The shape of a member with exactly this key.
     pub(crate) fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
-        if let Some(found) = rule.named(key) {
-            return rule.properties[found].shape;
+        if let Some(property) = rule.named(key) {
+            return property.shape;
         }
         if let Some((_, shape)) = rule.patterns.iter().find(|(pattern, _)| pattern.is_match(key)) {
             return *shape;
@@ -220,7 +220,7 @@ impl Guide for Schema {
     fn member(&self, of: Shape, key: &str) -> Shape {
         let rule = self.rule(of);
         match rule.find(key) {
-            Some(found) => rule.properties[found].shape,
+            Some(property) => property.shape,
             // What is in a wrapper looks like the arguments themselves.
             None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
             None => self.member_shape(rule, key),
@@ -234,7 +234,7 @@ impl Guide for Schema {
 
     fn key(&self, of: Shape, key: &str) -> Key {
         let rule = self.rule(of);
-        match rule.find(key) {
+        match rule.properties.find(key) {
             Some(found) => Key::Known(found.min(usize::from(u16::MAX)) as u16),
             None if rule.properties.is_empty() => Key::Open,
             None => Key::Extra,
@@ -243,7 +243,7 @@ impl Guide for Schema {
 
     fn missing(&self, of: Shape, seen: u64) -> u32 {
         let rule = self.rule(of);
-        let missing = rule.required.iter().filter(|name| match rule.named(name) {
+        let missing = rule.required.iter().filter(|name| match rule.properties.named(name) {
             Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self, name).is_none(),
             None => false,
         });

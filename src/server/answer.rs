@@ -174,7 +174,7 @@ pub(super) async fn plan(
         }
     }
     let backend = Arc::clone(&target.backend);
-    let model = app.catalog.describe(&backend, &incoming.request.model).await;
+    let model = app.backends.describe(&backend, &incoming.request.model).await;
     let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
     let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
     let learned = match app.turns.store.get(&key).await {

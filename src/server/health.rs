@@ -7,12 +7,12 @@ use axum::{extract::State, response::Response};
 use http::StatusCode;
 use serde_json::json;
 
-use super::{catalog::Found, reply, state::App};
+use super::{backends::Found, reply, state::App};
 use crate::{backend::Kind, config};
 
 /// 200 where a backend answers, 503 where none does, or where the server is about to end. Recordings count only where they were asked for.
 pub(super) async fn ready(State(app): State<App>) -> Response {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(config::Kind::Replay));
     let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
     let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
@@ -26,7 +26,7 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
 }
 
 pub(super) async fn health(State(app): State<App>) -> Response {
-    let found = app.catalog.known();
+    let found = app.backends.known();
     reply::json(&json!({
         "status": "ok",
         "toolglot": env!("CARGO_PKG_VERSION"),

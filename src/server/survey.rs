@@ -1,5 +1,5 @@
 //! Backends and their models -> how each of them would be spoken to, and why: what `toolglot doctor` shows. The same
-//! catalog, plan and turn that serve clients answer here, so that it says what really happens.
+//! backends, plan and turn that serve clients answer here, so that it says what really happens.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -79,9 +79,9 @@ const SHOWN_CHARS: usize = 500;
 
 /// All backends, and of their models those of this name, or all; `tools` are in OpenAI's form, and only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let looks = found.iter().map(|found| async {
-        let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::catalog::is(listed, model)));
+        let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::backends::is(listed, model)));
         let version = match found.error {
             None => backend::version(&app.turns.client, &found.backend).await,
             Some(_) => None,
@@ -96,7 +96,7 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
 
 /// Where backends are looked for, if none is configured.
 pub fn places(app: &App) -> Vec<String> {
-    app.catalog.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
+    app.backends.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
 }
 
 /// One chat, as a client would have it; `tap` watches.
@@ -169,7 +169,7 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
 /// How this model would be spoken to.
 pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
     let model =
-        if backend.traits().describes { app.catalog.describe(backend, &listed.id).await } else { Arc::new(listed.clone()) };
+        if backend.traits().describes { app.backends.describe(backend, &listed.id).await } else { Arc::new(listed.clone()) };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
     let (mode, why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
         (Some(mode), _) => (mode, "its route in the configuration says so"),

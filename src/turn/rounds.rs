@@ -19,17 +19,18 @@ use super::{
     Shared,
     answer::{Answer, Policy, Reask, Setup},
     aside::Aside,
-    context, count,
+    count,
     extras::{self, Extras},
+    fit,
     outlet::{Onward, Outlet},
     prefix,
     react::Agent,
     reading::{Next, Reading},
     reask,
     send::send,
+    sent::Sent,
     spool,
     tap::Tap,
-    told::Told,
 };
 use crate::{
     backend::{self, Decoder, Dialect, Held, Size},
@@ -102,12 +103,12 @@ impl<O: Sink> Rounds<O> {
         };
         let aside = Aside::new(plan.reply.show_warnings);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
-        let (told, extras, id) = (Told::default(), Extras::default(), plan.reply.head.envelope.id.clone());
+        let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
         Rounds {
             agent,
             plan,
             shared,
-            outlet: Outlet { tap, shape, out, told, extras, aside, id },
+            outlet: Outlet { tap, shape, out, sent, extras, aside, id },
             reading: None,
             asks: Asks::default(),
             shown: Shown::default(),
@@ -217,7 +218,7 @@ impl<O: Sink> Rounds<O> {
         loop {
             self.plan.asking.learned.without_refused(&mut self.plan.chat.rest);
             let plan = &self.plan;
-            let context = context::context(&self.shared, plan).await?;
+            let context = fit::fit(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
             let round = plan.round(offer, context.num_ctx);
             let mut prepared = backend::request(&round)?;
@@ -277,7 +278,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect, cuttable: Option<Size>) -> Reading {
-        self.outlet.told.begin();
+        self.outlet.sent.begin();
         let plan = &self.plan;
         Reading {
             body,
@@ -373,15 +374,15 @@ impl<O: Sink> Rounds<O> {
         self.asks.again += 1;
         self.asks.nudged = reask == Reask::Announced;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
-        self.outlet.told.spend(outcome.usage);
-        reask::ask(&reask, self.outlet.told.said(), &mut self.plan);
+        self.outlet.sent.spend(outcome.usage);
+        reask::ask(&reask, self.outlet.sent.said(), &mut self.plan);
         true
     }
 
     /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
-        if !self.outlet.told.has_any() {
+        if !self.outlet.sent.has_any() {
             return; // the error is the whole answer
         }
         let mut onward = self.onward();

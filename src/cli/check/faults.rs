@@ -51,8 +51,11 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
             faults.push(format!("[[call]] number {} is never reached: number {} reads the same", later + 1, earlier + 1));
         }
         for marker in form.section.iter().chain(&form.open).chain(&form.stripped).filter(|marker| !marker.is_empty()) {
-            let reasoning =
-                adapter.reasoning.as_ref().is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
+            let reasoning = adapter
+                .framing
+                .reasoning
+                .as_ref()
+                .is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
             if reasoning {
                 faults.push(format!(
                     "the marker {marker:?} of [[call]] number {} is a marker of reasoning too, which wins",
@@ -148,8 +151,7 @@ fn samples(adapter: &Adapter) -> Vec<Sample> {
         .calls
         .iter()
         .flat_map(|call| call.section.iter().chain(&call.open).chain(&call.close).chain(&call.section_close))
-        .chain(adapter.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close)))
-        .chain(&adapter.drop)
+        .chain(adapter.framing.markers())
         .map(String::as_str)
         .collect();
     let nested = json!({"title": "t", "count": -3, "draft": false, "tags": ["a", "b c"], "options": {"depth": {"list": [1, null, {"x": ""}]}}});

@@ -20,7 +20,7 @@ use crate::{
     fixture::{Read, Wire},
     openai::ChatRequest,
     plan::Plan,
-    server::record,
+    server::recording,
     turn::{prefix::Prefix, tap::Tap},
 };
 
@@ -224,8 +224,8 @@ impl Watch {
 
 impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let request = record::request(chat, tools).into_value().to_string();
-        let wire = record::wire(dialect);
+        let request = recording::request(chat, tools).into_value().to_string();
+        let wire = recording::wire(dialect);
         self.kept(|kept| {
             let request = if kept.takes(request.len()) { request } else { String::new() };
             kept.rounds.push(Round { request, wire, reads: Vec::new(), checked: Vec::new() });

@@ -30,7 +30,7 @@ impl<O: Sink> Rounds<O> {
         if refusal == Refusal::Parser {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
         }
-        !self.outlet.told.has_any()
+        !self.outlet.sent.has_any()
     }
 
     /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.

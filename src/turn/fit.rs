@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.
-pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
+pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
     let size = if plan.asking.verbatim {
         Size::of(&plan.chat, &Tools::default()) // they are part of the text
     } else {
