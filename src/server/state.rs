@@ -9,8 +9,8 @@ use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
 use super::{
-    apart::Apart, backends::Backends, draining::Draining, guard::Instance, metrics::Metrics, otel::Spans, page, recording::Recorder,
-    unknown::Missed,
+    apart::Apart, backends::Backends, draining::Draining, guard::Instance, metrics::Metrics, otel::Spans, page,
+    recording::Recorder, unknown::Missed,
 };
 use crate::{
     adapter::Library,
