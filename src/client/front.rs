@@ -342,7 +342,6 @@ pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
 }
 
-/// A body as JSON.
 fn json(body: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(body).map_err(|error| {
         Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))

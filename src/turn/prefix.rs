@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Shared;
 use crate::{
     plan::Plan,
-    store::{Key, Kind},
+    store::{self, Key, Kind},
 };
 
 #[cfg(test)]
@@ -46,10 +46,8 @@ const TTL: Duration = Duration::from_secs(60 * 60);
 pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
     let parts = Parts::of(body)?;
     let key = key(plan);
-    let before = shared.store.get(&key).await.and_then(|kept| serde_json::from_slice::<Parts>(&kept).ok());
-    if let Ok(kept) = serde_json::to_vec(&parts) {
-        shared.store.put(key, kept.into(), TTL).await;
-    }
+    let before: Option<Parts> = store::read(&*shared.store, &key).await;
+    store::write(&*shared.store, key, &parts, TTL).await;
     before.map(|before| parts.after(&before))
 }
 
@@ -83,5 +81,5 @@ fn key(plan: &Plan) -> Key {
     let first = plan.chat.messages.iter().find(|message| message.role == "user");
     let first = first.map(|message| message.content.to_text()).unwrap_or_default();
     let id = format!("{}\n{}\n{:x}", plan.backend.url, plan.chat.model, digest(&first));
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::Prefix, id }
+    plan.key(Kind::Prefix, id)
 }
