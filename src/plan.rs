@@ -24,7 +24,7 @@ use crate::{
     error::Error,
     event::{Note, Origin, Tools},
     openai::{ChatRequest, answer::Envelope},
-    store::Key,
+    store::{self, Key},
 };
 
 mod react;
@@ -311,6 +311,11 @@ impl Plan {
     /// What the scanner is told.
     pub fn scanner(&self) -> scanner::Options {
         scanner::Options { reasoning_open: self.asking.learned.reasoning_open, ..self.rules.scanner.clone() }
+    }
+
+    /// A key for what this caller leaves for later requests.
+    pub fn key(&self, kind: store::Kind, id: String) -> Key {
+        Key { tenant: self.caller.tenant.clone(), kind, id }
     }
 
     /// Where what is learned of the model is kept.

@@ -19,9 +19,7 @@ pub(super) struct Mark {
     pub(super) calls: Vec<usize>,
     /// A control token that is never content.
     pub(super) drop: bool,
-    /// Opens reasoning.
     pub(super) reasoning_open: bool,
-    /// Closes reasoning.
     pub(super) reasoning_close: bool,
     /// Opens the answer proper.
     pub(super) answer_open: bool,

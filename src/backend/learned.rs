@@ -84,12 +84,7 @@ mod tool_mode {
     use crate::backend::ToolMode;
 
     pub(super) fn serialize<S: Serializer>(mode: &ToolMode, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match mode {
-            ToolMode::Native => "native",
-            ToolMode::Prompt => "prompt",
-            ToolMode::Raw => "raw",
-            ToolMode::Client => "client",
-        })
+        serializer.serialize_str(mode.as_str())
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {

@@ -135,7 +135,6 @@ impl Schema {
         }
     }
 
-    /// The rule of a shape.
     pub(crate) fn rule(&self, shape: Shape) -> &Rule {
         &self.rules[if (shape.0 as usize) < self.rules.len() { shape.0 as usize } else { 0 }]
     }

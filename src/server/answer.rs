@@ -27,6 +27,7 @@ use crate::{
     error::Error,
     event::Note,
     plan::{self, Caller, Passed, Plan},
+    store,
     turn::{self, tap::Tap},
 };
 
@@ -177,11 +178,7 @@ pub(super) async fn plan(
     let model = app.backends.describe(&backend, &incoming.request.model).await;
     let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
     let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
-    let learned = match app.turns.store.get(&key).await {
-        // What cannot be read is of another version: as if nothing were known.
-        Some(kept) => serde_json::from_slice(&kept).unwrap_or_default(),
-        None => Learned::told(model.capabilities),
-    };
+    let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(model.capabilities));
     let passed =
         Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
     plan::plan(

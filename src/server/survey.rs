@@ -22,7 +22,7 @@ use crate::{
     event::Note,
     openai::ChatRequest,
     plan::{self, Plan},
-    redact,
+    redact, store,
     turn::{self, tap::Tap},
 };
 
@@ -106,8 +106,7 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
     let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
     let before = asked_again();
     let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
-    let kept = app.turns.store.get(&key).await;
-    let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
+    let learned = store::read(&*app.turns.store, &key).await.unwrap_or(planned);
     Ok(Tried { completion, learned, asked_again: asked_again() - before })
 }
 

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     event::{Note, Tools},
     plan::Plan,
-    store::Key,
+    store::{self, Key},
 };
 
 /// What was found out about the context of a request.
@@ -43,16 +43,14 @@ pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> 
         return Ok(Context { num_ctx: None, cuttable, notes: Vec::new() }); // the client knows what it wants
     }
     let key = key(plan);
-    let kept = shared.store.get(&key).await.and_then(|bytes| serde_json::from_slice::<Window>(&bytes).ok()).unwrap_or_default();
+    let kept = store::read::<Window>(&*shared.store, &key).await.unwrap_or_default();
     let mut window = kept;
     let loaded = loaded(shared, plan).await;
     let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
     let stepped_back = reached.and_then(|loaded| window.review(&loaded));
     let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.asking.context);
-    if window != kept
-        && let Ok(bytes) = serde_json::to_vec(&window)
-    {
-        shared.store.put(key, bytes.into(), WINDOW_TTL).await;
+    if window != kept {
+        store::write(&*shared.store, key, &window, WINDOW_TTL).await;
     }
     let notes: Vec<Note> = stepped_back.into_iter().chain(short).collect();
     for note in &notes {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::announced::announces;
 use crate::{
     client::shape::Carrier,
-    event::{Effect, Event, FinishReason, Note, Sink, Tools, Why},
+    event::{Assembly, Effect, Event, FinishReason, Note, Sink, Tools, Why},
     plan::Repeats,
 };
 
@@ -71,8 +71,8 @@ pub(super) struct Gate {
     /// The calls of this turn that were answered before, and the tools that they were made of.
     before: (Repeats, Arc<Tools>),
     delivered: Delivered,
-    /// The call that is passing: its name, id and arguments.
-    open: Option<(String, Option<String>, String)>,
+    /// The call that is passing.
+    open: Assembly,
     withheld: String,
     refused: u32,
     reask: Option<Reask>,
@@ -121,7 +121,7 @@ impl Gate {
             carrier: Carrier::default(),
             before: Default::default(),
             delivered: Delivered::default(),
-            open: None,
+            open: Assembly::default(),
             withheld: String::new(),
             refused: 0,
             reask: None,
@@ -140,15 +140,9 @@ impl Gate {
                 self.said.reasoning |= !text.trim().is_empty();
                 out.event(event);
             }
-            Event::CallStart { id, name, .. } => self.open = Some((name.to_owned(), id.map(str::to_owned), String::new())),
-            Event::CallArguments { json, .. } => {
-                if let Some((_, _, arguments)) = &mut self.open {
-                    arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { extra, .. } => {
-                if let Some((name, id, arguments)) = self.open.take() {
-                    self.deliver(&name, id.as_deref(), &arguments, extra, out);
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((_, call)) = self.open.event(&event) {
+                    self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
                 }
             }
             Event::Refused { name, why, raw } => self.refuse(name, why, raw, out),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Shared;
 use crate::{
     plan::Plan,
-    store::{Key, Kind},
+    store::{self, Key, Kind},
 };
 
 #[cfg(test)]
@@ -52,11 +52,9 @@ const TTL: Duration = Duration::from_secs(60 * 60);
 pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
     let body: Body<'_> = serde_json::from_slice(body).ok()?;
     let key = key(plan);
-    let before = shared.store.get(&key).await.and_then(|kept| serde_json::from_slice::<Parts>(&kept).ok());
+    let before: Option<Parts> = store::read(&*shared.store, &key).await;
     let parts = body.parts(before.as_ref());
-    if let Ok(kept) = serde_json::to_vec(&parts) {
-        shared.store.put(key, kept.into(), TTL).await;
-    }
+    store::write(&*shared.store, key, &parts, TTL).await;
     let prefix = parts.after(&before?);
     Some(Prefix { broke: prefix.broke.filter(|_| body.prompt.is_none()), ..prefix })
 }
@@ -105,5 +103,5 @@ fn key(plan: &Plan) -> Key {
     let first = plan.chat.messages.iter().find(|message| message.role == "user");
     let first = first.map(|message| message.content.to_text()).unwrap_or_default();
     let id = format!("{}\n{}\n{:x}", plan.backend.url, plan.chat.model, digest(first.as_bytes()));
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::Prefix, id }
+    plan.key(Kind::Prefix, id)
 }

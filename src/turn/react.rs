@@ -32,7 +32,7 @@ mod tests;
 mod trace;
 mod words;
 
-use collected::{Collected, Written};
+use collected::Collected;
 use judge::{Fate, Judge};
 use limits::Limit;
 use message::{is_object, turn_of};
@@ -202,7 +202,7 @@ impl Agent {
             context: &self.seen.services,
             may_reask: self.used.excused < plan.rules.retry,
         };
-        let mut judged: Vec<(Written, Fate)> = written.into_iter().map(|call| judge.judge(call)).collect();
+        let mut judged: Vec<_> = written.into_iter().map(|call| judge.judge(call)).collect();
         let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));
         if hands_over {
             // The client answers this turn: calls of its tools that it does not get must not wait for an answer.

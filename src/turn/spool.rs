@@ -57,5 +57,5 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) {
 }
 
 fn past(plan: &Plan, id: String) -> Key {
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::PastCall, id }
+    plan.key(Kind::PastCall, id)
 }

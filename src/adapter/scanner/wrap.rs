@@ -32,7 +32,6 @@ pub(super) struct Wrap {
     kind: Kind,
     /// Where its content begins, counted from the beginning of the answer.
     content: usize,
-    /// What closes it.
     close: [String; 1],
     closed: bool,
 }

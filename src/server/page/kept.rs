@@ -91,8 +91,6 @@ struct Watch {
 
 /// Shortest time between two messages to the pages about a turn that is under way.
 const OFTEN: Duration = Duration::from_millis(250);
-/// Reads that are closer together than this count as one.
-const PAUSE: Duration = Duration::from_millis(1);
 /// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;
 
@@ -245,10 +243,7 @@ impl Tap for Watch {
                 return;
             }
             let Some(round) = kept.rounds.last_mut() else { return };
-            match round.reads.last_mut() {
-                Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
-                _ => round.reads.push(Read { after, bytes: bytes.to_vec() }),
-            }
+            Read::record(&mut round.reads, after, bytes);
         });
         if self.told.elapsed() >= OFTEN {
             self.told = Instant::now();

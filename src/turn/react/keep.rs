@@ -188,7 +188,7 @@ fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
         hash.update(message.to_value().to_string());
     }
     let id = hash.finalize().iter().fold("repeated ".to_owned(), |id, byte| format!("{id}{byte:02x}"));
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::TurnResults, id }
+    plan.key(Kind::TurnResults, id)
 }
 
 /// With what the user said last: ids that a model makes are not the only ones of their kind.
@@ -196,5 +196,5 @@ fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
     let said = before.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
     let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));
     let id = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::TurnResults, id }
+    plan.key(Kind::TurnResults, id)
 }

@@ -7,6 +7,7 @@ use crate::{
     backend::{self, Refusal},
     error::Error,
     event::Sink,
+    store,
 };
 
 /// How long what was learned of a model is valid: servers are updated.
@@ -46,8 +47,6 @@ impl<O: Sink> Rounds<O> {
     /// Keeps what was learned of the model.
     pub(super) async fn remember(&mut self) {
         let key = self.plan.learned_key();
-        if let Ok(learned) = serde_json::to_vec(&self.plan.asking.learned) {
-            self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
-        }
+        store::write(&*self.shared.store, key, &self.plan.asking.learned, LEARNED_TTL).await;
     }
 }
