@@ -33,6 +33,7 @@ mod framing;
 mod header;
 mod left;
 mod message;
+mod strings;
 mod tentative;
 mod text;
 mod wrap;

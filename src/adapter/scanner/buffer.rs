@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use super::strings::Strings;
 use crate::event::FinishReason;
 
 /// Text that was held for nothing is read again. This many bytes of it are allowed for each byte of the answer, and
@@ -25,6 +26,10 @@ pub(super) struct Buffer {
     wasted: usize,
     /// Up to here, counted from the beginning of the answer, the text is inside of a value that is no call.
     inside_value: usize,
+    /// The strings of values that are no calls: not even a marked call begins in them.
+    strings: Strings,
+    /// Up to here, counted from the beginning of the answer, the text is what a call writes that was cut.
+    inside_content: usize,
     /// Why the answer ended, once it has.
     ended: Option<FinishReason>,
 }
@@ -62,6 +67,7 @@ impl Buffer {
 
     /// Drops the text that has left: all places are smaller by the number that this returns.
     pub(super) fn compact(&mut self) -> usize {
+        self.strings.is_open_after(&self.text[..self.from], self.gone);
         let by = std::mem::take(&mut self.from);
         self.text.drain(..by);
         self.pos -= by;
@@ -77,6 +83,7 @@ impl Buffer {
     /// The text that has not left is looked at again.
     pub(super) fn look_again(&mut self) {
         self.pos = self.from;
+        self.strings = Strings::default();
     }
 
     /// The text before `to` has left.
@@ -130,6 +137,21 @@ impl Buffer {
     /// The text up to `to` is a value that is no call, so no call begins in it.
     pub(super) fn pass_value(&mut self, to: usize) {
         self.inside_value = self.inside_value.max(self.gone + to);
+    }
+
+    /// All of the text is what a call of raw text writes that was cut: no call begins in it.
+    pub(super) fn pass_content(&mut self) {
+        self.inside_content = self.gone + self.text.len();
+    }
+
+    /// What begins at `at` is no call. `named`: it names an offered tool.
+    pub(super) fn pass_strings(&mut self, at: usize, named: bool) {
+        self.strings.follow(self.gone + at, named);
+    }
+
+    /// Whether what begins at `at` is quoted by a value that is no call, so that even a marker there begins none.
+    pub(super) fn is_quoted(&mut self, at: usize) -> bool {
+        self.gone + at < self.inside_content || self.strings.is_open_after(&self.text[..at], self.gone)
     }
 
     pub(super) fn is_inside_value(&self, at: usize) -> bool {

@@ -168,6 +168,10 @@ impl Scanner {
                 // What its last value holds is no call of its own.
                 if !marked && !relaxed(&self.tools.choice) && cut.arguments.contains(':') && self.is_known(&cut.name) {
                     self.buf.pass_value(self.buf.len());
+                    match &call.syntax {
+                        Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),
+                        _ => self.buf.pass_content(),
+                    }
                 }
                 self.buf.waste(window - body);
             }

@@ -162,6 +162,9 @@ impl Scanner {
         if candidate.nameless && !lone && !self.is_drafting() && self.at_line_start(candidate.at) {
             return self.cut(Vec::new(), Parsed::default(), candidate, out);
         }
+        if candidate.fence.is_none() {
+            self.buf.pass_strings(candidate.at, false);
+        }
         match &candidate.fence {
             Some(fence) if fence.one_line => {
                 self.left.open_inline(fence.length);

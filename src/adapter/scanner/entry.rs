@@ -26,6 +26,9 @@ pub(super) struct Entry {
 impl Scanner {
     /// Tries the forms that `found` may open. `None`: more text is needed to know.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
+        if self.buf.is_quoted(found.at) {
+            return Some(false);
+        }
         let text = &self.buf[found.at..];
         let mut entries = Vec::new();
         for &form in &found.mark.calls {
@@ -73,7 +76,7 @@ impl Scanner {
         let offered = self.names_a_tool(inside, end);
         let marked = offered && self.options.elements && at_line_start;
         let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
-        if !marked && self.buf.is_inside_value(at) {
+        if self.buf.is_quoted(at) || (!marked && self.buf.is_inside_value(at)) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
@@ -102,6 +105,9 @@ impl Scanner {
 
     /// Tries a code fence whose whole content may be a call.
     pub(super) fn begin_fence(&mut self, at: usize, fence: Fence, language: &str) -> bool {
+        if self.buf.is_quoted(at) {
+            return false;
+        }
         let rest = self.buf[fence.content..].trim_start();
         let inside = rest.strip_prefix('<');
         let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));

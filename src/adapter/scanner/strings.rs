@@ -1,0 +1,116 @@
+//! The strings of a value that turned out to be no call: a call that they quote is not the model's. A value may be anything that
+//! looked like a call: JSON data, a call of a tool that is not offered, a write that was cut.
+
+/// How far from where a call was looked for its first bracket may be, in bytes.
+const BRACKET_BYTES: usize = 128;
+
+/// Follows one value at a time.
+#[derive(Debug, Default)]
+pub(super) struct Strings(Option<Value>);
+
+/// A value as far as it was read.
+#[derive(Debug)]
+struct Value {
+    /// Up to where, counted from the beginning of the answer.
+    at: usize,
+    /// Where its first bracket must have come.
+    patience: usize,
+    depth: usize,
+    /// The quote of the string that is open.
+    quote: Option<u8>,
+    escaped: bool,
+    /// The byte before, blanks left out.
+    before: u8,
+    /// Its strings may have line breaks: it names an offered tool, so it is no prose.
+    breaks: bool,
+}
+
+// === impl Strings ===
+
+impl Strings {
+    /// A value that begins here is no call. The outermost value is followed.
+    pub(super) fn follow(&mut self, at: usize, breaks: bool) {
+        match &mut self.0 {
+            Some(value) if value.depth > 0 => value.breaks |= breaks,
+            _ => {
+                let patience = at + BRACKET_BYTES;
+                self.0 = Some(Value { at, patience, depth: 0, quote: None, escaped: false, before: 0, breaks });
+            }
+        }
+    }
+
+    /// Whether the place after `text` is inside of a string. `text` begins at the place `from`, and has all that was not read
+    /// before.
+    pub(super) fn is_open_after(&mut self, text: &str, from: usize) -> bool {
+        let Some(value) = &mut self.0 else { return false };
+        let unread = text.as_bytes().get(value.at.saturating_sub(from)..).unwrap_or_default();
+        if !value.read(unread) {
+            self.0 = None;
+        }
+        self.0.as_ref().is_some_and(|value| value.quote.is_some())
+    }
+}
+
+// === impl Value ===
+
+impl Value {
+    /// Reads on; `false`: it has ended, or was none.
+    fn read(&mut self, text: &[u8]) -> bool {
+        for &byte in text {
+            self.at += 1;
+            match self.quote {
+                Some(_) if self.escaped => self.escaped = false,
+                Some(_) if byte == b'\\' => self.escaped = true,
+                Some(quote) if byte == quote => self.quote = None,
+                Some(_) if byte == b'\n' && !self.breaks => return false,
+                Some(_) => continue,
+                None => match byte {
+                    b'"' if self.depth > 0 => self.quote = Some(byte),
+                    // Elsewhere it is an apostrophe.
+                    b'\'' if self.depth > 0 && b"=([{,:".contains(&self.before) => self.quote = Some(byte),
+                    b'{' | b'[' | b'(' => self.depth += 1,
+                    b'}' | b']' | b')' if self.depth <= 1 => return false,
+                    b'}' | b']' | b')' => self.depth -= 1,
+                    _ if self.depth == 0 && self.at > self.patience => return false,
+                    _ => {}
+                },
+            }
+            if !byte.is_ascii_whitespace() {
+                self.before = byte;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the end of the text is inside of a string of the value that begins with it, however it is cut.
+    fn inside(text: &str, breaks: bool) -> bool {
+        let mut strings = Strings::default();
+        strings.follow(0, breaks);
+        let whole = strings.is_open_after(text, 0);
+        for cut in 0..=text.len() {
+            let mut strings = Strings::default();
+            strings.follow(0, breaks);
+            strings.is_open_after(&text[..cut], 0);
+            assert_eq!(strings.is_open_after(text, 0), whole, "{text:?} at {cut}");
+        }
+        whole
+    }
+
+    #[test]
+    fn strings_of_values_only() {
+        for text in ["{\"a\": \"b", "write(path=\"d\", content=\"# ", "[{\"a\": {\"b\": \"\\\" ", "x = [f(a='it"] {
+            assert!(inside(text, false), "{text}");
+        }
+        for text in ["{\"a\": \"b\" ", "{\"a\": \"b\"} and \"c", "{it's ", "\"quoted, no value", "{\"a\": \"raw\nline ", "no bracket"] {
+            assert!(!inside(text, false), "{text}");
+        }
+        assert!(inside("{\"a\": \"raw\nline ", true));
+        let late = format!("{} {{\"a", "x".repeat(BRACKET_BYTES + 1));
+        assert!(!inside(&late, true), "a bracket that has nothing to do with it");
+    }
+}
