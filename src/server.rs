@@ -31,6 +31,7 @@ mod messages;
 mod metrics;
 mod models;
 mod ollama;
+mod otel;
 mod page;
 mod react;
 mod received;

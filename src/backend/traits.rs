@@ -8,6 +8,8 @@ use super::{Backend, Kind, Profile};
 pub struct Traits {
     /// Its name for people.
     pub title: &'static str,
+    /// Its name in OpenTelemetry's `gen_ai.provider.name`.
+    pub provider: &'static str,
     /// The endpoint that tells its version, and the key of the version in the answer.
     pub(super) version: Option<(&'static str, &'static str)>,
     /// Whether it tells more about one model ([`describe`](super::describe)) than its list of models does.
@@ -44,6 +46,7 @@ pub(super) enum Form {
 
 const OLLAMA: Traits = Traits {
     title: "Ollama",
+    provider: "ollama",
     version: Some(("/api/version", "version")),
     describes: true,
     spelling: Spelling::Any,
@@ -52,6 +55,7 @@ const OLLAMA: Traits = Traits {
 };
 const LLAMA_CPP: Traits = Traits {
     title: "llama.cpp",
+    provider: "llama.cpp",
     version: Some(("/props", "build_info")),
     describes: true,
     spelling: Spelling::Plain,
@@ -60,6 +64,7 @@ const LLAMA_CPP: Traits = Traits {
 };
 const VLLM: Traits = Traits {
     title: "vLLM",
+    provider: "vllm",
     version: Some(("/version", "version")),
     describes: false,
     spelling: Spelling::Plain,
@@ -68,6 +73,7 @@ const VLLM: Traits = Traits {
 };
 const SGLANG: Traits = Traits {
     title: "SGLang",
+    provider: "sglang",
     version: Some(("/get_server_info", "version")),
     describes: false,
     spelling: Spelling::Plain,
@@ -76,6 +82,7 @@ const SGLANG: Traits = Traits {
 };
 const LM_STUDIO: Traits = Traits {
     title: "LM Studio",
+    provider: "lm_studio",
     version: None,
     describes: true,
     spelling: Spelling::Snake,
@@ -84,16 +91,31 @@ const LM_STUDIO: Traits = Traits {
 };
 const OPENAI: Traits = Traits {
     title: "OpenAI's API",
+    provider: "openai",
     version: None,
     describes: false,
     spelling: Spelling::Plain,
     form: None,
     removes_markers: false,
 };
-const GOOGLE: Traits =
-    Traits { title: "Google", version: None, describes: false, spelling: Spelling::Google, form: None, removes_markers: false };
-const REPLAY: Traits =
-    Traits { title: "recordings", version: None, describes: false, spelling: Spelling::Any, form: None, removes_markers: false };
+const GOOGLE: Traits = Traits {
+    title: "Google",
+    provider: "gcp.gemini",
+    version: None,
+    describes: false,
+    spelling: Spelling::Google,
+    form: None,
+    removes_markers: false,
+};
+const REPLAY: Traits = Traits {
+    title: "recordings",
+    provider: "replay",
+    version: None,
+    describes: false,
+    spelling: Spelling::Any,
+    form: None,
+    removes_markers: false,
+};
 
 impl Backend {
     /// What is special about the server behind it.

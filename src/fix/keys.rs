@@ -7,6 +7,7 @@ use super::coerce::Coercion;
 use super::report::Verdict;
 use super::schema::{Additional, Rule, Types, Values, fold};
 use crate::json::Code;
+use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
 
 /// Up to this many members, one is found fastest by looking at each.
@@ -238,6 +239,35 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
         coercion.enter(&member.key, |coercion| coercion.note(Code::K9, level, &member.node, "empty optional parameter left out"));
         false
     });
+}
+
+/// K9: an empty value that the schema refuses, at this JSON pointer, in the place of an optional parameter: a model that fills in
+/// all of them writes `0` or `""` where it has nothing to say. `false`: it is another value, and it stays.
+pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, refused: &str) -> bool {
+    let rule = coercion.schema.rule(coercion.schema.top());
+    let Value::Object(members) = &mut root.value else { return false };
+    let found = members.iter().position(|member| {
+        let mut path = String::new();
+        push_key(&mut path, &member.key);
+        path == refused && is_empty(&member.node) && rule.named(&member.key).is_some() && !rule.is_required(&member.key)
+    });
+    let Some(found) = found else { return false };
+    let Member { key, node, .. } = members.remove(found);
+    root.exact = false;
+    let note = "empty value that the schema does not allow left out";
+    coercion.enter(&key, |coercion| coercion.note(Code::K9, Verdict::Guess, &node, note));
+    true
+}
+
+fn is_empty(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Text(text) => text.trim().is_empty(),
+        Value::Number(number) => number.parse() == Ok(0.0),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Null => true,
+        Value::Bool(_) => false,
+    }
 }
 
 /// N5: a required parameter that is missing and has a default, or can be one thing only.

@@ -10,6 +10,7 @@ mod types;
 mod view;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -33,11 +34,26 @@ pub struct Schema {
     aliases: Arc<[Vec<String>]>,
 }
 
+/// What a schema says against a value, in the validator's words and without the values themselves.
+pub(crate) struct Fault {
+    what: String,
+    /// JSON pointer to the value.
+    pub(crate) path: String,
+}
+
 /// The schema that allows everything; also what a shape is where nothing is known.
 pub(crate) const ANY: Shape = Shape(0);
 
 /// Wrappers that models put around the arguments.
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
+
+// === impl Fault ===
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.what, if self.path.is_empty() { "/" } else { &self.path })
+    }
+}
 
 // === impl Schema ===
 
@@ -63,18 +79,16 @@ impl Schema {
         Schema { validator, recursive, rules, aliases }
     }
 
-    /// What is wrong with this tree, in the validator's words and without the values themselves; `None` if nothing is. A
-    /// null for one of the parameters in `keeps_null` is fine.
-    pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<String> {
+    /// What is wrong with this tree; `None` if nothing is. A null for one of the parameters in `keeps_null` is fine.
+    pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<Fault> {
         let validator = self.validator.as_ref()?;
         let value = root.to_serde();
         let value = without_nulls(&value, keeps_null);
         if !self.is_affordable(&value) {
-            return Some("it nests too deep to be checked".to_owned());
+            return Some(Fault { what: "it nests too deep to be checked".to_owned(), path: String::new() });
         }
         let error = validator.iter_errors(&value).next()?;
-        let path = error.instance_path().to_string();
-        Some(format!("{} at {}", error.masked(), if path.is_empty() { "/" } else { &path }))
+        Some(Fault { what: error.masked().to_string(), path: error.instance_path().to_string() })
     }
 
     /// Whether checking this value costs no more than its size allows.

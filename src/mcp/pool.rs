@@ -3,9 +3,9 @@
 //! nobody else.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use futures_util::future::join_all;
@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{dial::Clients, error::Error, redact, store::Store, tools::Builtin};
 
+mod called;
 mod connection;
 mod fault;
 mod http;
@@ -30,6 +31,8 @@ mod process;
 mod slot;
 mod status;
 
+pub use called::Called;
+use called::Calls;
 use connection::Connection;
 pub(super) use connection::Definition;
 use slot::Slot;
@@ -40,6 +43,8 @@ const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request that only wants to know the tools waits for servers that are still being connected to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 const CAUSE_CHARS: usize = 500;
+/// So many of the latest calls of a server are shown.
+const SHOWN: usize = 5;
 /// For callers that wait as long as it takes.
 const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
@@ -52,8 +57,7 @@ pub struct Pool {
     store: Arc<dyn Store>,
     clients: Clients,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
-    /// How often each server was called, by whether that failed.
-    calls: Mutex<BTreeMap<(String, bool), u64>>,
+    calls: Mutex<Calls>,
 }
 
 /// How a tool is called.
@@ -123,20 +127,35 @@ impl Pool {
 
     /// Calls a tool by the server's name in the registry and the tool's own name. Dropping the future cancels the call.
     pub async fn call(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
+        let begun = Instant::now();
         let response = match service.backend {
             BackendType::BuiltIn => self.call_built_in(service, arguments, call).await,
             BackendType::External => self.call_external(service, arguments, call).await,
         };
         let response = response.from_service(service);
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        *calls.entry((service.server.clone(), response.is_error())).or_default() += 1;
+        self.lock_calls().add(Called {
+            server: service.server.clone(),
+            tool: service.tool.clone(),
+            failed: response.is_error(),
+            at: SystemTime::now(),
+            took: begun.elapsed(),
+        });
         response
     }
 
     /// How often each server was called since the start: its name, whether the calls failed, how many.
     pub fn calls(&self) -> Vec<(String, bool, u64)> {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
+        self.lock_calls().counts()
+    }
+
+    /// The latest calls of this server, the latest first.
+    pub fn latest_calls(&self, server: &str) -> Vec<Called> {
+        self.lock_calls().latest(server).take(SHOWN).cloned().collect()
+    }
+
+    fn lock_calls(&self) -> MutexGuard<'_, Calls> {
+        // Each call is added in one step.
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts the definition of a tool as it is now; without a name, those of all tools and the server's instructions.

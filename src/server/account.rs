@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use http::HeaderMap;
@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     event::{Event, FinishReason, Tools, Usage, Why},
     fix::Checked,
-    openai::ChatRequest,
+    openai::{ChatRequest, ToolCall},
     plan::Plan,
     redact,
     turn::{prefix::Prefix, tap::Tap},
@@ -39,11 +39,10 @@ pub(super) struct Facts {
     /// The request's id and path.
     pub(super) id: String,
     pub(super) path: String,
-    /// The model as the client calls it; `None`: the request is not about one.
-    pub(super) model: Option<String>,
+    /// The model and its backend; `None`: the request is not about one.
+    pub(super) target: Option<Target>,
     /// The name of whose key it carried; `""` where none is asked for.
     pub(super) tenant: String,
-    pub(super) backend: String,
     pub(super) mode: &'static str,
     pub(super) client: Option<String>,
     pub(super) turn: Option<Turn>,
@@ -74,6 +73,20 @@ pub(super) struct Turn {
     pub(super) refusals: Vec<String>,
     pub(super) finish: Option<FinishReason>,
     pub(super) failed: Option<Failed>,
+    /// The tools that toolglot ran.
+    pub(super) ran: Vec<Ran>,
+}
+
+/// A tool that toolglot ran.
+#[derive(Debug, Clone)]
+pub(super) struct Ran {
+    /// The id of the call, and the tool's name as the model wrote it.
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) server: String,
+    pub(super) failed: bool,
+    pub(super) ended: Instant,
+    pub(super) took: Duration,
 }
 
 /// How a turn failed.
@@ -93,6 +106,15 @@ struct Watch {
 
 /// Maximum length of a client's name for itself, in characters.
 const CLIENT_CHARS: usize = 60;
+
+// === impl Facts ===
+
+impl Facts {
+    /// The name of the backend; `""`: no model was asked for.
+    pub(super) fn backend(&self) -> &str {
+        self.target.as_ref().map_or("", |target| &target.backend.name)
+    }
+}
 
 // === impl Account ===
 
@@ -116,8 +138,7 @@ impl Account {
     /// Which model the request is about. It passes as it is, until [`Account::watch`] is called.
     pub(super) fn is_about(&self, target: &Target) {
         let mut facts = self.lock();
-        facts.model = Some(target.called.clone());
-        facts.backend.clone_from(&target.backend.name);
+        facts.target = Some(target.clone());
         facts.mode = "off";
     }
 
@@ -201,6 +222,11 @@ impl Tap for Watch {
         self.turn.verdicts.push(checked.report.verdict.as_str());
         self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
         self.next.iter_mut().for_each(|next| next.checked(checked));
+    }
+
+    fn ran(&mut self, call: &ToolCall, server: &str, failed: bool, took: Duration) {
+        let (id, name, server) = (call.id.clone(), call.name.clone(), server.to_owned());
+        self.turn.ran.push(Ran { id, name, server, failed, ended: Instant::now(), took });
     }
 
     fn heavy(&mut self) {

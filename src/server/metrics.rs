@@ -73,7 +73,7 @@ impl Metrics {
         counted.under_way = counted.under_way.saturating_sub(1);
         let code = status.map_or_else(|| "left".to_owned(), |status| status.to_string());
         counted.add(REQUESTS, &[("mode", facts.mode), ("status", &code)], 1);
-        if facts.model.is_none() {
+        if facts.target.is_none() {
             return;
         }
         let tenant = facts.tenant.as_str();
@@ -85,11 +85,11 @@ impl Metrics {
             counted.first_byte.observe(first);
         }
         if status.is_some_and(|status| status == 429 || status >= 500) {
-            counted.add(BACKEND_ERRORS, &[("backend", &facts.backend), ("status", &code)], 1);
+            counted.add(BACKEND_ERRORS, &[("backend", facts.backend()), ("status", &code)], 1);
         }
         let Some(turn) = &facts.turn else { return };
         if turn.failed.is_some() && status == Some(200) {
-            counted.add(BACKEND_ERRORS, &[("backend", &facts.backend), ("status", "in_stream")], 1);
+            counted.add(BACKEND_ERRORS, &[("backend", facts.backend()), ("status", "in_stream")], 1);
         }
         // After another round, the time until the first byte is the model's.
         if let (Some(read), Some(sent), 1) = (turn.first_read, turn.first_sent, turn.rounds) {
@@ -200,6 +200,11 @@ fn exposed(app: &App) -> String {
             &mut out,
         );
         let _ = writeln!(out, "toolglot_store_failures_total {}", link.failures());
+    }
+    if let Some((sent, dropped)) = app.process.spans.as_ref().map(|spans| spans.counts()) {
+        head("toolglot_spans_total", "counter", "Spans for the collector, by what became of them.", &mut out);
+        let _ =
+            write!(out, "toolglot_spans_total{{result=\"sent\"}} {sent}\ntoolglot_spans_total{{result=\"dropped\"}} {dropped}\n");
     }
     if let Some(bytes) = resident_bytes() {
         head("process_resident_memory_bytes", "gauge", "Resident memory of the process.", &mut out);

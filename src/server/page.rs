@@ -34,6 +34,7 @@ mod fixture;
 mod kept;
 mod playground;
 mod status;
+mod tools;
 mod turns;
 mod why;
 
@@ -64,6 +65,8 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/state", get(status::status))
         .route("/ui/normalize", post(playground::normalize))
         .route("/ui/bypass", post(bypass::set))
+        .route("/ui/tools", get(tools::list))
+        .route("/ui/tool", post(tools::run))
         .layer(from_fn_with_state(live.clone(), only_here));
     let files = Router::new().route(CSS, get(css)).route(SCRIPT, get(script));
     data.merge(files).layer(map_response(secured))

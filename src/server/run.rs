@@ -91,9 +91,10 @@ async fn run(settings: Settings) -> Result<(), Error> {
         () = look_around(&app, &address) => Ok(()),
         () = follow_registry(&app) => Ok(()),
         () = reload::follow(&live) => Ok(()),
+        () = export(&app) => Ok(()),
         () = end(&to_stage, &live, first, all_done.recv()) => Ok(()),
     };
-    let farewell = timeout(FAREWELL, app.process.mcp.pool().shut_down());
+    let farewell = timeout(FAREWELL, async { tokio::join!(app.process.mcp.pool().shut_down(), flush(&app)) });
     tokio::select! {
         _ = farewell => {}
         () = signal() => {}
@@ -173,6 +174,21 @@ async fn follow_registry(app: &App) {
         future::pending::<()>().await
     };
     tokio::join!(watching, pool.follow());
+}
+
+/// Sends spans to the collector, where there is one. Never ends.
+async fn export(app: &App) {
+    match &app.process.spans {
+        Some(spans) => spans.export().await,
+        None => future::pending().await,
+    }
+}
+
+/// Sends the spans that still wait.
+async fn flush(app: &App) {
+    if let Some(spans) = &app.process.spans {
+        spans.flush().await;
+    }
 }
 
 /// Says what was found; looks again until something was. Never ends.

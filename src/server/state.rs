@@ -9,8 +9,8 @@ use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
 use super::{
-    apart::Apart, backends::Backends, draining::Draining, guard::Instance, metrics::Metrics, page, recording::Recorder,
-    unknown::Missed,
+    apart::Apart, backends::Backends, draining::Draining, guard::Instance, metrics::Metrics, otel::Spans, page,
+    recording::Recorder, unknown::Missed,
 };
 use crate::{
     adapter::Library,
@@ -63,6 +63,8 @@ pub(super) struct Process {
     pub(super) mcp: Engine,
     pub(super) seen: Seen,
     pub(super) metrics: Arc<Metrics>,
+    /// `None`: no collector wants any.
+    pub(super) spans: Option<Arc<Spans>>,
     pub(super) missed: Missed,
     pub(super) page: Arc<page::Turns>,
     pub(super) bypass: page::Bypass,
@@ -179,6 +181,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         recorder: settings.record.clone().map(Recorder::new).transpose()?,
         seen: Seen::default(),
         metrics: Arc::default(),
+        spans: Spans::of(&settings.environment, &client),
         missed: Missed::default(),
         page: Arc::default(),
         bypass: page::Bypass::default(),

@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{account::Account, metrics::Metrics, page::Entry, reply, state::App};
+use super::{account::Account, metrics::Metrics, otel, page::Entry, reply, state::App};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -39,6 +39,8 @@ struct Traced {
 struct Ending {
     account: Account,
     metrics: Arc<Metrics>,
+    /// Its span for the collector.
+    open: Option<otel::Open>,
     span: Span,
     begun: Instant,
     first_byte: Option<Instant>,
@@ -51,13 +53,15 @@ struct Ending {
 /// Runs the request under its id.
 pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = id(request.headers());
-    let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
+    let open = app.process.spans.as_ref().and_then(|spans| spans.open(request.headers_mut()));
+    let traced = open.as_ref().map(otel::Open::trace);
+    let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default(), trace = traced);
     let account = Account::of(id.to_str().unwrap_or_default(), request.uri().path());
     request.extensions_mut().insert(account.clone());
     let metrics = Arc::clone(&app.process.metrics);
     metrics.begin();
     let mut ending =
-        Ending { account, metrics, span: span.clone(), begun: Instant::now(), first_byte: None, status: None, error: None };
+        Ending { account, metrics, open, span: span.clone(), begun: Instant::now(), first_byte: None, status: None, error: None };
     // The state of a request must not be kept alive by its answer.
     drop(app);
     let mut response = next.run(request).instrument(span).await;
@@ -118,7 +122,10 @@ impl Drop for Ending {
         if let Some(entry) = &facts.entry {
             entry.end(&facts, status, self.error.as_deref(), first, taken);
         }
-        let Some(model) = &facts.model else { return };
+        if let Some(open) = self.open.take() {
+            open.end(&facts, status, first, taken);
+        }
+        let Some(target) = &facts.target else { return };
         let finish = turn.map(|turn| match (&turn.failed, turn.finish) {
             (Some(failed), _) => failed.code.as_str(),
             (None, Some(reason)) => reason.as_str(),
@@ -130,8 +137,8 @@ impl Drop for Ending {
             parent: &self.span,
             client = facts.client,
             tenant = Some(&facts.tenant).filter(|tenant| !tenant.is_empty()),
-            model,
-            backend = facts.backend,
+            model = target.called,
+            backend = target.backend.name,
             mode = facts.mode,
             status,
             first_ms = first.map(milliseconds),

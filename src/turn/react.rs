@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::{StreamExt, stream::BoxStream};
 use tokio::time::Instant;
 
-use super::{Shared, answer::Outcome, reask};
+use super::{Shared, answer::Outcome, reask, tap::Tap};
 use crate::{
     backend::Size,
     client::front,
@@ -259,13 +259,16 @@ impl Agent {
     }
 
     /// Waits for the next result. `None`: there are all.
-    pub(super) async fn next(&mut self, plan: &Plan) -> Option<String> {
+    pub(super) async fn next(&mut self, plan: &Plan, tap: Option<&mut Box<dyn Tap>>) -> Option<String> {
         let round = self.round.as_mut()?;
         let Done { at, response, took } = round.runs.next().await?;
         let pending = round.calls.get_mut(at)?;
         let Fate::Run { service, open_world, .. } = &pending.fate else { return Some(String::new()) };
         let observation = observe::observation(&response, self.react.limits.result_bytes, &plan.adapter, &plan.tools);
         tracing::info!(tool = pending.call.name, failed = observation.failed, seconds = took.as_secs_f64(), "tool ran");
+        if let Some(tap) = tap {
+            tap.ran(&pending.call, &service.server, observation.failed, took);
+        }
         self.seen.add(service, *open_world);
         let line = format!("{} {:.1} s", pending.call.name, took.as_secs_f64());
         self.trace.call(self.used.rounds, &pending.call, &observation, took);

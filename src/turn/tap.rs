@@ -1,5 +1,7 @@
 //! What a turn shows to whoever watches it: the log and the metrics, recordings, the page. A tap changes nothing.
 
+use std::time::Duration;
+
 use http::HeaderMap;
 
 use super::prefix::Prefix;
@@ -8,7 +10,7 @@ use crate::{
     error::Error,
     event::{Event, Tools, Usage},
     fix::Checked,
-    openai::ChatRequest,
+    openai::{ChatRequest, ToolCall},
 };
 
 /// Watches one turn.
@@ -27,6 +29,8 @@ pub trait Tap: Send {
     fn usage(&mut self, _: Usage) {}
     /// A call, and what was changed in it.
     fn checked(&mut self, checked: &Checked);
+    /// A tool of this server has run for a call.
+    fn ran(&mut self, _call: &ToolCall, _server: &str, _failed: bool, _took: Duration) {}
     /// So much is to be decided about that the next steps of the turn may take long: the thread that runs it may be changed now.
     fn heavy(&mut self) {}
     /// Bytes for the client, as they are sent.

@@ -24,6 +24,7 @@ mod recover;
 mod requests;
 mod responses;
 mod slow;
+mod traces;
 mod visible;
 mod void;
 

@@ -36,7 +36,11 @@ async function picture(name, colorScheme) {
 
 before(async () => {
   model = await backend();
-  writeFileSync(join(folder, "proxy.toml"), `listen = "127.0.0.1:0"\n[[backend]]\nname = "local"\nkind = "openai"\nurl = "${model.url}/v1"\n`);
+  writeFileSync(join(folder, "proxy.toml"), `listen = "127.0.0.1:0"\n[[backend]]\nname = "local"\nkind = "openai"\nurl = "${model.url}/v1"\n[mcp]\nregistry = "mcp.json"\n`);
+  // A server of tools: toolglot's own, with the sample database.
+  writeFileSync(join(folder, "staff.toml"), "[mcp]\nbuiltin_tools = true\nregistry = \"none.json\"\n");
+  const args = ["mcp", "serve", "--config", join(folder, "staff.toml")];
+  writeFileSync(join(folder, "mcp.json"), JSON.stringify({ mcpServers: { staff: { command: TOOLGLOT, args } } }));
   daemon = spawn(TOOLGLOT, ["serve", "--config", join(folder, "proxy.toml")], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, HOME: folder } });
   url = await new Promise((resolve, reject) => {
     let said = "";
@@ -174,6 +178,50 @@ test("switched off for a while, requests pass", async () => {
   assert.match(await ask("example: x"), /```json/);
   await page.locator("#bypass").click();
   await page.locator("#bypass:not(.on)").waitFor();
+});
+
+test("switched off for one model, from the keyboard", async () => {
+  await page.locator("#tab-status").click();
+  const button = page.locator("#models button");
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#models button.on:focus").waitFor();
+  assert.match(await ask("example: x"), /```json/);
+  assert.ok(await page.locator("#bypass:not(.on)").isVisible());
+  await page.keyboard.press("Enter");
+  await page.locator("#models button:not(.on):focus").waitFor();
+});
+
+test("a tool is tried, and its call is in the list", async () => {
+  await page.locator("#tools summary").focus();
+  await page.keyboard.press("Enter");
+  const name = await page.locator("#tool option", { hasText: "get_employee_info" }).first().getAttribute("value", { timeout: 15000 });
+  await page.locator("#tool select").selectOption(name);
+  assert.match(await page.locator("#tool textarea").inputValue(), /"employee_id": ""/);
+  await page.locator("#tool textarea").fill('{"employee_id": "EMP001"}');
+  await page.locator("#run").focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#ran pre", { hasText: "Mina Park" }).waitFor();
+  await page.locator("#servers .call-line", { hasText: /get_employee_info .* ok/ }).first().waitFor();
+  await page.locator("#tool textarea").fill("{nonsense");
+  await page.locator("#run").click();
+  await page.locator("#ran .bad").waitFor();
+  await picture("page-tools.png", "dark");
+});
+
+test("the page says how much of a request the backend has read before", async () => {
+  const more = (words) => fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "qwen3:8b", stream: true, messages: words.map((content, at) => ({ role: at % 2 ? "assistant" : "user", content })) }),
+  }).then((answer) => answer.text());
+  await more(["say: hello"]);
+  await more(["say: hello", "Hello.", "say: more"]);
+  await page.locator("#tab-turns").click();
+  await badge("text");
+  await first().click();
+  await page.locator("#facts", { hasText: /bytes of \d+ bytes as in the request before/ }).waitFor();
+  await page.keyboard.press("Escape");
 });
 
 test("a narrow screen has one column, and nothing sticks out", async () => {

@@ -279,3 +279,55 @@ impl Tap for Watch {
 
     fn end(&mut self) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::turns::{Opening, Turns},
+        *,
+    };
+
+    const PIECES: u64 = 700;
+
+    /// A turn that begins now.
+    fn begun(turns: &Arc<Turns>) -> Entry {
+        let body = Bytes::from_static(b"{}");
+        turns.begin(&Opening {
+            owner: "",
+            id: "i",
+            path: "/v1/chat/completions",
+            client: "",
+            model: "m",
+            body: &body,
+            always: false,
+        })
+    }
+
+    #[test]
+    fn a_piece_costs_nothing_while_no_page_is_open_and_little_while_one_is() {
+        let turns = Arc::new(Turns::default());
+        let (read, sent) = ([b'r'; 200], [b's'; 180]);
+        let closed = begun(&turns);
+        // No tap looks at this turn.
+        assert!(!closed.keeps());
+        let counted = allocation_counter::measure(|| (0..PIECES).for_each(|_| closed.client(&sent)));
+        assert_eq!(counted.count_total, 0);
+
+        let _page = turns.listen();
+        let entry = begun(&turns);
+        let kept = Arc::clone(entry.kept.as_ref().unwrap());
+        let now = Instant::now();
+        let mut watch = Watch { entry: entry.clone(), kept, last: now, told: now };
+        watch.round(&ChatRequest::default(), &Tools::default(), Dialect::OpenAi);
+        let counted = allocation_counter::measure(|| {
+            for _ in 0..PIECES {
+                watch.upstream(&read);
+                watch.event(&Event::Text(" word"));
+                entry.client(&sent);
+            }
+        });
+        // One for the text, one for what was read after a pause; what is kept grows by doubling, and the page hears four
+        // times a second of the turn.
+        assert!(counted.count_total <= 2 * PIECES + 100, "{} allocations of {PIECES} pieces", counted.count_total);
+    }
+}

@@ -416,6 +416,7 @@ async function status() {
     element("td", "", model.name, ...model.notes.map((note) => element("div", "soft", note))), element("td", "", backend.name),
     element("td", "", model.adapter, element("div", "soft", model.adapter_why)), element("td", "", model.proof, element("div", "soft", model.proof_means)),
     element("td", "", model.tools, element("div", "soft", model.tools_why)), element("td", "number", model.context ?? ""),
+    element("td", "", bypassing(state, model.name)),
   )));
   byId("names").replaceChildren(...models.map(([, model]) => {
     const option = element("option");
@@ -432,19 +433,80 @@ async function status() {
   byId("servers").replaceChildren(...none(state.servers.map((server) => element("li", "",
     dot(server.status === "connected" ? true : server.error ? false : null), server.name,
     element("span", "soft", ` ${server.status}${server.tools === undefined ? "" : `, ${counted(server.tools, "tool")}`} ${server.url ?? server.command ?? ""}`),
-    server.error && element("div", "bad", server.error)))));
+    server.error && element("div", "bad", server.error),
+    ...server.calls.map((call) => element("div", "soft call-line", new Date(call.at).toLocaleTimeString(), " ", element("span", "", call.tool), ` ${seconds(call.ms)} `, element("span", call.failed ? "bad" : "call", call.failed ? "failed" : "ok")))))));
   byId("counts").replaceChildren(...none(state.counts.map(({ model, counts }) => element("li", "", element("b", "", model),
     `: ${counted(counts.calls, "call")} in ${counted(counts.turns, "turn")}, ${counts.fixed} fixed, ${counts.refused} refused, ${counted(counts.failed, "failure")}`))));
   const rules = Object.entries(state.rules).map(([rule, count]) => `${rule} ${count}`);
   byId("rules").textContent = rules.length ? `Fixes by rule: ${rules.join(", ")}` : "";
-  const all = state.bypass.find((entry) => entry.model === "");
-  const bypass = byId("bypass");
-  bypass.hidden = false;
-  bypass.classList.toggle("on", Boolean(all));
-  bypass.textContent = all ? `Off for ${Math.ceil(all.seconds / 60)} more min: switch on` : "Switch off for 10 min";
-  bypass.title = "Requests pass as they are, as in mode off";
-  bypass.onclick = () => posted("/ui/bypass", { minutes: all ? 0 : 10 }).then(status).catch(tell);
+  const bypass = bypassing(state, "");
+  bypass.id = "bypass";
+  byId("bypass").replaceWith(bypass);
 }
+
+/** The button that lets all requests pass for ten minutes, or those for one model. */
+function bypassing(state, model) {
+  const on = state.bypass.find((entry) => entry.model === model);
+  const button = element("button", on ? "on" : "", on ? `Off for ${Math.ceil(on.seconds / 60)} more min: switch on` : "Switch off for 10 min");
+  button.type = "button";
+  button.dataset.bypass = model;
+  button.title = `Requests ${model && `for ${model} `}pass as they are, as in mode off`;
+  // The button is a new one then; the keyboard stays where it was.
+  const again = () => document.querySelector(`[data-bypass="${CSS.escape(model)}"]`)?.focus();
+  button.onclick = () => posted("/ui/bypass", { minutes: on ? 0 : 10, model }).then(status).then(again).catch(tell);
+  return button;
+}
+
+// --- a tool, tried by hand ---
+
+/** The tools as the server listed them. */
+let tools = [];
+
+byId("tools").addEventListener("toggle", async () => {
+  if (!byId("tools").open) return;
+  byId("missing").textContent = "";
+  try {
+    const listed = await got("/ui/tools");
+    tools = listed.tools;
+    byId("missing").textContent = listed.problems.map((problem) => `${problem.server}: ${problem.message}`).join("\n");
+  } catch (error) {
+    byId("missing").textContent = error.message;
+  }
+  byId("tool").elements.name.replaceChildren(...tools.map((tool) => {
+    const option = element("option", "", `${tool.server}: ${tool.tool}`);
+    option.value = tool.name;
+    return option;
+  }));
+  byId("run").disabled = !tools.length;
+  describe();
+});
+
+function describe() {
+  const tool = tools.find((tool) => tool.name === byId("tool").elements.name.value);
+  if (!tool) return;
+  byId("about").textContent = `${tool.description} (${tool.effect}${tool.asks ? ", asks before it runs" : ""}; ${tool.tokens} tokens in each request)`;
+  const { properties = {}, required = [] } = tool.schema ?? {};
+  const empty = { string: "", integer: 0, number: 0, boolean: false, array: [], object: {} };
+  const example = Object.fromEntries(required.map((name) => [name, properties[name]?.default ?? empty[properties[name]?.type] ?? null]));
+  byId("tool").elements.arguments.value = JSON.stringify(example, null, 1);
+  byId("ran").replaceChildren();
+}
+byId("tool").elements.name.addEventListener("change", describe);
+
+byId("tool").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const { name, arguments: given } = Object.fromEntries(new FormData(event.target));
+  byId("run").disabled = true;
+  byId("ran").replaceChildren(element("p", "soft", "It runs ..."));
+  try {
+    const ran = await (await posted("/ui/tool", { name, arguments: JSON.parse(given) })).json();
+    byId("ran").replaceChildren(element("p", ran.failed ? "bad" : "call", `${ran.failed ? "failed" : "ok"}, ${seconds(ran.ms)}`), element("pre", "card", ran.text));
+    await status();
+  } catch (error) {
+    byId("ran").replaceChildren(element("p", "bad", error.message));
+  }
+  byId("run").disabled = false;
+});
 
 // === the playground ===
 

@@ -2,10 +2,11 @@
 
 use axum::{Extension, extract::State, response::Response};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::atomic::Ordering};
+use std::{collections::BTreeMap, sync::atomic::Ordering, time::UNIX_EPOCH};
 
 use crate::{
     client::front::Kind,
+    mcp::pool::{Called, Status},
     redact,
     server::{
         guard::Sender,
@@ -34,11 +35,23 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
         "version": env!("CARGO_PKG_VERSION"),
         "backends": surveyed.iter().map(backend).collect::<Vec<_>>(),
         "problems": problems,
-        "servers": app.process.mcp.pool().status().iter().map(|status| status.to_value()).collect::<Vec<_>>(),
+        "servers": app.process.mcp.pool().status().iter().map(|status| server(&app, status)).collect::<Vec<_>>(),
         "counts": counts.iter().map(|(model, counts)| json!({"model": model, "counts": counts})).collect::<Vec<_>>(),
         "rules": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
         "bypass": app.process.bypass.active(&sender.tenant.name).iter().map(|(model, left)| json!({"model": model, "seconds": left})).collect::<Vec<_>>(),
     }))
+}
+
+/// A server of the registry, with its latest calls.
+fn server(app: &App, status: &Status) -> Value {
+    let mut value = status.to_value();
+    let calls = app.process.mcp.pool().latest_calls(&status.name);
+    let call = |called: &Called| {
+        let at = called.at.duration_since(UNIX_EPOCH).map_or(0, |at| at.as_millis() as u64);
+        json!({"tool": redact::shown(&called.tool, SHOWN_CHARS), "failed": called.failed, "at": at, "ms": called.took.as_millis() as u64})
+    };
+    value["calls"] = calls.iter().map(call).collect();
+    value
 }
 
 fn backend(found: &Surveyed) -> Value {

@@ -6,14 +6,19 @@ use super::{
     turns::{Change, Opening, Outcome, ROWS},
     *,
 };
-use crate::server::account::Facts;
+use crate::{
+    backend::{Backend, Kind},
+    server::{account::Facts, received::Target},
+};
 
 fn opening<'a>(model: &'a str, body: &'a Bytes, always: bool) -> Opening<'a> {
     Opening { owner: "", id: "i", path: "/v1/chat/completions", client: "void/1.99 (x)", model, body, always }
 }
 
 fn end(entry: &Entry, model: &str) {
-    let facts = Facts { model: Some(model.into()), backend: "b".into(), mode: "off", ..Facts::default() };
+    let backend = Arc::new(Backend::open("b", Kind::OpenAi, ""));
+    let target = Target { called: model.into(), model: model.into(), backend };
+    let facts = Facts { target: Some(target), mode: "off", ..Facts::default() };
     entry.end(&facts, Some(200), None, None, Duration::from_millis(5));
 }
 

@@ -325,7 +325,7 @@ impl Entry {
             Some(listed) => {
                 let row = &mut listed.row;
                 *row = Row {
-                    backend: facts.backend.clone(),
+                    backend: facts.backend().to_owned(),
                     adapter: turn.adapter,
                     mode: facts.mode,
                     result,
@@ -347,8 +347,8 @@ impl Entry {
             }
         };
         // Names of models that no backend has are anybody's invention.
-        if let Some(model) = facts.model.as_deref().filter(|_| !facts.backend.is_empty()) {
-            let key = (owner, shown(model));
+        if let Some(target) = &facts.target {
+            let key = (owner, shown(&target.called));
             if state.counts.contains_key(&key) || state.counts.len() < COUNTED {
                 let counts = state.counts.entry(key).or_default();
                 counts.turns += 1;

@@ -46,7 +46,7 @@ impl<O: Sink> Rounds<O> {
     /// Waits for a result; with the last one, the model or the client goes on.
     pub(super) async fn run_tools(&mut self) -> bool {
         let Some(agent) = &mut self.agent else { return false };
-        if let Some(line) = agent.next(&self.plan).await {
+        if let Some(line) = agent.next(&self.plan, self.outlet.tap.as_mut()).await {
             self.show(Some(line));
             return true;
         }

@@ -319,15 +319,75 @@ async fn a_saved_turn_replays_and_a_bypassed_one_passes() {
     assert!(checked.status.success(), "{}", crate::cli::text(&checked.stdout));
     std::fs::write(&file, text.replace("call read_file", "call write_file")).unwrap();
     assert!(!crate::cli::run(folder.path(), &["check", file.to_str().unwrap()]).status.success());
-    // Off: the backend's own bytes.
+    // Off for another model, and then for this one: the backend's own bytes.
+    for (model, calls) in [("other", true), ("m", false)] {
+        answer(proxy.post("/ui/bypass", json!({"minutes": 10, "model": model}))).await;
+        let said = proxy.post("/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
+        assert_eq!(said.contains("tool_calls"), calls, "{model}: {said}");
+    }
+    let (_, state) = answer(proxy.get("/ui/state")).await;
+    assert_eq!(state["bypass"].as_array().unwrap().len(), 2, "{state}");
+    answer(proxy.post("/ui/bypass", json!({"minutes": 0, "model": "m"}))).await;
+    // Off for all.
     let (_, off) = answer(proxy.post("/ui/bypass", json!({"minutes": 10}))).await;
-    assert_eq!(off["bypass"][0][0], "", "{off}");
+    assert!(off["bypass"].as_array().unwrap().iter().any(|entry| entry[0] == ""), "{off}");
     let passed = proxy.post("/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
     assert!(passed.contains("\\\"read_file\\\"") && !passed.contains("tool_calls"), "{passed}");
     assert_eq!(rows(&proxy).await[0]["result"], "passed");
     proxy.post("/ui/bypass", json!({"minutes": 0})).send().await.unwrap();
     let again = proxy.post("/v1/chat/completions", &body).send().await.unwrap().text().await.unwrap();
-    assert!(again.contains("tool_calls") && fake.seen("/chat/completions").len() == 3, "{again}");
+    assert!(again.contains("tool_calls") && fake.seen("/chat/completions").len() == 5, "{again}");
+}
+
+#[tokio::test]
+async fn a_turn_says_how_much_of_it_the_backend_has_read_before() {
+    let (proxy, _fake) = with("exchanges = \"full\"", || writes("hello")).await;
+    let said = |words: &[&str]| {
+        let roles = ["user", "assistant"].iter().cycle();
+        let messages: Vec<Value> = words.iter().zip(roles).map(|(words, role)| json!({"role": role, "content": words})).collect();
+        json!({"model": "m", "stream": true, "messages": messages})
+    };
+    ask(&proxy, &said(&["begin"])).await;
+    ask(&proxy, &said(&["begin", "hello", "go on"])).await;
+    ask(&proxy, &said(&["begin", "something else", "go on", "x", "y"])).await;
+    let rows = rows(&proxy).await;
+    assert_eq!(detail(&proxy, &rows[2]).await["prefix"], Value::Null, "nothing came before");
+    let next = detail(&proxy, &rows[1]).await["prefix"].take();
+    assert!(next["shared"] == next["before"] && next["shared"].as_u64().unwrap() > 0 && next["broke"].is_null(), "{next}");
+    let changed = detail(&proxy, &rows[0]).await["prefix"].take();
+    assert!(changed["shared"].as_u64() < changed["before"].as_u64() && changed["broke"] == 2, "{changed}");
+}
+
+#[tokio::test]
+async fn a_person_tries_a_tool_and_nobody_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys");
+    std::fs::write(&keys, "key-of-an-operator\n").unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    let mcp = format!("[mcp]\nbuiltin_tools = true\nregistry = {:?}\ndatabase = {:?}\n", place("mcp.json"), place("d.db"));
+    let (proxy, _fake) = with(&mcp, || writes("hello")).await;
+    let (_, listed) = answer(proxy.get("/ui/tools")).await;
+    let tool = listed["tools"].as_array().unwrap().iter().find(|tool| tool["tool"] == "get_employee_info").unwrap().clone();
+    assert_eq!((&tool["effect"], &tool["schema"]["required"]), (&json!("reads"), &json!(["employee_id"])), "{tool}");
+    let run = |arguments: Value| proxy.post("/ui/tool", json!({"name": tool["name"], "arguments": arguments}));
+    let (status, ran) = answer(run(json!({"employee_id": "EMP001"}))).await;
+    assert_eq!((status, &ran["failed"]), (200, &json!(false)), "{ran}");
+    assert!(ran["text"].as_str().unwrap().contains("Mina Park"), "{ran}");
+    let (_, failed) = answer(run(json!({"employee_id": "nobody"}))).await;
+    assert_eq!(failed["failed"], true, "{failed}");
+    assert_eq!(answer(proxy.post("/ui/tool", json!({"name": "none"}))).await.0, 404);
+    for origin in ["http://localhost:3000", "https://evil.example", "null"] {
+        assert_eq!(run(json!({})).header("origin", origin).send().await.unwrap().status(), 403, "{origin}");
+        assert_eq!(proxy.get("/ui/tools").header("origin", origin).send().await.unwrap().status(), 403, "{origin}");
+    }
+    // A key that is none of an operator uses models, and runs nothing here.
+    let tenants =
+        format!("api_keys_file = {:?}\n[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{mcp}", keys.display().to_string());
+    let (proxy, _fake) = with(&tenants, || writes("hello")).await;
+    for (key, status) in [("s3cret", 403), ("wrong", 401), ("key-of-an-operator", 200)] {
+        let got = proxy.get("/ui/tools").bearer_auth(key).send().await.unwrap();
+        assert_eq!(got.status(), status, "{key}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,55 @@
+//! What was called lately, and how often: for the metrics and the page. Never what was given or answered.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::{Duration, SystemTime},
+};
+
+/// Calls of tools since the start.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By server, and whether they failed.
+    counts: BTreeMap<(String, bool), u64>,
+    /// The latest last.
+    latest: VecDeque<Called>,
+}
+
+/// A call of a tool that is over.
+#[derive(Debug, Clone)]
+pub struct Called {
+    /// The server's name in the registry, and the tool's own name.
+    pub server: String,
+    /// The tool's own name.
+    pub tool: String,
+    /// Whether the answer was an error.
+    pub failed: bool,
+    /// When it ended.
+    pub at: SystemTime,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Maximum number of calls that are remembered one by one.
+const LATEST: usize = 100;
+
+// === impl Calls ===
+
+impl Calls {
+    pub(super) fn add(&mut self, called: Called) {
+        *self.counts.entry((called.server.clone(), called.failed)).or_default() += 1;
+        if self.latest.len() >= LATEST {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(called);
+    }
+
+    /// How often each server was called: its name, whether the calls failed, how many.
+    pub(super) fn counts(&self) -> Vec<(String, bool, u64)> {
+        self.counts.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
+    }
+
+    /// The latest calls of a server, the latest first.
+    pub(super) fn latest(&self, server: &str) -> impl Iterator<Item = &Called> {
+        self.latest.iter().rev().filter(move |called| called.server == server)
+    }
+}

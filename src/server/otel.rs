@@ -1,0 +1,210 @@
+//! OpenTelemetry: each request for an answer as a span, sent to a collector as OTLP/HTTP in JSON
+//! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>). Nothing of it happens unless the environment names a collector.
+//!
+//! A request only appends to a bounded queue. One loop of the server's first thread sends what waits there; a span that
+//! finds the queue full is counted and dropped.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use tokio::{sync::Notify, time};
+
+use super::account::Facts;
+use crate::{
+    config::Environment,
+    error::Error,
+    redact,
+    upstream::{self, HttpRequest, Outgoing},
+};
+
+mod context;
+mod settings;
+mod span;
+
+use context::Context;
+use settings::Collector;
+
+/// Spans on their way to the collector.
+#[derive(Debug)]
+pub(super) struct Spans {
+    collector: Collector,
+    client: upstream::Client,
+    /// The oldest first, each in its JSON form.
+    waiting: Mutex<VecDeque<String>>,
+    /// Rung for each span that has begun to wait.
+    bell: Notify,
+    sent: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// A request whose span is open.
+pub(super) struct Open {
+    spans: Arc<Spans>,
+    context: Context,
+}
+
+/// What a try to send came to.
+enum Sent {
+    /// The collector has taken these spans, or never will.
+    Over,
+    /// It may take them later.
+    Later,
+}
+
+/// Maximum number of spans that wait, and that one request carries; OpenTelemetry's own defaults
+/// (`OTEL_BSP_MAX_QUEUE_SIZE`, `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`).
+const WAITING: usize = 2048;
+const BATCH: usize = 512;
+/// How long further spans are waited for before a batch leaves.
+const GATHER: Duration = Duration::from_secs(1);
+/// When a collector that could not take a batch is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+/// How long the end of the process waits for a collector.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Maximum length of a collector's answer that is read.
+const ANSWER_BYTES: usize = 4096;
+const SHOWN_CHARS: usize = 300;
+
+// === impl Spans ===
+
+impl Spans {
+    /// The way to the collector that the environment names, if it names one.
+    pub(super) fn of(environment: &Environment, client: &upstream::Client) -> Option<Arc<Spans>> {
+        let collector = match Collector::of(environment) {
+            Ok(collector) => collector?,
+            Err(why) => {
+                tracing::error!("no spans are exported: {why}");
+                return None;
+            }
+        };
+        Some(Arc::new(Spans {
+            collector,
+            client: client.clone(),
+            waiting: Mutex::default(),
+            bell: Notify::new(),
+            sent: AtomicU64::default(),
+            dropped: AtomicU64::default(),
+        }))
+    }
+
+    /// A request begins: what goes on from here belongs to its span, and `headers` say so. `None`: its trace is not sampled.
+    pub(super) fn open(self: &Arc<Spans>, headers: &mut HeaderMap) -> Option<Open> {
+        Some(Open { spans: Arc::clone(self), context: Context::enter(headers)? })
+    }
+
+    /// How many spans the collector has taken, and how many were lost.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.sent.load(Ordering::Relaxed), self.dropped.load(Ordering::Relaxed))
+    }
+
+    /// Sends what comes. Never ends; a span leaves the queue once it is sent, so that nothing is lost when this is dropped.
+    pub(super) async fn export(&self) {
+        let mut failing = false;
+        loop {
+            self.bell.notified().await;
+            time::sleep(GATHER).await;
+            while let Some(batch) = self.batch() {
+                let (sent, trouble) = self.send(&batch).await;
+                // Once, until it takes spans again.
+                if let Some(trouble) = trouble.as_ref().filter(|_| !failing) {
+                    tracing::warn!("{} does not take spans: {trouble}", self.collector.shown());
+                }
+                failing = trouble.is_some();
+                if let Sent::Later = sent {
+                    time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Sends what still waits, at the end of the process, as far as the collector takes it at once.
+    pub(super) async fn flush(&self) {
+        let sending = async {
+            while let Some(batch) = self.batch() {
+                if let (Sent::Later, _) = self.send(&batch).await {
+                    return;
+                }
+            }
+        };
+        let _ = time::timeout(FAREWELL, sending).await;
+    }
+
+    fn add(&self, spans: Vec<String>) {
+        let mut waiting = self.lock();
+        for span in spans {
+            if waiting.len() < WAITING {
+                waiting.push_back(span);
+            } else {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        drop(waiting);
+        self.bell.notify_one();
+    }
+
+    fn batch(&self) -> Option<Vec<String>> {
+        let waiting = self.lock();
+        (!waiting.is_empty()).then(|| waiting.iter().take(BATCH).cloned().collect())
+    }
+
+    /// Sends a batch, the oldest of the queue; says what went wrong.
+    async fn send(&self, batch: &[String]) -> (Sent, Option<String>) {
+        let body = span::request(&self.collector.resource, batch);
+        let answer = match time::timeout(self.collector.patience, self.post(body)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::proxy(format!("no answer within {:?}", self.collector.patience))),
+        };
+        let trouble = match answer {
+            Ok((status, _)) if status.is_success() => None,
+            // What the specification calls retryable.
+            Ok((StatusCode::TOO_MANY_REQUESTS | StatusCode::BAD_GATEWAY, said)) => return (Sent::Later, Some(said)),
+            Ok((StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT, said)) => return (Sent::Later, Some(said)),
+            Ok((_, said)) => Some(said),
+            Err(error) => return (Sent::Later, Some(error.to_string())),
+        };
+        self.lock().drain(..batch.len());
+        let counter = if trouble.is_none() { &self.sent } else { &self.dropped };
+        counter.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        (Sent::Over, trouble)
+    }
+
+    /// The collector's status, and what it said.
+    async fn post(&self, body: String) -> Result<(StatusCode, String), Error> {
+        let Collector { url, headers, .. } = &self.collector;
+        let request = HttpRequest { method: Method::POST, url: url.clone(), headers: headers.clone(), body: Bytes::from(body) };
+        let mut response = self.client.send(Outgoing::Http(request)).await?;
+        let status = response.status;
+        let said = response.collect(ANSWER_BYTES).await?;
+        Ok((status, redact::shown(&format!("status {status}: {}", String::from_utf8_lossy(&said)), SHOWN_CHARS)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
+        // A queue has no state in between.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Open ===
+
+impl Open {
+    /// The id of its trace.
+    pub(super) fn trace(&self) -> &str {
+        &self.context.trace
+    }
+
+    /// The request is over, after this time, with this status if there was a response.
+    pub(super) fn end(self, facts: &Facts, status: Option<u16>, first: Option<Duration>, taken: Duration) {
+        let spans = span::spans(&self.context, facts, status, first, SystemTime::now(), taken);
+        if !spans.is_empty() {
+            self.spans.add(spans);
+        }
+    }
+}

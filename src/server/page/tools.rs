@@ -1,0 +1,89 @@
+//! `GET /ui/tools` and `POST /ui/tool`: the tools of the MCP servers, and a call of one of them by the person who looks at the
+//! page. For operators: a tool may change things on this machine.
+
+use std::time::{Duration, Instant};
+
+use axum::{
+    Extension,
+    extract::{Request, State},
+    response::Response,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    client::front::Kind,
+    error::Error,
+    mcp::{
+        catalogue::{Catalogue, Offered},
+        pool::{Call, PATIENCE},
+        registry::Permission,
+    },
+    redact,
+    server::{guard::Sender, received::Received, reply, state::App},
+};
+
+/// How long a tool may take that somebody waits for.
+const LONGEST: Duration = Duration::from_secs(120);
+const SHOWN_CHARS: usize = 500;
+
+#[derive(Deserialize)]
+struct Asked {
+    /// The name under which it is offered.
+    name: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+/// The tools as models see them, and why others are not there.
+pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    let Catalogue { tools, problems, .. } = offered(&app, &sender).await;
+    let problems: Vec<Value> = problems
+        .iter()
+        .map(|problem| json!({"server": problem.server, "message": redact::shown(&problem.message, SHOWN_CHARS)}))
+        .collect();
+    reply::json(&json!({"tools": tools.iter().map(tool).collect::<Vec<_>>(), "problems": problems}))
+}
+
+/// Runs a tool. Whoever presses the button has agreed to it.
+pub(super) async fn run(State(app): State<App>, Extension(sender): Extension<Sender>, request: Request) -> Response {
+    let ran = async {
+        let received = Received::read(&app, request).await?;
+        received.check_values()?;
+        let asked: Asked = serde_json::from_slice(&received.body)
+            .map_err(|error| Error::client(format!("expected {{\"name\": ..., \"arguments\": {{...}}}}: {error}")))?;
+        let catalogue = offered(&app, &sender).await;
+        let tool = catalogue.tools.iter().find(|tool| tool.wire_name == asked.name);
+        let tool = tool.ok_or_else(|| {
+            Error::client(format!("there is no tool `{}`", redact::shown(&asked.name, SHOWN_CHARS))).with_status(404)
+        })?;
+        let begun = Instant::now();
+        let call = Call { consent: true, timeout: Some(LONGEST), ..Call::default() };
+        let response = app.process.mcp.pool().call(&tool.service, asked.arguments, &call).await;
+        tracing::info!(server = tool.service.server, tool = tool.service.tool, failed = response.is_error(), "tried on the page");
+        let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok::<Value, Error>(json!({"failed": response.is_error(), "ms": ms, "text": response.to_text()}))
+    };
+    match ran.await {
+        Ok(ran) => reply::json(&ran),
+        Err(error) => reply::error(Kind::OpenAi, &error),
+    }
+}
+
+/// The tools that this sender may use.
+async fn offered(app: &App, sender: &Sender) -> Catalogue {
+    app.process.mcp.pool().tools(sender.tenant.servers(None).as_deref(), PATIENCE).await
+}
+
+fn tool(offered: &Offered) -> Value {
+    json!({
+        "name": offered.wire_name,
+        "server": offered.service.server,
+        "tool": offered.service.tool,
+        "description": offered.description,
+        "schema": serde_json::from_str::<Value>(&offered.schema).unwrap_or_default(),
+        "effect": format!("{:?}", offered.effect).to_lowercase(),
+        "asks": offered.permission == Permission::Ask,
+        "tokens": offered.tokens(),
+    })
+}
