@@ -126,6 +126,15 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
+        // Fine-tunes of any family think in these.
+        let usual = || Reasoning {
+            open: vec!["<think>".to_owned()],
+            close: vec!["</think>".to_owned()],
+            label: Vec::new(),
+            tool_call_inside: recipient.as_ref().map(|recipient| recipient.tool_call_inside).unwrap_or_default(),
+            anywhere: false,
+        };
+        file.reasoning.get_or_insert_with(usual);
         let reasoning = file.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
         let answer = file.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
         for marker in file.drop.iter().chain(reasoning).chain(answer) {
