@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+mod asides;
 mod file;
 mod library;
 pub mod quote;

@@ -40,9 +40,8 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
         return Report::refused(Why::TooLarge(MAX_BYTES));
     }
     let text = source.trim();
-    if is_clean(text, schema, keeps_null) {
-        let arguments = Some(text.to_owned());
-        return Report { verdict: Verdict::Clean, arguments, why: None, fixes: Vec::new(), dropped: Vec::new() };
+    if let Some(arguments) = clean(text, schema, keeps_null) {
+        return Report { verdict: Verdict::Clean, arguments: Some(arguments), why: None, fixes: Vec::new(), dropped: Vec::new() };
     }
     // Whitespace at the end may belong to a string that was not closed.
     let mut report = stages::run(source.trim_start(), stages::Call { schema, keeps_null, end });
@@ -53,14 +52,19 @@ pub fn fix(source: &str, schema: Option<&Schema>, keeps_null: &[String], end: En
     report
 }
 
-/// Whether the text is strict JSON that nothing is to be done about.
-fn is_clean(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> bool {
-    let Some(mut root) = strict::parse(text) else { return false };
+/// The text, if it is strict JSON that nothing is to be done about; control characters have their usual escapes.
+fn clean(text: &str, schema: Option<&Schema>, keeps_null: &[String]) -> Option<String> {
+    let mut root = strict::parse(text)?;
     if !matches!(root.value, Value::Object(_) | Value::Array(_)) || keys::repeat(&root) || stages::marked_up(&root).is_some() {
-        return false;
+        return None;
     }
     let nothing = Schema::default();
     let guide = schema.unwrap_or(&nothing);
-    backslash::reread(&mut root, text, &guide.at(guide.top())).is_empty()
-        && schema.is_none_or(|schema| schema.is_satisfied(&root, keeps_null))
+    let nothing_to_do = backslash::reread(&mut root, text, &guide.at(guide.top())).is_empty()
+        && schema.is_none_or(|schema| schema.is_satisfied(&root, keeps_null));
+    nothing_to_do.then(|| {
+        let mut out = String::with_capacity(text.len());
+        root.write(text, &mut out);
+        out
+    })
 }

@@ -123,7 +123,16 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
-        let framing = Framing { drop: file.drop, reasoning: file.reasoning, answer: file.answer, recipient };
+        // Fine-tunes of any family think in these.
+        let usual = || Reasoning {
+            open: vec!["<think>".to_owned()],
+            close: vec!["</think>".to_owned()],
+            label: Vec::new(),
+            tool_call_inside: recipient.as_ref().map(|recipient| recipient.tool_call_inside).unwrap_or_default(),
+            anywhere: false,
+        };
+        let reasoning = Some(file.reasoning.unwrap_or_else(usual));
+        let framing = Framing { drop: file.drop, reasoning, answer: file.answer, recipient };
         if framing.markers().any(|marker| marker.trim().is_empty()) {
             return Err(fail("an empty marker would match everywhere; remove it".into()));
         }

@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use super::{Adapter, Inside};
+use super::{Adapter, Inside, triggers::Aside};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
     fix::Schemas,
@@ -279,8 +279,9 @@ impl Scanner {
         if mark.code {
             return self.step_code(at, end, out);
         }
-        let meaningful =
-            (self.options.framing && mark.framing()) || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
+        let meaningful = (self.options.framing && mark.framing())
+            || (wanted && mark.aside.is_some())
+            || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
         if !meaningful {
             self.advance(at + found.len, out);
             return true;
@@ -296,6 +297,9 @@ impl Scanner {
                 Inline::Never => self.left.close_inline(),
             }
         }
+        if mark.aside == Some(Aside::Closes) {
+            self.message.set_aside(false);
+        }
         if self.options.framing
             && mark.header
             && let Some(progress) = self.step_header(at, found.len, end, out)
@@ -306,6 +310,11 @@ impl Scanner {
             && let Some(progress) = self.step_framing(found, end, out)
         {
             return progress;
+        }
+        if let Some(aside) = mark.aside.filter(|_| wanted)
+            && self.step_aside(aside, at, out)
+        {
+            return false;
         }
         if wanted {
             let begun = match () {
@@ -327,6 +336,26 @@ impl Scanner {
         let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
         self.not_a_call(at, found.len, mark.drop || lone, out);
         true
+    }
+
+    /// What surrounds calls that are not meant. Whether the answer is over.
+    fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
+        match aside {
+            Aside::Opens => self.message.set_aside(true),
+            Aside::Closes => {}
+            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.left.has_said()) => {
+                self.message.address(true);
+            }
+            Aside::Turn | Aside::EndedTurn if aside == Aside::EndedTurn || self.at_line_start(at) => {
+                self.accept_tentative(out);
+                self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
+                self.region = Region::Lost;
+                self.buf.skip_to(self.buf.len());
+                return true;
+            }
+            Aside::Final | Aside::Turn | Aside::EndedTurn => {}
+        }
+        false
     }
 
     /// Whether calls are looked for here.

@@ -218,6 +218,15 @@ pub(super) enum Word {
     No,
 }
 
+/// Whether an offered tool's name and what ends it are here, or may still come: prose is not held back.
+fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool {
+    context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
+        Some("") => true,
+        Some(after) => starts_with_any(after, ends, context.end) != Start::No,
+        None => tool.name.starts_with(text),
+    })
+}
+
 /// How many bytes of whitespace `text` begins with.
 pub(super) fn blank(text: &str) -> usize {
     text.len() - text.trim_start().len()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+mod asides;
 mod cuts;
 mod ends;
 mod limits;

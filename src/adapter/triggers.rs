@@ -5,7 +5,10 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Call, Framing, Syntax};
+use super::{
+    Call, Framing, Syntax,
+    asides::{ASIDES, ENDED_TURNS, FINAL, TURNS},
+};
 
 /// Fewer bytes of a marker than this may be text.
 const LEAK_BYTES: usize = 4;
@@ -35,6 +38,23 @@ pub(super) struct Mark {
     pub(super) bare: bool,
     /// `<`: an element named after a tool may begin.
     pub(super) element: bool,
+    /// What surrounds calls that are not meant.
+    pub(super) aside: Option<Aside>,
+}
+
+/// What any family may write around calls that it does not make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aside {
+    /// Thoughts, an example or a result begin.
+    Opens,
+    /// They end.
+    Closes,
+    /// The turn of somebody else begins, if this is the beginning of a line.
+    Turn,
+    /// The model's turn ends, and that of somebody else begins.
+    EndedTurn,
+    /// The final answer of a transcript begins.
+    Final,
 }
 
 /// Where something begins.
@@ -140,6 +160,13 @@ impl Triggers {
                 add("[", &mut |mark| mark.bare = true);
             }
         }
+        for [open, close] in ASIDES {
+            add(open, &mut |mark| mark.aside = Some(Aside::Opens));
+            add(close, &mut |mark| mark.aside = Some(Aside::Closes));
+        }
+        TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));
+        ENDED_TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::EndedTurn)));
+        FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));
         add("`", &mut |mark| mark.code = true);
         add("~~~", &mut |mark| mark.code = true);
         let bytes: usize = texts.iter().map(String::len).sum();
@@ -169,9 +196,10 @@ impl Triggers {
         Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare, closers })
     }
 
-    /// All markers, each once.
+    /// All markers that mean something by themselves, each once.
     pub(super) fn texts(&self) -> Vec<String> {
-        self.sorted.clone()
+        let means = |mark: &Mark| mark.aside.is_none() || mark.framing() || !mark.calls.is_empty();
+        self.sorted.iter().zip(&self.marks).filter(|(_, mark)| means(mark)).map(|(text, _)| text.clone()).collect()
     }
 
     /// The forms that need no marker, in order.

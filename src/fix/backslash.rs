@@ -7,10 +7,15 @@
 //! * Otherwise the characters win where the escapes would put a control character into a path, or a backspace or form feed
 //!   in front of a letter. That is a guess.
 //! * A string that is laid out with `\n` (indented lines, blank lines, a newline at its end) keeps its newlines either way.
+//! * A doubled backslash before a letter shows that the writer escapes. So does `\u000a`, in which a control character of a
+//!   value without escapes (the text between two tags) arrives here.
+
+mod role;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use self::role::Role;
 use super::report::{Fix, Verdict};
 use super::schema::At;
 use crate::json::Code;
@@ -19,14 +24,6 @@ use crate::json::lex::Quote;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Guide, Shape};
 use crate::json::tree::{Member, Node, Value};
-
-/// Last words of parameter names whose value is a path.
-const PATHS: [&str; 12] =
-    ["path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir"];
-/// Last words of names of parameters whose value is a command line.
-const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
-/// Last words of names of parameters whose value is a regular expression or a glob.
-const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
 
 /// How the backslashes of one string are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +34,8 @@ enum Reading {
     Characters,
     /// As escapes, but for paths, `\b` and `\f`: the string has lines.
     Lines,
-}
-
-/// What is known of the parameter that a string belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Role {
-    path: bool,
-    command: bool,
-    pattern: bool,
+    /// As escapes, but for paths.
+    Paths,
 }
 
 /// A place in the tree, as the way to it from the root.
@@ -76,7 +67,12 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
         Value::Text(text) => {
             let content = if node.exact { node.start + 1..node.end - 1 } else { node.start..node.end };
             let raw = source.get(content).filter(|raw| memchr::memchr(b'\\', raw.as_bytes()).is_some());
-            let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, || place.role())) else { return false };
+            let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, || place.role())) else {
+                // It leaves with the usual escapes.
+                let spelled_out = raw.is_some_and(|raw| raw.contains("\\u000") || raw.contains("\\u001"));
+                node.exact &= !spelled_out;
+                return spelled_out;
+            };
             *text = Cow::Owned(literal);
             if guess {
                 let note = "backslashes of a path, a pattern or a formula read as characters";
@@ -153,6 +149,7 @@ fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(Str
         Reading::Escapes => return None,
         Reading::Characters => escapes.spelled(|_| true),
         Reading::Lines => escapes.spelled(|at| escapes.in_line(at)),
+        Reading::Paths => escapes.spelled(|at| escapes.path_at(at).is_some()),
     };
     // What was not decoded from these bytes alone (joined strings, text without quotes) stays as it is.
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))
@@ -190,6 +187,8 @@ struct Escapes<'r> {
     impossible: bool,
     /// Such an escape is followed by a word: `\Users`, `\alpha`.
     word: bool,
+    /// A backslash before a letter is doubled, and no UNC host begins there.
+    doubled: bool,
     /// `\n` is used as a newline.
     lines: bool,
     /// Paths with single backslashes, from their first backslash on.
@@ -201,7 +200,8 @@ struct Escapes<'r> {
 impl<'r> Escapes<'r> {
     fn of(raw: &'r str) -> Escapes<'r> {
         let bytes = raw.as_bytes();
-        let mut escapes = Escapes { raw, controls: Vec::new(), impossible: false, word: false, lines: false, paths: Vec::new() };
+        let (controls, paths) = (Vec::new(), Vec::new());
+        let mut escapes = Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, paths };
         let mut at = 0;
         while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
             let place = at + found;
@@ -211,6 +211,10 @@ impl<'r> Escapes<'r> {
                 Some(letter @ (b'n' | b'r' | b't' | b'b' | b'f')) => {
                     let before = place.checked_sub(1).map(|before| bytes[before]);
                     escapes.controls.push(Control { at: place, letter: *letter, before, after: bytes.get(at).copied() });
+                }
+                Some(b'\\') => {
+                    let letter = bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
+                    escapes.doubled |= letter && unc_host(&bytes[place..]).is_none();
                 }
                 // A backslash before a raw newline continues a line of the shell.
                 Some(control) if *control < 0x20 => {}
@@ -235,9 +239,18 @@ impl<'r> Escapes<'r> {
             // Where lines are kept, the rest is a guess.
             return (whole, lines && self.controls.iter().any(|control| self.in_line(control.at)));
         }
+        if self.doubled {
+            return (Reading::Escapes, false);
+        }
         let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
-        let spoilt = || self.paths.iter().any(|path| self.is_spoilt(path, role));
-        if named || self.controls.iter().any(is_pattern) || spoilt() { (whole, true) } else { (Reading::Escapes, false) }
+        if named || self.controls.iter().any(is_pattern) {
+            return (whole, true);
+        }
+        match self.paths.iter().any(|path| self.is_spoilt(path, role)) {
+            true if role == Role::default() && !lines => (Reading::Paths, true),
+            true => (whole, true),
+            false => (Reading::Escapes, false),
+        }
     }
 
     /// The text with those backslashes kept as characters for which `keeps` holds.
@@ -338,24 +351,19 @@ impl<'r> Escapes<'r> {
         let begin = self.controls.partition_point(|control| control.at < path.start);
         let inside = &self.controls[begin..self.controls.partition_point(|control| control.at < path.end)];
         let Some(first) = inside.first() else { return false };
-        // `Plan B:\nGo home` has a drive letter, too.
-        let known = role != Role::default() || path.start == 2 || first.at != path.start;
         let rest = self.raw.get(path.start + 2..path.end).unwrap_or_default();
-        let sure = known || rest.contains('\\') || rest.trim_end_matches('.').contains('.');
+        // `if x:\n\treturn`, `A:\tyes\nB:\tno` and `Q:\nWhat?` have a drive letter, too, but no folder after it.
+        let named = first.at != path.start || first.after.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !named || rest.contains(['?', '*']) || rest.contains(":\\") {
+            return false;
+        }
+        // So has `Plan B:\nGo home`; and `\\alpha\ttheta` looks like a host and a share.
+        let host = self.raw[path.start..].starts_with("\\\\");
+        let drive = path.start == 2 && self.raw.starts_with(|c: char| c.is_ascii_uppercase());
+        let known = role != Role::default() || drive || (first.at != path.start && !host);
+        let deep = rest.matches('\\').count() > usize::from(host);
+        let sure = known || deep || rest.trim_end_matches('.').contains('.');
         sure && inside.iter().any(|control| control.after.is_some_and(is_name) && (control.letter != b'n' || !self.lines))
-    }
-}
-
-impl Role {
-    fn of(key: &str) -> Role {
-        let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
-        // The last word of `filePath` and `targetFile`.
-        let capital =
-            last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
-        let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
-        let named = |names: &[&str]| names.iter().any(|name| word == *name || word.strip_suffix('s') == Some(name));
-        let plural = matches!(word.as_str(), "directories");
-        Role { path: plural || named(&PATHS), command: named(&COMMANDS), pattern: named(&PATTERNS) }
     }
 }
 

@@ -265,8 +265,7 @@ fn is_empty(node: &Node<'_>) -> bool {
         Value::Number(number) => number.parse() == Ok(0.0),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
-        Value::Null => true,
-        Value::Bool(_) => false,
+        Value::Null | Value::Bool(_) => false,
     }
 }
 

@@ -56,7 +56,8 @@ pub struct Fix {
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// The arguments as JSON text. For [`Verdict::Clean`] the source itself without the whitespace around it; for
+    /// The arguments as JSON text. For [`Verdict::Clean`] the source itself without the whitespace around it (and with the
+    /// usual escapes of control characters); for
     /// [`Why::Schema`] the object as the model wrote it (only its syntax repaired); `None` for every other refusal.
     pub arguments: Option<String>,
     /// Why it was refused; `None` unless it was.

@@ -72,7 +72,7 @@ impl Scanner {
         let adapter = std::sync::Arc::clone(&self.adapter);
         let Some(call) = adapter.calls.get(entry.form) else { return true };
         let (form, marked, body) = (entry.form, entry.marked, entry.body);
-        let in_code = self.is_wrapped_in_code();
+        let in_code = self.is_wrapped_in_code() || self.message.is_aside();
         let around = if marked { None } else { self.wrap_close() };
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&call.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
@@ -247,7 +247,10 @@ impl Scanner {
         let given = |value: &serde_json::Value, key: &str| {
             value.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value))
         };
-        fixed.is_some_and(|value| value.is_object() && types.required().all(|key| given(&value, key)))
+        // The description of a tool has a schema in the place of the arguments.
+        let described =
+            |value: &serde_json::Value| value["type"] == "object" && value["properties"].is_object() && !types.has("properties");
+        fixed.is_some_and(|value| value.is_object() && !described(&value) && types.required().all(|key| given(&value, key)))
     }
 
     /// Why this JSON or element, which has the form of one call, names no offered tool.

@@ -6,7 +6,11 @@ use super::{
 };
 use crate::adapter::{
     Call, Syntax,
-    syntax::{Start, blank, element::foreign, starts_with_any},
+    syntax::{
+        Start, blank,
+        element::{foreign, unbracketed},
+        starts_with_any,
+    },
     triggers::Found,
 };
 
@@ -61,7 +65,7 @@ impl Scanner {
                 // The whole may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
                 Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
-                _ => fresh && !rest.starts_with(['`', '~']),
+                _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
                 entries.push(Entry { form, body: at, marked: false });
@@ -110,14 +114,19 @@ impl Scanner {
         }
         let rest = self.buf[fence.content..].trim_start();
         let inside = rest.strip_prefix('<');
-        let offered = rest.is_empty() || inside.is_some_and(|inside| self.names_a_tool(inside, false));
+        let offered = match inside {
+            Some(inside) => self.names_a_tool(inside, false),
+            None => unbracketed::may_begin(rest, &self.tools),
+        };
         let marked = self.options.elements && offered;
         let element = marked || inside.is_some_and(|inside| self.may_be_foreign(inside, false));
         let here = |call: &Call| self.before.is_fresh() || !(call.start_only || call.whole_answer);
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
-        let entries: Vec<Entry> = forms.map(|(form, call)| Entry { form, body, marked: marked && call.element }).collect();
+        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry { form, body, marked: marked && call.element }).collect();
+        // The other forms count only as the whole answer.
+        entries.sort_by_key(|entry| !entry.marked);
         self.begin(at, (fence.length, false), entries, Some(fence))
     }
 

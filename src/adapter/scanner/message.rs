@@ -13,13 +13,15 @@ pub(super) struct Message {
     in_answer: bool,
     /// The answer began as a transcript (`Thought: ...`): its calls are between other lines.
     transcript: bool,
+    /// Inside of thoughts, an example or a repeated result: a marked call counts only if nothing but calls follows.
+    aside: bool,
 }
 
 // === impl Message ===
 
 impl Message {
     pub(super) fn new(primed: bool) -> Message {
-        Message { at_start: true, primed, for_user: false, in_answer: false, transcript: false }
+        Message { at_start: true, primed, for_user: false, in_answer: false, transcript: false, aside: false }
     }
 
     pub(super) fn is_at_start(&self) -> bool {
@@ -54,6 +56,14 @@ impl Message {
 
     pub(super) fn set_in_answer(&mut self, in_answer: bool) {
         self.in_answer = in_answer;
+    }
+
+    pub(super) fn is_aside(&self) -> bool {
+        self.aside
+    }
+
+    pub(super) fn set_aside(&mut self, aside: bool) {
+        self.aside = aside;
     }
 
     pub(super) fn is_transcript(&self) -> bool {

@@ -106,7 +106,9 @@ mod tests {
         for text in ["{\"a\": \"b", "write(path=\"d\", content=\"# ", "[{\"a\": {\"b\": \"\\\" ", "x = [f(a='it"] {
             assert!(inside(text, false), "{text}");
         }
-        for text in ["{\"a\": \"b\" ", "{\"a\": \"b\"} and \"c", "{it's ", "\"quoted, no value", "{\"a\": \"raw\nline ", "no bracket"] {
+        for text in
+            ["{\"a\": \"b\" ", "{\"a\": \"b\"} and \"c", "{it's ", "\"quoted, no value", "{\"a\": \"raw\nline ", "no bracket"]
+        {
             assert!(!inside(text, false), "{text}");
         }
         assert!(inside("{\"a\": \"raw\nline ", true));

@@ -32,8 +32,8 @@ pub(super) struct Wrap {
     kind: Kind,
     /// Where its content begins, counted from the beginning of the answer.
     content: usize,
-    close: [String; 1],
-    closed: bool,
+    /// What is still to close it, the innermost last.
+    close: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,34 +58,51 @@ impl Scanner {
         if self.tentative.wrap.is_some() || self.left.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
             return Some(false);
         }
-        let (kind, content, close) = match self.opener(at, end) {
-            Opener::Is(kind, content, close) => (kind, content, close),
+        let (mut kind, mut content, mut close) = match self.opener(at, end) {
+            Opener::Is(kind, content, close) => (kind, content, vec![close]),
             Opener::Maybe => return None,
             Opener::No => return Some(false),
         };
-        let first = content + blank(&self.buf[content..]);
-        let rest = &self.buf[first..];
+        let mut first = content + blank(&self.buf[content..]);
         if first - content > GAP_BYTES {
             return Some(false);
         }
-        if !end && (rest.is_empty() || self.adapter.triggers.may_become(rest)) {
-            return None;
+        let mut marked = self.marker_begins(first, end)?;
+        let mut fenced = false;
+        if kind == Kind::Tag && !marked {
+            let inner = self.opener(first, end);
+            if matches!(inner, Opener::Maybe) {
+                return None;
+            }
+            // JSON and Python in a fence are forms of their own, also in a tag.
+            fenced = self.buf[first..].starts_with("```");
+            if let Opener::Is(Kind::Fence(tick, length), inside, ticks) = inner
+                && let next = inside + blank(&self.buf[inside..])
+                && next - inside <= GAP_BYTES
+                && self.marker_begins(next, end)?
+            {
+                (kind, content, first, marked) = (Kind::Fence(tick, length), inside, next, true);
+                close.push(ticks);
+            }
         }
-        let next = self.adapter.triggers.next(&self.buf, first, end);
-        let marked = next.is_ok_and(|found| found.at == first && !found.mark.calls.is_empty());
-        // JSON and Python in a fence are forms of their own, also in a tag.
-        let fence = if kind == Kind::Tag { starts_with_any(rest, &["```".to_owned()], end) } else { Start::No };
-        if fence == Start::Maybe {
-            return None;
-        }
-        let bare = rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '{' | '['));
-        if !marked && fence == Start::No && (!bare || matches!(kind, Kind::Fence(..))) {
+        let bare = self.buf[first..].starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '{' | '['));
+        if !marked && !fenced && (!bare || matches!(kind, Kind::Fence(..))) {
             return Some(false);
         }
-        self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close: [close], closed: false });
+        self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close });
         self.buf.look_to(first);
         self.before.set_tried(marked);
         Some(true)
+    }
+
+    /// Whether the marker of a call is at `at`. `None`: more text is needed to know.
+    fn marker_begins(&self, at: usize, end: bool) -> Option<bool> {
+        let rest = &self.buf[at..];
+        if !end && (rest.is_empty() || self.adapter.triggers.may_become(rest)) {
+            return None;
+        }
+        let next = self.adapter.triggers.next(&self.buf, at, end);
+        Some(next.is_ok_and(|found| found.at == at && !found.mark.calls.is_empty()))
     }
 
     fn opener(&self, at: usize, end: bool) -> Opener {
@@ -108,7 +125,11 @@ impl Scanner {
             return Opener::Maybe;
         }
         if length <= INLINE_TICKS {
-            return if first == b'`' { Opener::Is(Kind::Inline(length), at + length, close) } else { Opener::No };
+            return match self.is_a_name_in_code(&rest[length..], &close, end) {
+                Start::No if first == b'`' => Opener::Is(Kind::Inline(length), at + length, close),
+                Start::Maybe => Opener::Maybe,
+                _ => Opener::No,
+            };
         }
         match fence_head(&rest[length..], first, end) {
             Some((_, Head::Maybe)) => Opener::Maybe,
@@ -119,6 +140,12 @@ impl Scanner {
         }
     }
 
+    /// Whether a tool's name in inline code is alone in its line: its arguments may follow.
+    fn is_a_name_in_code(&self, text: &str, close: &str, end: bool) -> Start {
+        let lines = self.tools.iter().map(|tool| format!("{}{close}\n", tool.name));
+        starts_with_any(text, &lines.collect::<Vec<_>>(), end)
+    }
+
     /// Whether this place is inside of a wrap.
     pub(super) fn is_wrapped(&self) -> bool {
         self.wrap_close().is_some()
@@ -126,32 +153,35 @@ impl Scanner {
 
     /// Whether that is code, in which a marked call counts like an unmarked one.
     pub(super) fn is_wrapped_in_code(&self) -> bool {
-        self.tentative.wrap.as_ref().is_some_and(|wrap| !wrap.closed && wrap.kind != Kind::Tag)
+        self.tentative.wrap.as_ref().is_some_and(|wrap| !wrap.close.is_empty() && wrap.kind != Kind::Tag)
     }
 
     /// What closes the wrap around this place.
     pub(super) fn wrap_close(&self) -> Option<&[String]> {
-        self.tentative.wrap.as_ref().filter(|wrap| !wrap.closed).map(|wrap| &wrap.close[..])
+        self.tentative.wrap.as_ref()?.close.last().map(std::slice::from_ref)
     }
 
     /// Calls inside of the wrap were read up to `to`: their end may be the wrap's.
     pub(super) fn close_wrap_before(&mut self, to: usize) {
-        if let Some(wrap) = &mut self.tentative.wrap {
-            wrap.closed |= self.buf[..to].trim_end().ends_with(&wrap.close[0]);
+        if let Some(wrap) = &mut self.tentative.wrap
+            && wrap.close.last().is_some_and(|close| self.buf[..to].trim_end().ends_with(close))
+        {
+            wrap.close.pop();
         }
     }
 
     /// After calls in a wrap: whether it closes at `first`. `None`: something else follows.
     pub(super) fn step_wrap(&mut self, first: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let calls_wait = !self.tentative.is_empty();
-        let wrap = self.tentative.wrap.as_mut().filter(|wrap| calls_wait && !wrap.closed)?;
-        let length = match starts_with_any(&self.buf[first..], &wrap.close, end) {
+        let wrap = self.tentative.wrap.as_mut().filter(|_| calls_wait)?;
+        let close = wrap.close.last()?;
+        let length = match starts_with_any(&self.buf[first..], [close], end) {
             Start::Yes(length) => length,
             Start::Maybe => return Some(false),
             Start::No => return None,
         };
         let behind = self.buf.as_bytes().get(first + length);
-        let ticks = wrap.kind != Kind::Tag;
+        let ticks = close.starts_with(['`', '~']);
         if ticks && behind.is_none() && !end {
             return Some(false);
         }
@@ -159,7 +189,7 @@ impl Scanner {
             self.unwrap(out);
             return Some(true);
         }
-        wrap.closed = true;
+        wrap.close.pop();
         self.buf.look_to(first + length);
         Some(true)
     }

@@ -151,6 +151,7 @@ impl Arguments {
                     match self.mark(text, stop, form, end) {
                         (at, Mark::Close(length)) => return done(at + length),
                         (_, Mark::Outer | Mark::Call) => return done(stop),
+                        (_, Mark::End) if form.open_ended() => return done(stop),
                         (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned() },
                         (_, Mark::Maybe) => return Outcome::More,
                         (_, Mark::Argument | Mark::ValueOpen | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
@@ -226,6 +227,10 @@ impl Arguments {
             Mark::Maybe => Some(Outcome::More),
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
+            // No parameter is left that could follow.
+            Mark::End if form.open_ended() && types.keys().all(|key| self.known.iter().any(|known| known == key)) => {
+                Some(Outcome::Done { arguments: self.object(), end: at })
+            }
             Mark::End => Some(self.open(marked)),
             Mark::Other if fresh && text[at..].starts_with('{') => {
                 self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };

@@ -16,6 +16,12 @@ pub(super) fn assignments(text: &str, types: &Types) -> Option<Vec<(String, Stri
     (!pairs.is_empty()).then_some(pairs)
 }
 
+/// The same where each line begins with an assignment: what else is in the text is no value.
+pub(super) fn lines(text: &str, types: &Types) -> Option<Vec<(String, String)>> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).map(|line| assignments(line, types));
+    Some(lines.collect::<Option<Vec<_>>>()?.concat()).filter(|pairs| !pairs.is_empty())
+}
+
 /// A parameter's name that an assignment begins with, and the length of it with its sign.
 pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))?;

@@ -16,6 +16,7 @@ pub(in crate::adapter) mod foreign;
 mod loose;
 #[cfg(test)]
 mod tests;
+pub(in crate::adapter) mod unbracketed;
 
 /// Maximum length of a body without the form's own structure, in bytes.
 const LOOSE_BYTES: usize = 4096;
@@ -33,6 +34,8 @@ pub(crate) struct ElementReader {
     attributes: std::ops::Range<usize>,
     /// The body does not follow the form; its end is looked for.
     loose: Option<Closing>,
+    /// The element's own tags are missing, and the code fence around it ends it.
+    unbracketed: bool,
     /// Where the closing tag begins and ends, once it is found.
     closed: Option<(usize, usize)>,
 }
@@ -63,6 +66,9 @@ impl ElementReader {
             }
         }
         let name = self.name.clone().unwrap_or_default();
+        if self.unbracketed {
+            return self.read_unbracketed(&name, text, context);
+        }
         if self.loose.is_none() {
             let form = Element { name: &name, types: &self.types, context };
             match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
@@ -100,6 +106,15 @@ impl ElementReader {
         }
         if !context.lenient {
             return Some(Step::Reject);
+        }
+        match unbracketed::head(text, context.tools) {
+            unbracketed::Head::Tool(tool, body) if is_fenced(context) => {
+                (self.types, self.name, self.body) = (Types::new(Some(tool)), Some(tool.name.clone()), body);
+                (self.loose, self.unbracketed) = (Some(Closing::after(body)), true);
+                return None;
+            }
+            unbracketed::Head::Maybe if is_fenced(context) && !context.end => return Some(Step::More),
+            _ => {}
         }
         Some(match foreign::read(text, context) {
             Foreign::Call(call, end) => Step::Done { calls: vec![call], end },
@@ -156,6 +171,20 @@ impl ElementReader {
         }
     }
 
+    /// Waits for the fence's end and reads what is before it.
+    fn read_unbracketed(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
+        let Some(closing) = &mut self.loose else { return Step::Reject };
+        self.closed = self.closed.or_else(|| closing.find(text, context.close));
+        let Some((begin, end)) = self.closed else {
+            return if context.end { Step::Reject } else { Step::More };
+        };
+        match unbracketed::read(text, self.body, begin..end, &self.types, context) {
+            unbracketed::Content::Call(arguments, end) => Step::Done { calls: vec![parsed(name, arguments)], end },
+            unbracketed::Content::Maybe => Step::More,
+            unbracketed::Content::No => Step::Reject,
+        }
+    }
+
     /// The arguments where the text ends after a value of one line and only closing tags are missing, or after the opening tag of
     /// a tool that requires nothing; as unfinished as the call is, so that the reason of the end decides.
     fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
@@ -169,13 +198,18 @@ impl ElementReader {
     /// A call; the code fence that it is in may close after it.
     fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
         let at = end + blank(&text[end..]);
-        let fenced = context.lenient && context.close != context.call.close;
+        let fenced = context.lenient && is_fenced(context);
         match starts_with_any(&text[at..], context.close, context.end) {
             Start::Yes(length) if fenced => Step::Done { calls, end: at + length },
             Start::Maybe if fenced => Step::More,
             _ => Step::Done { calls, end },
         }
     }
+}
+
+/// Whether the element is in a code fence.
+fn is_fenced(context: Context<'_>) -> bool {
+    context.close != context.call.close
 }
 
 fn parsed(name: &str, arguments: String) -> Parsed {
@@ -259,6 +293,10 @@ impl Form for Element<'_> {
             Start::Maybe => Seen::Maybe,
             Start::No => Seen::No,
         }
+    }
+
+    fn open_ended(&self) -> bool {
+        self.context.call.whole_answer && self.context.close.is_empty()
     }
 
     fn cdata(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::{
 mod calls;
 
 pub(super) use calls::bundled;
-use calls::{Found, OTHER_KEYS, UNSURE_NAMES, WRAPPERS, calls, written_name};
+use calls::{Found, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, written_name};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
@@ -270,7 +270,7 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     let Some(end) = end else { return (bare.len() > 128).then_some(false) };
     let key = &bare[..end];
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
-        || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES].concat().contains(&key)
+        || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES, &THOUGHTS].concat().contains(&key)
         || context.tools.iter().any(|tool| tool.name == key);
     Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }

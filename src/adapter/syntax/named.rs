@@ -2,7 +2,7 @@
 //! before or after the name, or in its place.
 
 use super::{
-    Context, Parsed, Start, Step, Word, blank,
+    Context, Parsed, Start, Step, Word, begins_with_a_name, blank,
     members::members,
     starts_with_any,
     typing::Types,
@@ -220,7 +220,7 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
         Start::No if named.open.iter().any(String::is_empty) || named.open.is_empty() => {}
         Start::No => return Seen::No,
     }
-    if context.call.whole_answer && !begins_with_a_name(&text[at..], named, context) {
+    if context.call.whole_answer && !begins_with_a_name(&text[at..], &named.close, context) {
         return Seen::No;
     }
     // An id after the name and the markers that carry nothing end it too, and are read again below.
@@ -262,15 +262,6 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
             }
         }
     }
-}
-
-/// Whether an offered tool's name and what ends it are here, or may still come: prose is not held back.
-fn begins_with_a_name(text: &str, named: &Named, context: Context<'_>) -> bool {
-    context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
-        Some("") => true,
-        Some(after) => starts_with_any(after, &named.close, context.end) != Start::No,
-        None => tool.name.starts_with(text),
-    })
 }
 
 /// The id that `text` begins with, and the length of it with its markers. One without a closing marker ends where its

@@ -9,7 +9,7 @@ use super::{
     entities::decoded,
     field::field,
     starts_with_any,
-    typing::{Hint, Type, Types},
+    typing::{Hint, Type, Types, verbatim},
 };
 use crate::{
     adapter::Nested,
@@ -256,10 +256,7 @@ impl Element {
             }
             let kind = kind.map(|kind| kind.member(&key));
             let text = decoded(self.text.trim());
-            children.push((
-                key,
-                kind.map_or_else(|| serde_json::Value::from(text.as_str()).to_string(), |kind| kind.value(&text, Hint::None)),
-            ));
+            children.push((key, kind.map_or_else(|| verbatim(&text), |kind| kind.value(&text, Hint::None))));
         }
         format!("{{{}}}", members(&children))
     }

@@ -4,7 +4,8 @@
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag, gap, hint_of, may_be_gap},
-    assignments::{self, assignments},
+    assignments::{self, assignments, lines},
+    begins_with_a_name,
     element::Element,
     entities::decoded,
     field::{FIELD_BYTES, attribute, field, one_each, whole_attribute},
@@ -95,9 +96,10 @@ impl TaggedReader {
                 None => return Step::More,
             }
         }
+        let read_lines = if context.call.whole_answer { lines } else { assignments };
         let outcome = match &mut self.body {
             Body::Lines(start, closing) => match closing.find(text, context.close) {
-                Some((begin, end)) => match assignments(&text[*start..begin], &self.types) {
+                Some((begin, end)) => match read_lines(&text[*start..begin], &self.types) {
                     Some(pairs) => {
                         self.arguments.given(pairs);
                         Outcome::Done { arguments: self.arguments.object(), end }
@@ -116,9 +118,17 @@ impl TaggedReader {
         match outcome {
             Outcome::More => Step::More,
             Outcome::Reject => Step::Reject,
+            // A name alone in a fence is a command, or an item of a list.
+            Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
-            Outcome::Done { arguments, end } => Step::Done { calls: vec![parsed(name, arguments)], end },
+            Outcome::Done { arguments, end } => {
+                // What is around a call without closing markers ends it.
+                let at = end + gap(&text[end..]);
+                let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
+                let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
+                Step::Done { calls: vec![parsed(name, arguments)], end }
+            }
             Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
         }
     }
@@ -221,6 +231,10 @@ impl Markers<'_> {
             Start::No if open.is_empty() || open.iter().any(String::is_empty) => true,
             Start::No => return Seen::No,
         };
+        at += gap(&text[at..]);
+        if self.open_ended() && !begins_with_a_name(&text[at..], close, self.context) {
+            return Seen::No;
+        }
         // A tag or a value is no name, whatever follows.
         if text[at..].trim_start().starts_with(['<', '>', '{', '}']) {
             return Seen::No;
@@ -296,7 +310,7 @@ impl Form for Markers<'_> {
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {
-        starts_with_any(text, &self.context.call.section_close, end)
+        starts_with_any(text, self.context.call.section_close.iter().chain(self.context.close), end)
     }
 
     fn call(&self, text: &str, end: bool) -> Start {
@@ -331,6 +345,10 @@ impl Form for Markers<'_> {
             [Start::Maybe, _] | [_, Start::Maybe] => Seen::Maybe,
             _ => Seen::No,
         }
+    }
+
+    fn open_ended(&self) -> bool {
+        self.context.call.whole_answer && self.context.close.is_empty()
     }
 
     fn cdata(&self) -> bool {

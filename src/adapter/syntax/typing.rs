@@ -69,6 +69,24 @@ impl Types {
     }
 }
 
+/// A JSON string of a text that was written without escapes. Its control characters are no escapes of the model's, which may be
+/// parts of a path: they are spelled as `\u000a`, and the fixer writes them as usual.
+pub(super) fn verbatim(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    if !text.contains(|c: char| c < ' ') {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\0'..' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    format!("\"{out}\"")
+}
+
 /// The type of one value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Type<'a>(Place<'a>);
@@ -78,7 +96,7 @@ pub(crate) struct Type<'a>(Place<'a>);
 impl<'a> Type<'a> {
     /// A text as JSON: the literal that it spells where that is accepted, else a string.
     pub(crate) fn value(self, text: &str, hint: Hint) -> String {
-        let string = || Value::from(text).to_string();
+        let string = || verbatim(text);
         if hint == Hint::Text || (hint == Hint::None && self.0.is_plain_string()) {
             return string();
         }

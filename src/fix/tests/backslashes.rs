@@ -67,6 +67,22 @@ const ROWS: &[Row] = &[
     ("body", r"a\r\nb\r\n", "a\r\nb\r\n", CLEAN),
     ("body", r"Plan B:\nGo home", "Plan B:\nGo home", CLEAN),
     ("body", r"x:\n  y: 1\nz:\n  - a\n", "x:\n  y: 1\nz:\n  - a\n", CLEAN),
+    // A letter and a colon are no drive where no folder follows.
+    ("body", r"if x:\n\t\treturn 1", "if x:\n\t\treturn 1", CLEAN),
+    ("body", r"for k, v in m:\n\tprint(k)\n\tbreak\n", "for k, v in m:\n\tprint(k)\n\tbreak\n", CLEAN),
+    ("body", r"switch a {\ncase b:\n\t\treturn nil", "switch a {\ncase b:\n\t\treturn nil", CLEAN),
+    ("body", r"Q:\nWhy?\nA:\nSo.", "Q:\nWhy?\nA:\nSo.", CLEAN),
+    ("body", r"X:\tno\nY:\tyes", "X:\tno\nY:\tyes", CLEAN),
+    ("body", r"k:\nv", "k:\nv", CLEAN),
+    ("command", r"p:\n\trm x", "p:\n\trm x", CLEAN),
+    ("command", r"cd E:\new", r"cd E:\new", GUESS),
+    // What is not in the path stays what it says.
+    ("body", r"moved C:\temp\rest.log today, and\nso on", "moved C:\\temp\\rest.log today, and\nso on", GUESS),
+    // A doubled backslash: the writer escapes.
+    ("body", r"\\alpha\ttheta", "\\alpha\ttheta", CLEAN),
+    ("pattern", r"\\d+\bx", "\\d+\u{8}x", CLEAN),
+    // Spelled out, as a value that was written without escapes arrives here.
+    ("path", r"docs\u000anotes", "docs\nnotes", CLEAN),
     ("body", r"\b\b\b", "\u{8}\u{8}\u{8}", CLEAN),
     ("body", r"page\f\npage", "page\u{c}\npage", CLEAN),
     // Code with one escape that is none: its lines stay lines.

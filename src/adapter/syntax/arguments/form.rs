@@ -39,6 +39,8 @@ pub(in crate::adapter::syntax) trait Form {
     fn call(&self, text: &str, end: bool) -> Start;
     /// A call begins here with structure after its head: the length of the head.
     fn nested(&self, text: &str, end: bool) -> Seen<usize>;
+    /// Nothing closes the call but the end of the text.
+    fn open_ended(&self) -> bool;
     /// Whether `<![CDATA[` is markup.
     fn cdata(&self) -> bool;
     /// The value without what belongs to the form.

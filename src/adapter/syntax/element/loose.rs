@@ -23,18 +23,25 @@ pub(super) fn arguments(attributes: &str, body: &str, types: &Types) -> Option<S
         let read = read.or_else(|| lone(body, &members, types))?;
         members.extend(read);
     }
-    let mut object = String::new();
-    for (key, value) in &members {
-        let comma = if object.is_empty() { "" } else { "," };
-        object += &format!("{comma}{}:{}", Value::from(key.as_str()), types.value(key, value, Hint::None));
-    }
-    Some(format!("{{{object}}}"))
+    Some(object(&values(&members, types)))
 }
 
-type Members = Vec<(String, String)>;
+/// Parameters and their texts.
+pub(super) type Members = Vec<(String, String)>;
+
+/// The same with each text as a JSON value of its parameter's type.
+pub(super) fn values(members: &Members, types: &Types) -> Vec<(String, String)> {
+    members.iter().map(|(key, value)| (key.clone(), types.value(key, value, Hint::None))).collect()
+}
+
+/// The JSON object of these keys and JSON values.
+pub(super) fn object(members: &[(String, String)]) -> String {
+    let members: Vec<String> = members.iter().map(|(key, value)| format!("{}:{value}", Value::from(key.as_str()))).collect();
+    format!("{{{}}}", members.join(","))
+}
 
 /// `<key>value</key>`, where a tag may be misspelt or missing, but not both of them.
-fn elements(body: &str, types: &Types) -> Option<Members> {
+pub(super) fn elements(body: &str, types: &Types) -> Option<Members> {
     let mut members = Members::new();
     let mut rest = body;
     while !rest.is_empty() {
@@ -125,7 +132,7 @@ fn lone(body: &str, given: &Members, types: &Types) -> Option<Members> {
 }
 
 /// The one required parameter, or the only one.
-fn only(types: &Types) -> Option<&str> {
+pub(super) fn only(types: &Types) -> Option<&str> {
     let (mut required, mut all) = (types.required(), types.keys());
     match (required.next(), required.next(), all.next(), all.next()) {
         (Some(key), None, ..) | (None, None, Some(key), None) => Some(key),

@@ -122,6 +122,41 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
 }
 
 #[test]
+fn a_fence_that_begins_with_a_tools_name_is_its_element_without_the_tags() {
+    let job = || ("run_job", json!({"command": "make all"}));
+    let find = || ("find_text", json!({"query": "a < b", "is_regex": false}));
+    for (text, (name, arguments)) in [
+        ("To build it:\n\n```\nrun_job\n<command>make all</command>\n```\n\nThis builds everything.", job()),
+        ("```markdown\nrun_job\n<command>\nmake all\n</command>\n```", job()),
+        ("Search:\n```\nfind_text\nquery: a < b\nis_regex: false\n```\nIt finds the text.", find()),
+        ("```sh\nfind_text query=\"a < b\" is_regex=false\n```\nIt finds the text.", find()),
+        ("```\nfind_text\n{\"query\": \"a < b\", \"is_regex\": false}\n```\nDone.", find()),
+        ("Run:\n```\nrun_job \"make all\"\n```\nThen wait.", job()),
+    ] {
+        assert_eq!(calls(text), [(name.to_owned(), arguments)], "{text:?}");
+    }
+    for text in [
+        // A name is not enough, and everything else must be a parameter.
+        "```\nlist_notes\n```",
+        "```\nrun_job make all\n```",
+        "```\nrun_job\nRuns a command.\n```",
+        "```\nrun_job\nDescription: runs a command\n```",
+        "```\nfind_text\nis_regex: false\n```",
+        "```\nfind_text\nquery: a\nThis finds it.\n```",
+        "```\nrun_job\n<command>make all</command>\n<b>x</b>\n```",
+        "```\nrun_job\n<command>make all</command>\n# builds it\n```",
+        // The fence must close.
+        "```\nrun_job\n<command>make all</command>\n",
+        "```\nrun_job\n<command>make all</command>\n```text",
+        // Outside of a fence it is prose.
+        "Then:\n\nrun_job\n<command>make all</command>\n\nThis builds it.",
+        "```\nrun_jobs\n<command>make all</command>\n```",
+    ] {
+        assert_eq!(calls(text), [], "{text:?}");
+    }
+}
+
+#[test]
 fn a_mention_is_no_call() {
     for text in [
         "To run something I would use <run_job> with a command. Shall I?",

@@ -6,9 +6,17 @@ use super::super::{
     entities::unescaped,
     members::{elements, is_closed, members, unquote},
     python::PythonReader,
+    typing::Types,
     unclosed,
 };
-use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
+use crate::{
+    adapter::JsonKeys,
+    event::{ToolChoice, Tools},
+    fix::{
+        fold,
+        name::{Resolved, is_known, resolve},
+    },
+};
 
 /// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
 const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
@@ -21,6 +29,8 @@ pub(super) const WRAPPERS: [&str; 6] = ["tool_calls", "tool_call", "function_cal
 const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
 pub(super) const OTHER_KEYS: [&str; 5] = ["type", "id", "call_id", "tool_call_id", "index"];
+/// Keys of what a model thinks before its calls.
+pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys that hold the tool's name only where their value is one: they are common parameters too.
 pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
 
@@ -96,6 +106,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         let written = unquote(name);
         let (arguments, closed) = match find(&members, &keys.arguments) {
             Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
+            None if !context.marked && describes(&members, key, &written, context.tools) => return None,
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
             None => (flattened(&members, key), true),
         };
@@ -173,6 +184,16 @@ pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option
 /// The first of these keys that is there, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
+}
+
+/// Whether an object that names a tool is no call of it, but says something about it: its result, its description, a package of
+/// that name. A tool that requires something shows it by what is missing; for any other, all keys beside the name must be
+/// parameters.
+fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
+    let Resolved::Known { tool, .. } = resolve(tools, written) else { return false };
+    let types = Types::new(Some(tool));
+    let known = |key: &str| OTHER_KEYS.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
+    types.required().next().is_none() && members.iter().any(|(key, _)| key != name && !known(key))
 }
 
 /// Arguments that are beside the name instead of in an object of their own.

@@ -115,12 +115,12 @@ fn calls_are_read_as_their_families_write_them() {
         (
             "qwen3-coder",
             "<function=save>\n<parameter=path>\na\n<parameter=color>\nb\n</parameter>\n</function>",
-            r#"save {"path":"a\n<parameter=color>\nb"}"#,
+            r#"save {"path":"a\u000a<parameter=color>\u000ab"}"#,
         ),
         (
             "qwen3-coder",
             "<function=save>\n<parameter=path>\na\n</parameter>\n<parameter=body>\nb\n<parameter=path>\nc\n</parameter>\n</function>",
-            r#"save {"path":"a","body":"b\n<parameter=path>\nc"}"#,
+            r#"save {"path":"a","body":"b\u000a<parameter=path>\u000ac"}"#,
         ),
         // A head without structure after it is prose.
         ("qwen3-coder", "The <function=save> tag comes first.", ""),
@@ -197,7 +197,7 @@ fn a_value_may_hold_a_whole_call_of_its_own_family() {
     ] {
         let inner = format!("before {call} after");
         let seen = calls(adapter, &call.replace('B', &inner));
-        let body = serde_json::Value::from(inner.as_str());
+        let body = super::super::typing::verbatim(&inner);
         assert_eq!(written(&seen, true), [format!("save {{\"path\":\"P\",\"body\":{body}}}")], "{adapter}");
     }
 }

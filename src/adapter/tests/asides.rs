@@ -1,0 +1,69 @@
+//! Calls that are not the answer's: in thoughts that the adapter does not know, in examples, in repeated results, in turns that
+//! the model plays on its own.
+
+use super::{Seen, only_call, read, text, written};
+use crate::{
+    adapter::{Adapter, Inside},
+    seen::library,
+};
+
+const CALL: &str = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>";
+
+#[test]
+fn a_draft_in_closed_reasoning_is_none_in_any_adapter() {
+    let parses = |adapter: &Adapter| adapter.reasoning.as_ref().is_some_and(|region| region.tool_call_inside == Inside::Parse);
+    for adapter in library().iter().filter(|adapter| !parses(adapter)) {
+        for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<scratchpad>", "</scratchpad>")] {
+            for begin in ["", "Well.\n"] {
+                let answer = format!("{begin}{open}\nI could write {CALL} but no.\n{close}\n\nIt stays dark.");
+                let seen = read(&adapter.name, false, &answer);
+                assert!(written(&seen).is_empty(), "{}: {answer:?} became {seen:?}", adapter.name);
+                assert!(seen.text().ends_with("It stays dark."), "{}: {seen:?}", adapter.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_around_a_call_that_is_not_meant_stays_text() {
+    for answer in [
+        format!("Well <think>maybe {CALL} no</think>No."),
+        format!("<example>\n{CALL}\n</example>\nThat is how it looks."),
+        format!("<tool_response>\n{CALL}\n</tool_response>\nThat was the result."),
+        format!("<!-- {CALL} -->\nA comment."),
+    ] {
+        assert_eq!(read("hermes", false, &answer), text(&answer), "{answer}");
+    }
+    // After it, or with nothing but calls after its beginning, a call is one.
+    for answer in [format!("<plan>\nLight.\n</plan>\n{CALL}"), format!("<thinking>Light it.\n\n{CALL}"), CALL.to_owned()] {
+        assert_eq!(written(&read("hermes", false, &answer)), [("lamp {\"on\": true}".to_owned(), true)], "{answer}");
+    }
+}
+
+#[test]
+fn what_the_model_plays_after_its_turn_is_no_answer() {
+    let is_done = |seen: &Seen| written(seen).is_empty() && seen.text() == "Done.";
+    for (adapter, answer) in [
+        ("hermes", format!("Done.<|im_end|>\n<|im_start|>user\nLight it<|im_end|>\n<|im_start|>assistant\n{CALL}")),
+        ("hermes", format!("Done.<|im_end|>\n<|im_start|>tool\n{CALL}<|im_end|>")),
+        ("llama3", format!("Done.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nLight it<|eot_id|>{CALL}")),
+        ("gemma3", format!("Done.<end_of_turn>\n<start_of_turn>user\nLight it<end_of_turn>\n{CALL}")),
+        ("mistral", "Done.</s>[INST] Light it [/INST][TOOL_CALLS]lamp[ARGS]{\"on\": true}".to_owned()),
+    ] {
+        let seen = read(adapter, false, &answer);
+        assert!(is_done(&seen), "{adapter}: {answer:?} became {seen:?}");
+    }
+    let calls = format!("{CALL}<|im_end|>\n<|im_start|>tool\n{{\"ok\": 1}}<|im_end|>");
+    assert!(only_call(&read("hermes", false, &calls)).is_some());
+    // In code and in a line it is spoken of.
+    let prose = "A turn begins with `<|im_start|>user`, as in:\n```\n<|im_start|>user\nHello\n```\n";
+    assert_eq!(read("generic", false, prose), text(prose));
+}
+
+#[test]
+fn a_final_answer_is_for_the_user() {
+    let answer = "Thought: explain\nFinal Answer: You write\nAction: lamp\nAction Input: {\"on\": true}\n";
+    assert!(written(&read("generic", false, answer)).is_empty());
+    let acts = "Thought: light\nAction: lamp\nAction Input: {\"on\": true}\n";
+    assert_eq!(written(&read("generic", false, acts)).len(), 1);
+}

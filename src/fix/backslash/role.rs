@@ -1,0 +1,31 @@
+//! What a parameter is for, by its name.
+
+/// Last words of parameter names whose value is a path.
+const PATHS: [&str; 12] =
+    ["path", "filepath", "file", "filename", "uri", "directory", "dir", "folder", "cwd", "workdir", "workspace", "basedir"];
+/// Last words of names of parameters whose value is a command line.
+const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
+/// Last words of names of parameters whose value is a regular expression or a glob.
+const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
+
+/// What is known of the parameter that a string belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Role {
+    pub(super) path: bool,
+    pub(super) command: bool,
+    pub(super) pattern: bool,
+}
+
+impl Role {
+    /// What the last word of a name says.
+    pub(super) fn of(key: &str) -> Role {
+        let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
+        // The last word of `filePath` and `targetFile`.
+        let capital =
+            last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
+        let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
+        let named = |names: &[&str]| names.iter().any(|name| word == *name || word.strip_suffix('s') == Some(name));
+        let plural = matches!(word.as_str(), "directories");
+        Role { path: plural || named(&PATHS), command: named(&COMMANDS), pattern: named(&PATTERNS) }
+    }
+}
