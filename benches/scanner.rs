@@ -154,7 +154,7 @@ fn call(adapter: &Adapter, size: usize) -> Option<String> {
     let lines =
         ["fn main() {\n", "    let cache = Cache::open(\"a.db\")?;\n", "    if cache.len() < 3 && !cache.is_empty() { ", "}\n"];
     arguments.insert("content".into(), Value::from(repeated(&lines, size)));
-    if let Some(data) = &adapter.recipient {
+    if let Some(data) = &adapter.framing.recipient {
         let channel = data.channel.as_ref().map(|marker| format!("{marker}commentary ")).unwrap_or_default();
         let start = if channel.is_empty() { data.start.first()?.as_str() } else { "" };
         let (to, message) = (data.to.first()?, &data.message);

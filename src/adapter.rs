@@ -33,16 +33,10 @@ pub struct Adapter {
     pub proof: Proof,
     /// Special tokens that a backend must not swallow.
     pub preserve: Vec<String>,
-    /// Control tokens that are never content; dropped wherever they appear.
-    pub drop: Vec<String>,
     /// The letters in which it can write the names of tools.
     pub names: Names,
-    /// Where the model thinks, if it does.
-    pub reasoning: Option<Reasoning>,
-    /// How its messages are headed, if they are.
-    pub recipient: Option<Arc<Recipient>>,
-    /// Markers around the answer itself, if the model sets it off from its thinking.
-    pub answer: Option<Wrapper>,
+    /// What divides its answers.
+    pub framing: Framing,
     /// How it is asked for calls where its backend has no native tools for it.
     pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones after.
@@ -50,6 +44,20 @@ pub struct Adapter {
     /// How many of them are the family's own.
     own_calls: usize,
     triggers: Arc<triggers::Triggers>,
+}
+
+/// What divides the answers of a family into reasoning, text and messages. It is looked for in every answer, with or without
+/// tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Framing {
+    /// Control tokens that are never content; dropped wherever they appear.
+    pub drop: Vec<String>,
+    /// Where the model thinks, if it does.
+    pub reasoning: Option<Reasoning>,
+    /// Markers around the answer itself, if the model sets it off from its thinking.
+    pub answer: Option<Wrapper>,
+    /// How its messages are headed, if they are.
+    pub recipient: Option<Arc<Recipient>>,
 }
 
 /// How well an adapter is proven.
@@ -320,6 +328,17 @@ pub struct Nested {
     pub prefix: String,
     /// Around the name.
     pub name: [Vec<String>; 2],
+}
+
+// === impl Framing ===
+
+impl Framing {
+    /// The control tokens, and the markers of reasoning and answer.
+    pub fn markers(&self) -> impl Iterator<Item = &String> {
+        let reasoning = self.reasoning.iter().flat_map(|region| [&region.open, &region.close]);
+        let answer = self.answer.iter().flat_map(|wrapper| [&wrapper.open, &wrapper.close]);
+        reasoning.chain(answer).chain([&self.drop]).flatten()
+    }
 }
 
 // === impl Adapter ===

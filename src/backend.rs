@@ -20,6 +20,7 @@ mod context;
 mod decode;
 mod errors;
 mod history;
+mod learned;
 mod models;
 mod names;
 mod pace;
@@ -32,10 +33,11 @@ mod traits;
 mod unparsed;
 
 pub use crate::config::ToolMode;
-pub use context::{Loaded, Size, Window};
+pub use context::{Bounds, Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from, is_loading, pace_headers};
 pub use history::leaked::marked_bytes;
+pub use learned::Learned;
 pub use models::{Capabilities, Model, describe, loaded, models, running, show};
 pub use names::spell;
 pub use pace::Pace;
@@ -125,18 +127,12 @@ pub struct Round<'a> {
     pub offer: bool,
     /// How they are offered.
     pub mode: ToolMode,
-    /// The model has no system role ([`Refusal::System`]): system text goes into the first user turn.
-    pub fold_system: bool,
-    /// Its template takes user and assistant in turns only ([`Refusal::Roles`]): neighbours of one role are joined.
-    pub alternate: bool,
-    /// It refuses fields that it does not know ([`Refusal::Fields`]): only those that every server knows are sent.
-    pub plain: bool,
+    /// What the model had to refuse so far.
+    pub learned: Learned,
     /// The model sees images; where nobody knows, it is given them.
     pub vision: bool,
     /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.
     pub num_ctx: Option<u64>,
-    /// The backend's own parser failed at this model's calls ([`Refusal::Parser`]): it is kept out.
-    pub unparsed: bool,
     /// The client's `Authorization` header.
     pub authorization: Option<&'a HeaderValue>,
 }

@@ -225,7 +225,7 @@ pub struct Usage {
     pub completion_tokens: u64,
 }
 
-/// One call, complete: what the stages say in three events, where somebody needs it in one piece.
+/// One call, complete: what the stages say in three events, where somebody needs it in one piece ([`Assembly`]).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The id, if one must be kept.
@@ -236,4 +236,31 @@ pub struct ToolCall {
     pub arguments: String,
     /// Opaque data for the backend's next turn.
     pub extra: Option<String>,
+}
+
+/// Puts calls together from their three events.
+#[derive(Debug, Clone, Default)]
+pub struct Assembly {
+    open: Option<ToolCall>,
+}
+
+// === impl Assembly ===
+
+impl Assembly {
+    /// Takes an event. The last one of a call gives the whole call with its index; events that are no part of a call change
+    /// nothing.
+    pub fn event(&mut self, event: &Event<'_>) -> Option<(u32, ToolCall)> {
+        match event {
+            Event::CallStart { id, name, .. } => {
+                self.open = Some(ToolCall { id: id.map(str::to_owned), name: (*name).to_owned(), ..ToolCall::default() });
+                None
+            }
+            Event::CallArguments { json, .. } => {
+                self.open.as_mut()?.arguments.push_str(json);
+                None
+            }
+            Event::CallEnd { index, extra } => Some((*index, ToolCall { extra: extra.map(str::to_owned), ..self.open.take()? })),
+            _ => None,
+        }
+    }
 }

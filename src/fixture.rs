@@ -68,6 +68,9 @@ pub struct Read {
     pub bytes: Vec<u8>,
 }
 
+/// Reads that are closer together than this count as one.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// Expected events, one a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expected {
@@ -93,6 +96,18 @@ impl Wire {
     /// From the word in the section's header.
     pub fn parse(word: &str) -> Option<Wire> {
         [Wire::OpenAi, Wire::Ollama, Wire::Google, Wire::Text].into_iter().find(|wire| wire.as_str() == word)
+    }
+}
+
+// === impl Read ===
+
+impl Read {
+    /// Records bytes that came this long after those before them.
+    pub fn record(reads: &mut Vec<Read>, after: Duration, bytes: &[u8]) {
+        match reads.last_mut() {
+            Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
+            _ => reads.push(Read { after, bytes: bytes.to_vec() }),
+        }
     }
 }
 

@@ -216,11 +216,7 @@ impl Content {
     }
 
     /// Wire form.
-    pub fn to_value(&self) -> Value {
-        self.clone().into_value()
-    }
-
-    fn into_value(self) -> Value {
+    pub fn into_value(self) -> Value {
         match self {
             Content::None => Value::Null,
             Content::Text(text) => Value::String(text),

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::{
     adapter::{Adapter, Found, Library, scanner},
-    backend::{self, Backend, Model, Size, ToolMode},
+    backend::{self, Backend, Bounds, Learned, Model, Size, ToolMode},
     client::{
         Incoming,
         front::{self, Head},
@@ -24,16 +24,15 @@ use crate::{
     error::Error,
     event::{Note, Origin, Tools},
     openai::{ChatRequest, answer::Envelope},
+    store::{self, Key},
 };
 
-mod learned;
 mod react;
 mod repeats;
 #[cfg(test)]
 mod tests;
 mod trim;
 
-pub use learned::Learned;
 pub use react::React;
 pub use repeats::Repeats;
 pub use trim::trim;
@@ -49,50 +48,65 @@ pub struct Plan {
     pub chat: ChatRequest,
     /// The tools that may be called.
     pub tools: Arc<Tools>,
-    /// How the model is spoken to.
+    /// Who asks.
+    pub caller: Caller,
+    /// How the model is asked.
+    pub asking: Asking,
+    /// How its answers are read and judged.
+    pub rules: Rules,
+    /// How the client gets them.
+    pub reply: Reply,
+    /// How calls of our own tools are run here; `None`: they are not.
+    pub react: Option<React>,
+}
+
+/// How a model is asked.
+#[derive(Debug, Clone)]
+pub struct Asking {
+    /// What it had to refuse so far.
     pub learned: Learned,
-    /// The model sees images, as far as anybody knows.
-    pub vision: bool,
-    /// Tokens of context that the model has, at an Ollama: that it can have.
-    pub context: Option<u64>,
-    /// Tokens of context that an Ollama gives it unless asked for another size, where its Modelfile says so.
-    pub context_set: Option<u64>,
-    /// The largest context that an Ollama is asked for, in tokens.
-    pub context_cap: u64,
     /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
     pub verbatim: bool,
-    /// How the client reads calls.
-    pub shape: shape::Kind,
-    /// The client takes one call per answer.
-    pub one_call: bool,
+    /// It sees images, as far as anybody knows.
+    pub vision: bool,
+    /// How much context it can have.
+    pub context: Bounds,
+    /// Headers of the client that go on.
+    pub passed: Passed,
+}
+
+/// How the answers of a model are read and judged.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// What the scanner is told, apart from what was learned ([`Plan::scanner`]).
+    pub scanner: scanner::Options,
     /// The calls of this turn that were answered before.
     pub repeats: Repeats,
     /// An answer that announces an action without a call is asked about.
     pub nudges: bool,
-    /// How calls of our own tools become shell commands; `None`: they do not.
-    pub shell: Option<Shell>,
-    /// How calls of our own tools are run here; `None`: they are not.
-    pub react: Option<React>,
-    /// The file that the configuration was read from: the tools runner must read the same.
-    pub configuration: Option<PathBuf>,
-    /// What the client's front must know.
-    pub head: Head,
-    /// What the scanner is told.
-    pub scanner: scanner::Options,
-    /// The largest arguments of a call, in bytes.
-    pub argument_bytes: usize,
     /// How often a refused call is answered to the model.
     pub retry: u8,
-    /// Who asks.
-    pub caller: Caller,
-    /// Headers of the client that go on.
-    pub passed: Passed,
+    /// Log lines may show pieces of the arguments that were repaired.
+    pub log_excerpts: bool,
+}
+
+/// How the client gets the answer.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// What the client's front must know.
+    pub head: Head,
+    /// How the client reads calls.
+    pub shape: shape::Kind,
+    /// The client takes one call per answer.
+    pub one_call: bool,
+    /// How calls of our own tools become shell commands; `None`: they do not.
+    pub shell: Option<Shell>,
+    /// The file that the configuration was read from: a command must read the same.
+    pub configuration: Option<PathBuf>,
     /// Clients that show reasoning are told that a call is being written; all others get a comment.
     pub progress: bool,
     /// Warnings are in the answer, too, for those who read neither log nor header.
     pub show_warnings: bool,
-    /// Log lines may show pieces of the arguments that were repaired.
-    pub log_excerpts: bool,
     /// What the user should know about the request.
     pub warnings: Vec<Note>,
 }
@@ -174,50 +188,53 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
     clamp(&mut chat, size, context);
     let id = format!("{}{}", front.id_prefix(), uuid::Uuid::new_v4().simple());
     Ok(Plan {
-        shell: (mode == Mode::Shell).then(|| shell(config, &id)),
-        react,
-        configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
-        head: Head {
-            kind: front,
-            envelope: Envelope { id, created: now(), model: chat.model.clone() },
-            include_usage: chat.include_usage(),
-            reasoning_field: profile.reasoning_field,
-            shows_reasoning: profile.shows_reasoning,
-            prompt_tokens: size.estimate(),
-            tools: Arc::clone(&tools),
-            echo,
+        asking: Asking {
+            learned,
+            verbatim: as_written,
+            vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
+            context: Bounds { most: model.context, set: model.context_set, cap: config.limits.context_tokens },
+            passed,
         },
-        scanner: scanner::Options {
-            held_bytes: config.limits.held_bytes,
-            argument_bytes: config.limits.argument_bytes,
-            unmarked: !wants_json(&chat),
-            elements: as_written,
-            strays: config.retry > 0,
-            ..scanner::Options::default()
+        rules: Rules {
+            scanner: scanner::Options {
+                held_bytes: config.limits.held_bytes,
+                argument_bytes: config.limits.argument_bytes,
+                unmarked: !wants_json(&chat),
+                elements: as_written,
+                strays: config.retry > 0,
+                ..scanner::Options::default()
+            },
+            // Cline and its kin ask for the call themselves. With a result at hand, the words may be the answer.
+            nudges: as_written && shape == shape::Kind::VoidXml && repeats.is_empty(),
+            repeats,
+            retry: config.retry,
+            log_excerpts: config.log_excerpts,
         },
-        argument_bytes: config.limits.argument_bytes,
-        progress: config.progress,
-        show_warnings: config.show_warnings,
-        log_excerpts: config.log_excerpts,
-        retry: config.retry,
-        vision: model.capabilities.is_none_or(|capabilities| capabilities.vision),
-        context: model.context,
-        context_set: model.context_set,
-        context_cap: config.limits.context_tokens,
-        tools,
+        reply: Reply {
+            shell: (mode == Mode::Shell).then(|| shell(config, &id)),
+            head: Head {
+                kind: front,
+                envelope: Envelope { id, created: now(), model: chat.model.clone() },
+                include_usage: chat.include_usage(),
+                reasoning_field: profile.reasoning_field,
+                shows_reasoning: profile.shows_reasoning,
+                prompt_tokens: size.estimate(),
+                tools: Arc::clone(&tools),
+                echo,
+            },
+            shape,
+            one_call,
+            configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
+            progress: config.progress,
+            show_warnings: config.show_warnings,
+            warnings,
+        },
         backend,
         adapter,
         chat,
-        learned,
-        verbatim: as_written,
-        shape,
-        one_call,
-        // Cline and its kin ask for the call themselves. With a result at hand, the words may be the answer.
-        nudges: as_written && shape == shape::Kind::VoidXml && repeats.is_empty(),
-        repeats,
+        tools,
         caller,
-        passed,
-        warnings,
+        react,
     })
 }
 
@@ -279,24 +296,37 @@ impl Plan {
             tools: &self.tools,
             offer,
             mode: self.tool_mode(),
-            fold_system: self.learned.fold_system,
-            alternate: self.learned.alternate,
-            plain: self.learned.plain,
-            vision: self.vision,
+            learned: self.asking.learned,
+            vision: self.asking.vision,
             num_ctx,
-            unparsed: self.learned.tools == ToolMode::Raw,
-            authorization: self.passed.authorization.as_ref(),
+            authorization: self.asking.passed.authorization.as_ref(),
         }
     }
 
     /// How tools are offered to the model.
     pub fn tool_mode(&self) -> ToolMode {
-        if self.verbatim { ToolMode::Client } else { self.learned.tools }
+        if self.asking.verbatim { ToolMode::Client } else { self.asking.learned.tools }
+    }
+
+    /// What the scanner is told.
+    pub fn scanner(&self) -> scanner::Options {
+        scanner::Options { reasoning_open: self.asking.learned.reasoning_open, ..self.rules.scanner.clone() }
+    }
+
+    /// A key for what this caller leaves for later requests.
+    pub fn key(&self, kind: store::Kind, id: String) -> Key {
+        Key { tenant: self.caller.tenant.clone(), kind, id }
+    }
+
+    /// Where what is learned of the model is kept.
+    pub fn learned_key(&self) -> Key {
+        Learned::key(&self.caller.tenant, &self.backend, &self.chat.model)
     }
 
     /// What must not appear in messages: the backend's key, and the client's own where it goes on.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        let of_client = self.passed.authorization.as_ref().and_then(|value| value.to_str().ok()?.split_once(' '));
+        let client = self.asking.passed.authorization.as_ref();
+        let of_client = client.and_then(|value| value.to_str().ok()?.split_once(' '));
         self.backend.secrets().chain(of_client.map(|(_, credential)| credential))
     }
 }

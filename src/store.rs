@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use serde::{Serialize, de::DeserializeOwned};
 
 #[cfg(feature = "daemon")]
 mod files;
@@ -127,6 +128,19 @@ pub trait Common: Store {
     /// The way to what other instances see; `None`: there are none.
     fn link(&self) -> Option<&Link> {
         None
+    }
+}
+
+/// What is kept under a key as JSON. What cannot be read was written by another version: as if nothing were there.
+pub async fn read<T: DeserializeOwned>(store: &(impl Store + ?Sized), key: &Key) -> Option<T> {
+    serde_json::from_slice(&store.get(key).await?).ok()
+}
+
+/// Keeps a value as JSON; `false` if it was not kept.
+pub async fn write<T: Serialize + Sync>(store: &(impl Store + ?Sized), key: Key, value: &T, ttl: Duration) -> bool {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => store.put(key, bytes.into(), ttl).await,
+        Err(_) => false,
     }
 }
 

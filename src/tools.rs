@@ -2,7 +2,7 @@
 //! tools runner and the agent loop can be tried without any other server; [`Builtin::execute_tool`] is their one entry. A
 //! build without the feature `sample-tools` has none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
@@ -51,11 +51,6 @@ impl Builtin {
     /// Tools over this database file, which is created with a small sample when it is first used.
     pub fn new(file: impl Into<PathBuf>) -> Builtin {
         Builtin { file: file.into() }
-    }
-
-    /// The database file.
-    pub fn file(&self) -> &Path {
-        &self.file
     }
 
     /// Runs a tool. Never fails otherwise than by its [`Outcome`]. Blocks for the time of a few file reads.

@@ -1,6 +1,7 @@
 //! Runs a chat turn: a plan -> the client's bytes. One upstream answer, plus one for each time that a refused call is
 //! answered to the model. The async shell around the synchronous stages: it has no task and no channel of its own, so that
-//! whoever drops it drops the upstream request. A client that would hear nothing gets a keep-alive after `SILENCE`.
+//! whoever drops it drops the upstream request. A client that would hear nothing gets a sign of life after `FIRST_SIGN`, then
+//! every `NEXT_SIGN`.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -26,9 +27,9 @@ use crate::{
 mod announced;
 pub mod answer;
 mod aside;
-mod context;
 pub mod count;
 mod extras;
+mod fit;
 mod gate;
 mod outlet;
 pub mod prefix;
@@ -38,9 +39,9 @@ mod reask;
 pub mod recorded;
 mod rounds;
 mod send;
+mod sent;
 mod spool;
 pub mod tap;
-mod told;
 
 use rounds::Rounds;
 use tap::Tap;
@@ -64,10 +65,11 @@ pub struct Shared {
     pub pool: Arc<Pool>,
 }
 
-/// An error of a backend that comes within this time keeps its HTTP status; after it, the answer begins with a comment.
-const GRACE: Duration = Duration::from_secs(1);
-/// The longest silence towards the client.
-const SILENCE: Duration = Duration::from_secs(5);
+/// After this long without a byte, the client of a stream gets the first sign of life. Until then an error of the backend keeps
+/// its HTTP status.
+const FIRST_SIGN: Duration = Duration::from_secs(1);
+/// Later signs of life follow a silence this long.
+const NEXT_SIGN: Duration = Duration::from_secs(5);
 
 /// The largest answer that is collected for a client that does not stream.
 const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
@@ -92,14 +94,14 @@ struct Held {
 /// ever the first item: the client has seen nothing then. Later faults are part of the bytes.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::stream! {
-        let mut front = Front::new(plan.head.clone());
+        let mut front = Front::new(plan.reply.head.clone());
         let mut opening = BytesMut::new();
         front.open(&mut opening);
         let alive = keep_alive(&mut front);
         let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
         let mut rounds = Rounds::new(plan, shared, tap, written);
         let mut opened = false;
-        let mut silence = Silence::new(GRACE);
+        let mut silence = Silence::new(FIRST_SIGN);
         loop {
             let stepped = {
                 let step = rounds.step();
@@ -114,7 +116,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                         break stepped;
                     }
                     opened = true;
-                    silence.broken(SILENCE);
+                    silence.broken(NEXT_SIGN);
                     opening.extend_from_slice(&alive);
                     yield Ok(opening.split().freeze());
                 }
@@ -135,14 +137,14 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
             };
             if !rounds.outlet.out.bytes.is_empty() {
                 opened = true;
-                silence.broken(SILENCE);
+                silence.broken(NEXT_SIGN);
                 let bytes = after(&mut opening, rounds.outlet.out.bytes.split());
                 rounds.tap_client(&bytes);
                 yield Ok(bytes);
             } else if silence.is_over() {
                 // The backend speaks, but nothing of it may leave yet.
                 opened = true;
-                silence.broken(SILENCE);
+                silence.broken(NEXT_SIGN);
                 opening.extend_from_slice(&alive);
                 yield Ok(opening.split().freeze());
             }
@@ -156,7 +158,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
 /// Runs the turn to its end and gives the whole answer, with what the user should know about it.
 pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
-    let collected = Collected::new(plan.head.clone());
+    let collected = Collected::new(plan.reply.head.clone());
     let mut rounds = Rounds::new(plan, shared, tap, collected);
     while rounds.step().await? {
         if rounds.outlet.out.size() > COLLECTED_BYTES {

@@ -5,13 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
+    Adapter, Call, Framing, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
     triggers::Triggers,
 };
 use crate::{config, error::Error};
-
-const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
-const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,48 +123,24 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
-        let reasoning = file.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
-        let answer = file.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
-        for marker in file.drop.iter().chain(reasoning).chain(answer) {
-            if marker.trim().is_empty() {
-                return Err(fail("an empty marker would match everywhere; remove it".into()));
-            }
+        let framing = Framing { drop: file.drop, reasoning: file.reasoning, answer: file.answer, recipient };
+        if framing.markers().any(|marker| marker.trim().is_empty()) {
+            return Err(fail("an empty marker would match everywhere; remove it".into()));
         }
-        let triggers = Triggers::new(&file.drop, file.reasoning.as_ref(), file.answer.as_ref(), recipient.as_deref(), &calls)
-            .map_err(fail)?;
+        let triggers = Triggers::new(&framing, &calls).map_err(fail)?;
         Ok(Adapter {
             name: name.to_owned(),
             models: file.models,
             templates: file.templates,
             proof: file.proof,
             preserve: file.preserve,
-            drop: file.drop,
             names: file.names,
-            reasoning: file.reasoning,
-            answer: file.answer,
-            recipient,
+            framing,
             prompt: file.prompt,
             calls,
             own_calls,
             triggers: Arc::new(triggers),
         })
-    }
-}
-
-// === impl JsonKeys ===
-
-impl JsonKeys {
-    /// The keys of calls whose family names none.
-    pub(super) fn usual() -> JsonKeys {
-        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-        JsonKeys {
-            name: owned(&NAME_KEYS),
-            arguments: owned(&ARGUMENT_KEYS),
-            name_is_key: false,
-            array: false,
-            keep_id: false,
-            header: Vec::new(),
-        }
     }
 }
 

@@ -36,9 +36,9 @@ const TOKEN_BYTES: usize = 64;
 impl Turns {
     /// The control tokens of this family.
     pub fn of(adapter: &Adapter) -> Turns {
-        let headers = adapter.recipient.iter().filter(|recipient| !recipient.plain);
+        let headers = adapter.framing.recipient.iter().filter(|recipient| !recipient.plain);
         let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
-        let markers: Vec<String> = adapter.drop.iter().chain(headers).cloned().collect();
+        let markers: Vec<String> = adapter.framing.drop.iter().chain(headers).cloned().collect();
         Turns { markers: automaton(markers) }
     }
 

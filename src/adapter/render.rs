@@ -16,8 +16,8 @@ use crate::{
     openai::{ChatRequest, Content, Message, ToolCall},
 };
 
-mod example;
 mod filters;
+mod lines;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -34,9 +34,8 @@ pub struct Prompt {
     /// there is a template of it, else bare JSON. In raw mode it is always the family's own form.
     pub style: Option<Style>,
     /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `own_form` (it is
-    /// the family's own), `choice` (how many calls, and whether one must be made), `example` (in bare JSON, of a tool of the
-    /// client's); and for other words than those of `choice` also `parallel`, `required` (a call must be made), `named` (this
-    /// tool must be called).
+    /// the family's own), `choice` (how many calls, and whether one must be made); and for other words than those of
+    /// `choice` also `parallel`, `required` (a call must be made), `named` (this tool must be called).
     pub tools: Option<String>,
     /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`, `index` (of the call
     /// in its turn).
@@ -128,15 +127,11 @@ To use a tool, your whole answer is one JSON object in this form:
 {{ call_form }}
 Write nothing before or after it, and no code fence around it. "arguments" holds the parameters of the tool. Then stop; the next message brings the result.
 {%- endif %} {{ choice }}
-{%- if example %}
-
-For example, with a value in the place of the dots:
-{{ example }}
-{%- endif %}
 
 Tools:
 {%- for tool in tools %}
-{{ tool | tojson }}
+
+{{ tool.name }}: {{ tool.description }}{{ tool.parameters | lines }}
 {%- endfor %}"#;
 
 /// Work that a template may do, in instructions of its interpreter; a list of 500 tools needs about 10,000.
@@ -269,9 +264,8 @@ impl<'p> Templates<'p> {
         let own_form = own.is_some();
         let call_form = own.map_or_else(|| self.in_json(form), Ok)?;
         let required = tools.choice == ToolChoice::Required;
-        let example = example::of(tools).filter(|_| !own_form).map(|call| self.in_json(&[call])).transpose()?;
         let choice = self.render("choice", context! { own_form, required, named, parallel })?;
-        let data = context! { tools => Serde(list), call_form, own_form, choice, required, named, parallel, example };
+        let data = context! { tools => Serde(list), call_form, own_form, choice, required, named, parallel };
         self.render("tools", data)
     }
 

@@ -114,8 +114,8 @@ enum Region {
 impl Scanner {
     /// A scanner for one answer.
     pub fn new(adapter: Arc<Adapter>, tools: Arc<Tools>, schemas: Arc<Schemas>, options: Options) -> Scanner {
-        let open = options.reasoning_open && options.framing && adapter.reasoning.is_some();
-        let primed = options.framing && adapter.recipient.is_some() && !open;
+        let open = options.reasoning_open && options.framing && adapter.framing.reasoning.is_some();
+        let primed = options.framing && adapter.framing.recipient.is_some() && !open;
         Scanner {
             adapter,
             tools,
@@ -334,8 +334,8 @@ impl Scanner {
     }
 
     fn inside(&self) -> Inside {
-        let reasoning = self.adapter.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
-        reasoning.or(self.adapter.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
+        let reasoning = self.adapter.framing.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
+        reasoning.or(self.adapter.framing.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Call, Reasoning, Recipient, Syntax, Wrapper};
+use super::{Call, Framing, Syntax};
 
 /// Fewer bytes of a marker than this may be text.
 const LEAK_BYTES: usize = 4;
@@ -19,9 +19,7 @@ pub(super) struct Mark {
     pub(super) calls: Vec<usize>,
     /// A control token that is never content.
     pub(super) drop: bool,
-    /// Opens reasoning.
     pub(super) reasoning_open: bool,
-    /// Closes reasoning.
     pub(super) reasoning_close: bool,
     /// Opens the answer proper.
     pub(super) answer_open: bool,
@@ -89,13 +87,8 @@ impl Mark {
 // === impl Triggers ===
 
 impl Triggers {
-    pub(super) fn new(
-        drop: &[String],
-        reasoning: Option<&Reasoning>,
-        answer: Option<&Wrapper>,
-        recipient: Option<&Recipient>,
-        calls: &[Call],
-    ) -> Result<Triggers, String> {
+    pub(super) fn new(framing: &Framing, calls: &[Call]) -> Result<Triggers, String> {
+        let Framing { drop, reasoning, answer, recipient } = framing;
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
         let mut add = |text: &str, note: &mut dyn FnMut(&mut Mark)| {
@@ -172,7 +165,7 @@ impl Triggers {
         let (sorted, marks) = marked.into_iter().unzip();
         let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
-        let closers = closers(reasoning, answer, calls);
+        let closers = closers(framing, calls);
         Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare, closers })
     }
 
@@ -263,11 +256,11 @@ fn control_tokens(call: &Call) -> Vec<&str> {
 }
 
 /// The closing markers that are tags: prose does not begin with them. Not those that close something else as well.
-fn closers(reasoning: Option<&Reasoning>, answer: Option<&Wrapper>, calls: &[Call]) -> Vec<String> {
+fn closers(framing: &Framing, calls: &[Call]) -> Vec<String> {
     let tags = [("</", '>'), ("[/", ']'), ("[END", ']')];
     let is_tag = |marker: &&String| tags.iter().any(|(begin, end)| marker.starts_with(begin) && marker.ends_with(*end));
-    let others =
-        || reasoning.into_iter().flat_map(|region| &region.close).chain(answer.into_iter().flat_map(|answer| &answer.close));
+    let Framing { reasoning, answer, .. } = framing;
+    let others = || reasoning.iter().flat_map(|region| &region.close).chain(answer.iter().flat_map(|answer| &answer.close));
     let markers = calls.iter().flat_map(|call| call.close.iter().chain(&call.section_close));
     let mut closers: Vec<String> =
         markers.filter(is_tag).filter(|marker| !others().any(|other| other == *marker)).cloned().collect();

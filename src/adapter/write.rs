@@ -25,7 +25,7 @@ impl Adapter {
     /// Calls in the family's own form, one after the other; `None` if it has none of its own that could carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
         // What else a family with headers has are remains of them, or the bodies of its messages.
-        if let Some(recipient) = &self.recipient {
+        if let Some(recipient) = &self.framing.recipient {
             return calls.iter().map(|call| self.message(call, recipient)).collect();
         }
         self.own().iter().find_map(|form| form.write(calls))
@@ -70,7 +70,7 @@ impl Adapter {
 
     /// Whether it has a form of its own that can be written.
     pub(super) fn has_form(&self) -> bool {
-        self.recipient.is_none() && self.own_calls > 0
+        self.framing.recipient.is_none() && self.own_calls > 0
     }
 
     /// Whether that form has a marker.

@@ -34,6 +34,17 @@ pub struct Loaded {
     pub vram: u64,
 }
 
+/// How much context a model can have, in tokens, as far as anybody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// What it has; at an Ollama, what it can have.
+    pub most: Option<u64>,
+    /// What an Ollama gives it unless asked for another size, where its Modelfile says so.
+    pub set: Option<u64>,
+    /// The most that an Ollama is asked for (`limits.context_tokens`).
+    pub cap: u64,
+}
+
 /// What was learned of a model's context at an Ollama, kept between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -130,17 +141,10 @@ impl Size {
 // === impl Window ===
 
 impl Window {
-    /// The context to ask for (`None`: whatever Ollama takes), from what is loaded, what the model's file sets, the most that
-    /// the model can have, and the user's cap. Grows in powers of two when the conversation needs it, and never below what is loaded: another
-    /// client may have asked for that.
-    pub fn choose(
-        &mut self,
-        size: Size,
-        loaded: Option<&Loaded>,
-        set: Option<u64>,
-        most: Option<u64>,
-        cap: u64,
-    ) -> (Option<u64>, Option<Note>) {
+    /// The context to ask for (`None`: whatever Ollama takes). It grows in powers of two when the conversation needs it, and
+    /// never goes below what is loaded, because another client may have asked for that.
+    pub fn choose(&mut self, size: Size, loaded: Option<&Loaded>, bounds: Bounds) -> (Option<u64>, Option<Note>) {
+        let Bounds { most, set, cap } = bounds;
         let has = loaded.and_then(|loaded| loaded.context).or(self.asked).or(set);
         let needs = size.enough();
         if needs <= has.unwrap_or(DEFAULT) {

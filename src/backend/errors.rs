@@ -1,5 +1,5 @@
 //! What a backend's error means: its message out of whatever it is wrapped in, and whether it says that another form of
-//! the request would be accepted. `plan::Learned` keeps what a refusal teaches; every other error goes to the client, in the
+//! the request would be accepted. [`Learned`](super::Learned) keeps what a refusal teaches; every other error goes to the client, in the
 //! form of its protocol (`client::front`).
 
 use http::HeaderMap;

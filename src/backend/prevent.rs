@@ -61,7 +61,7 @@ impl Held {
             Content::Parts(parts) => parts.iter().all(|part| part.get("text").is_some()),
             _ => true,
         });
-        if !(llama && free && plain && text && round.adapter.recipient.is_none()) {
+        if !(llama && free && plain && text && round.adapter.framing.recipient.is_none()) {
             return None;
         }
         let family = round.adapter;
@@ -83,7 +83,7 @@ impl Held {
             grammar,
             triggers: words.chain([bare]).collect(),
             preserved: preserved(family, &markers),
-            thinks: family.reasoning.iter().flat_map(|region| region.open.clone()).collect(),
+            thinks: family.framing.reasoning.iter().flat_map(|region| region.open.clone()).collect(),
         })
     }
 

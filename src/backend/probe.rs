@@ -1,5 +1,5 @@
 //! A URL -> who answers there: the API it speaks, who serves it, in which version. Nothing but a few requests for lists.
-//! Where backends are looked for on this machine is in `server::catalog`.
+//! Where backends are looked for on this machine is in `server::backends`.
 
 use serde_json::Value;
 

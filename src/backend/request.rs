@@ -99,11 +99,11 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
 /// The messages in the roles that the model's template has.
 fn addressed(round: &Round<'_>, mut chat: ChatRequest) -> ChatRequest {
     history::show_images(&mut chat.messages, round.vision);
-    let fold = round.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
+    let fold = round.learned.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
     if fold {
         render::fold_system(&mut chat.messages);
     }
-    if round.alternate {
+    if round.learned.alternate {
         render::alternate(&mut chat.messages);
     }
     chat

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Backend, Kind, Prepared, Round,
+    Backend, Kind, Prepared, Round, ToolMode,
     models::{loaded, send},
 };
 use crate::upstream::{Client, HttpRequest, Outgoing};
@@ -21,7 +21,7 @@ const UNLOADS: Duration = Duration::from_secs(5);
 /// reasoning, and nothing in it would say so.
 pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -> Option<Prepared> {
     let Outgoing::Http(request) = &prepared.outgoing else { return None };
-    if round.backend.kind != Kind::Ollama || !round.unparsed {
+    if round.backend.kind != Kind::Ollama || round.learned.tools != ToolMode::Raw {
         return None;
     }
     let mut body: Map<String, Value> = serde_json::from_slice(&request.body).ok()?;
@@ -32,7 +32,7 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     let told = send(client, round.backend, request.method.clone(), request.url.clone(), Some(&question(&body))).await;
     let told = told.inspect_err(|error| tracing::debug!(model = round.chat.model, "no prompt: {error}")).ok()?;
     let prompt = told.get("_debug_info")?.get("rendered_template")?.as_str()?;
-    let mut opens = round.adapter.reasoning.iter().flat_map(|region| &region.open);
+    let mut opens = round.adapter.framing.reasoning.iter().flat_map(|region| &region.open);
     if opens.any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
         return None;
     }

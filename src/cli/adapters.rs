@@ -134,7 +134,7 @@ fn one(model: &str, found: &Found) -> String {
     let _ = writeln!(out, "model      {model}");
     let _ = writeln!(out, "adapter    {}: {}", adapter.name, found.why);
     let _ = writeln!(out, "proof      {word}: {meaning}");
-    if let Some(reasoning) = &adapter.reasoning {
+    if let Some(reasoning) = &adapter.framing.reasoning {
         let inside = match reasoning.tool_call_inside {
             Inside::Ignore => "a call in there is a draft",
             Inside::AtEnd => "a call in there counts if the reasoning is never closed and only calls follow",
@@ -142,7 +142,8 @@ fn one(model: &str, found: &Found) -> String {
         };
         let _ = writeln!(out, "reasoning  {} ... {}; {inside}", reasoning.open.join(" or "), reasoning.close.join(" or "));
     }
-    let headed = adapter.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
+    let headed =
+        adapter.framing.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
     let own = headed.chain(adapter.own().iter().map(entries));
     let behind = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
     for (at, form) in own.chain(behind).enumerate() {

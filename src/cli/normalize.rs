@@ -16,7 +16,7 @@ use crate::{
     backend::{Decoder, Dialect},
     client,
     error::Error,
-    event::{Channel, Delta, Event, FinishReason, Sink, ToolCall},
+    event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall},
     fix::{Checked, Schemas},
     openai::ChatRequest,
     turn::answer::{Answer, Policy, Setup},
@@ -70,6 +70,7 @@ struct Collected {
     content: String,
     reasoning: String,
     calls: Vec<ToolCall>,
+    open: Assembly,
     finish: Option<FinishReason>,
 }
 
@@ -199,15 +200,11 @@ impl Sink for Collected {
         match event {
             Event::Text(text) => self.content.push_str(text),
             Event::Reasoning(text) => self.reasoning.push_str(text),
-            Event::CallStart { id, name, .. } => {
-                self.calls.push(ToolCall { id: id.map(str::to_owned), name: name.to_owned(), ..ToolCall::default() });
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                let whole = self.open.event(&event);
+                self.calls.extend(whole.map(|(_, call)| call));
             }
-            Event::CallArguments { json, .. } => {
-                if let Some(call) = self.calls.last_mut() {
-                    call.arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { .. } | Event::Refused { .. } | Event::Note(_) => {}
+            Event::Refused { .. } | Event::Note(_) => {}
             Event::Finish { reason, .. } => self.finish = Some(reason),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::Error,
-    event::{Event, Input, Note, ToolCall, Tools},
+    event::{Assembly, Event, Input, Note, ToolCall, Tools},
     openai::{
         ChatRequest,
         answer::{Completion, Envelope, call_id, error_body},
@@ -119,11 +119,9 @@ pub struct Collected {
     trace: Option<String>,
 }
 
-/// Puts a call together from its three events.
+/// Puts the calls of an answer together, each with an id.
 #[derive(Debug, Default)]
-struct Calls {
-    open: ToolCall,
-}
+struct Calls(Assembly);
 
 // === impl Kind ===
 
@@ -274,10 +272,9 @@ impl Collected {
         match event {
             Event::Text(text) => self.completion.content.push_str(text),
             Event::Reasoning(text) => self.completion.reasoning.push_str(text),
-            Event::CallStart { id, name, .. } => self.calls.start(id, name),
-            Event::CallArguments { json, .. } => self.calls.arguments(json),
-            Event::CallEnd { index, extra } => {
-                self.completion.calls.push(self.calls.end(index, extra, &self.head.envelope.id));
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                let whole = self.calls.event(&event, &self.head.envelope.id);
+                self.completion.calls.extend(whole.map(|(_, call)| call));
             }
             Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
@@ -325,20 +322,12 @@ impl Collected {
 // === impl Calls ===
 
 impl Calls {
-    fn start(&mut self, id: Option<&str>, name: &str) {
-        self.open = ToolCall { id: id.map(str::to_owned), name: name.to_owned(), ..ToolCall::default() };
-    }
-
-    fn arguments(&mut self, json: &str) {
-        self.open.arguments.push_str(json);
-    }
-
-    /// The whole call; its id is the model's own, else derived from the answer's id and the position.
-    fn end(&mut self, index: u32, extra: Option<&str>, answer: &str) -> ToolCall {
-        let mut call = std::mem::take(&mut self.open);
+    /// Takes an event of a call; the whole call with its last one. Its id is the model's own, else derived from the answer's id
+    /// and the position.
+    fn event(&mut self, event: &Event<'_>, answer: &str) -> Option<(u32, ToolCall)> {
+        let (index, mut call) = self.0.event(event)?;
         call.id.get_or_insert_with(|| id_of(answer, index));
-        call.extra = extra.map(str::to_owned);
-        call
+        Some((index, call))
     }
 }
 
@@ -353,7 +342,6 @@ pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
 }
 
-/// A body as JSON.
 fn json(body: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(body).map_err(|error| {
         Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))

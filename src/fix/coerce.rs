@@ -95,7 +95,7 @@ impl<'c> Coercion<'c> {
             return self.choose(node, rule);
         }
         if let Some(values) = &rule.values {
-            return self.one_of(node, values);
+            return self.one_of(node, &values.all);
         }
         let types = rule.types;
         match node.value {
@@ -315,7 +315,7 @@ impl<'c> Coercion<'c> {
             return rule.choices.iter().any(|choice| self.fits(node, *choice));
         }
         if let Some(values) = &rule.values
-            && !values.contains(&node.to_serde())
+            && !values.all.contains(&node.to_serde())
         {
             return false;
         }

@@ -286,7 +286,7 @@ fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
     let mut described = false;
     let mut values = Vec::new();
     for member in members {
-        let shape = rule.properties[rule.find(&member.key)?].shape;
+        let shape = rule.find(&member.key)?.shape;
         match &member.node.value {
             Value::Object(inner)
                 if !schema.rule(shape).types.allow(Types::OBJECT) && inner.iter().any(|part| part.key == "type") =>
@@ -307,12 +307,14 @@ fn positional<'s>(items: &[Node<'s>], schema: &Schema) -> Option<Vec<Member<'s>>
     if items.is_empty() || items.len() > rule.properties.len() {
         return None;
     }
-    let fits =
-        items.iter().zip(&rule.properties).all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
+    let fits = items
+        .iter()
+        .zip(rule.properties.iter())
+        .all(|(item, property)| schema.rule(property.shape).types.allow(Types::of_node(item)));
     fits.then(|| {
         items
             .iter()
-            .zip(&rule.properties)
+            .zip(rule.properties.iter())
             .map(|(item, property)| Member { key: Cow::Owned(property.name.clone()), start: item.start, node: item.clone() })
             .collect()
     })

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::coerce::Coercion;
 use super::report::Verdict;
-use super::schema::{Additional, Rule, Types, fold};
+use super::schema::{Additional, Rule, Types, Values, fold};
 use crate::json::Code;
+use crate::json::pointer::push_key;
 use crate::json::tree::{Member, Node, Value};
 
 /// Up to this many members, one is found fastest by looking at each.
@@ -127,13 +128,13 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
     }
     // Property -> its member.
     let mut held: HashMap<usize, usize> =
-        members.iter().enumerate().filter_map(|(at, member)| Some((rule.named(&member.key)?, at))).collect();
+        members.iter().enumerate().filter_map(|(at, member)| Some((rule.properties.named(&member.key)?, at))).collect();
     for at in 0..members.len() {
         let key = &members[at].key;
         if is_spelled(&members[at]) {
             continue;
         }
-        let Some(found) = rule.find(key) else { continue };
+        let Some(found) = rule.properties.find(key) else { continue };
         let name = &rule.properties[found].name;
         if let Some(other) = held.get(&found) {
             if !same(&members[*other].node, &members[at].node) && !matches!(members[at].node.value, Value::Null) {
@@ -154,7 +155,7 @@ fn nest<'s>(coercion: &mut Coercion<'_>, members: Vec<Member<'s>>, rule: &Rule) 
     let schema = coercion.schema;
     let target = |member: &Member<'_>| {
         let (outer, inner) = member.key.split_once('.')?;
-        let property = rule.properties.get(rule.named(outer)?)?;
+        let property = rule.named(outer)?;
         let fits = schema.rule(property.shape).named(inner).is_some() && rule.named(&member.key).is_none();
         fits.then(|| (outer.to_owned(), inner.to_owned()))
     };
@@ -200,7 +201,7 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
         unknown.entry(fold(&member.key)).or_default().push(at);
     }
     for name in &missing {
-        let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
+        let Some(property) = rule.named(name) else { continue };
         let aliases: Vec<String> = schema.aliases(name).map(fold).collect();
         // Two names that are missing and mean the same: which one is it?
         if aliases.is_empty() || missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
@@ -221,8 +222,8 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
 /// K9: a null (or the word for it) in the place of an optional parameter that cannot be null means that it is not given.
 fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     members.retain(|member| {
-        let Some(found) = rule.named(&member.key) else { return true };
-        let types = coercion.schema.rule(rule.properties[found].shape).types;
+        let Some(property) = rule.named(&member.key) else { return true };
+        let types = coercion.schema.rule(property.shape).types;
         if types.allow(Types::NULL) || rule.is_required(&member.key) || coercion.keeps_null(&member.key) {
             return true;
         }
@@ -240,15 +241,44 @@ fn leave_out_nulls(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, r
     });
 }
 
+/// K9: an empty value that the schema refuses, at this JSON pointer, in the place of an optional parameter: a model that fills in
+/// all of them writes `0` or `""` where it has nothing to say. `false`: it is another value, and it stays.
+pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, refused: &str) -> bool {
+    let rule = coercion.schema.rule(coercion.schema.top());
+    let Value::Object(members) = &mut root.value else { return false };
+    let found = members.iter().position(|member| {
+        let mut path = String::new();
+        push_key(&mut path, &member.key);
+        path == refused && is_empty(&member.node) && rule.named(&member.key).is_some() && !rule.is_required(&member.key)
+    });
+    let Some(found) = found else { return false };
+    let Member { key, node, .. } = members.remove(found);
+    root.exact = false;
+    let note = "empty value that the schema does not allow left out";
+    coercion.enter(&key, |coercion| coercion.note(Code::K9, Verdict::Guess, &node, note));
+    true
+}
+
+fn is_empty(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Text(text) => text.trim().is_empty(),
+        Value::Number(number) => number.parse() == Ok(0.0),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Null => true,
+        Value::Bool(_) => false,
+    }
+}
+
 /// N5: a required parameter that is missing and has a default, or can be one thing only.
 fn complete(coercion: &mut Coercion<'_>, members: &mut Vec<Member<'_>>, rule: &Rule) {
     for name in missing(members, rule) {
-        let Some(property) = rule.named(name).and_then(|at| rule.properties.get(at)) else { continue };
+        let Some(property) = rule.named(name) else { continue };
         let inner = coercion.schema.rule(property.shape);
         let (value, level, note) = match (&inner.default, &inner.values) {
             (Some(default), _) => (default, Verdict::Coerced, "the schema's default filled in"),
-            (None, Some(values)) if inner.constant && values.len() == 1 => {
-                (&values[0], Verdict::Guess, "the only allowed value filled in")
+            (None, Some(Values { all, constant: true })) if all.len() == 1 => {
+                (&all[0], Verdict::Guess, "the only allowed value filled in")
             }
             _ => continue,
         };

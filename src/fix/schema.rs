@@ -10,12 +10,13 @@ mod types;
 mod view;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use cache::Schemas;
-pub(crate) use rule::{Additional, Rule, fold};
+pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};
 
@@ -33,11 +34,26 @@ pub struct Schema {
     aliases: Arc<[Vec<String>]>,
 }
 
+/// What a schema says against a value, in the validator's words and without the values themselves.
+pub(crate) struct Fault {
+    what: String,
+    /// JSON pointer to the value.
+    pub(crate) path: String,
+}
+
 /// The schema that allows everything; also what a shape is where nothing is known.
 pub(crate) const ANY: Shape = Shape(0);
 
 /// Wrappers that models put around the arguments.
 pub(crate) const WRAPPERS: [&str; 7] = ["arguments", "parameters", "input", "args", "kwargs", "params", "properties"];
+
+// === impl Fault ===
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.what, if self.path.is_empty() { "/" } else { &self.path })
+    }
+}
 
 // === impl Schema ===
 
@@ -63,18 +79,16 @@ impl Schema {
         Schema { validator, recursive, rules, aliases }
     }
 
-    /// What is wrong with this tree, in the validator's words and without the values themselves; `None` if nothing is. A
-    /// null for one of the parameters in `keeps_null` is fine.
-    pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<String> {
+    /// What is wrong with this tree; `None` if nothing is. A null for one of the parameters in `keeps_null` is fine.
+    pub(crate) fn fault(&self, root: &Node<'_>, keeps_null: &[String]) -> Option<Fault> {
         let validator = self.validator.as_ref()?;
         let value = root.to_serde();
         let value = without_nulls(&value, keeps_null);
         if !self.is_affordable(&value) {
-            return Some("it nests too deep to be checked".to_owned());
+            return Some(Fault { what: "it nests too deep to be checked".to_owned(), path: String::new() });
         }
         let error = validator.iter_errors(&value).next()?;
-        let path = error.instance_path().to_string();
-        Some(format!("{} at {}", error.masked(), if path.is_empty() { "/" } else { &path }))
+        Some(Fault { what: error.masked().to_string(), path: error.instance_path().to_string() })
     }
 
     /// Whether checking this value costs no more than its size allows.
@@ -121,7 +135,6 @@ impl Schema {
         }
     }
 
-    /// The rule of a shape.
     pub(crate) fn rule(&self, shape: Shape) -> &Rule {
         &self.rules[if (shape.0 as usize) < self.rules.len() { shape.0 as usize } else { 0 }]
     }
@@ -138,8 +151,8 @@ impl Schema {
 
     /// The shape of a member with exactly this key.
     pub(crate) fn member_shape(&self, rule: &Rule, key: &str) -> Shape {
-        if let Some(found) = rule.named(key) {
-            return rule.properties[found].shape;
+        if let Some(property) = rule.named(key) {
+            return property.shape;
         }
         if let Some((_, shape)) = rule.patterns.iter().find(|(pattern, _)| pattern.is_match(key)) {
             return *shape;
@@ -206,7 +219,7 @@ impl Guide for Schema {
     fn member(&self, of: Shape, key: &str) -> Shape {
         let rule = self.rule(of);
         match rule.find(key) {
-            Some(found) => rule.properties[found].shape,
+            Some(property) => property.shape,
             // What is in a wrapper looks like the arguments themselves.
             None if of == self.top() && WRAPPERS.contains(&key) && !matches!(rule.additional, Additional::Of(_)) => of,
             None => self.member_shape(rule, key),
@@ -220,7 +233,7 @@ impl Guide for Schema {
 
     fn key(&self, of: Shape, key: &str) -> Key {
         let rule = self.rule(of);
-        match rule.find(key) {
+        match rule.properties.find(key) {
             Some(found) => Key::Known(found.min(usize::from(u16::MAX)) as u16),
             None if rule.properties.is_empty() => Key::Open,
             None => Key::Extra,
@@ -229,7 +242,7 @@ impl Guide for Schema {
 
     fn missing(&self, of: Shape, seen: u64) -> u32 {
         let rule = self.rule(of);
-        let missing = rule.required.iter().filter(|name| match rule.named(name) {
+        let missing = rule.required.iter().filter(|name| match rule.properties.named(name) {
             Some(number) => number < 64 && seen & (1 << number) == 0 && rule.default_of(self, name).is_none(),
             None => false,
         });

@@ -15,6 +15,9 @@ use crate::json::tree::{Member, Node, Value};
 /// How often a text may be decoded before it is read.
 const LAYERS: usize = 3;
 
+/// How many empty values are left out; the schema is checked again after each.
+const EMPTY: usize = 16;
+
 /// What the stages need to know of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'c> {
@@ -335,13 +338,20 @@ fn object_only<'s>(settled: Settled<'s>, schema: &Schema) -> Result<Settled<'s>,
 fn coerced<'s>(source: &str, root: Node<'s>, fixes: Vec<Fix>, schema: &Schema, call: Call<'_>) -> Result<Settled<'s>, Why> {
     let mut coercion = Coercion::new(schema, source, call.keeps_null);
     coercion.fixes = fixes;
-    let root = coercion.value(root, schema.top());
-    match coercion.doubt {
-        Some(doubt) => Err(Why::Ambiguous(doubt)),
-        None => {
-            Ok(Settled { fault: schema.fault(&root, call.keeps_null), root, fixes: coercion.fixes, dropped: coercion.dropped })
-        }
+    let mut root = coercion.value(root, schema.top());
+    if let Some(doubt) = coercion.doubt {
+        return Err(Why::Ambiguous(doubt));
     }
+    let mut fault = schema.fault(&root, call.keeps_null);
+    for _ in 0..EMPTY {
+        match &fault {
+            Some(found) if keys::leave_out_empty(&mut coercion, &mut root, &found.path) => {}
+            _ => break,
+        }
+        fault = schema.fault(&root, call.keeps_null);
+    }
+    let fault = fault.map(|fault| fault.to_string());
+    Ok(Settled { fault, root, fixes: coercion.fixes, dropped: coercion.dropped })
 }
 
 /// The texts that are no container at all: parameters in another form, or the one parameter itself.

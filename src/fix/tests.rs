@@ -417,6 +417,20 @@ fn values() {
 }
 
 #[test]
+fn empty_values_that_the_schema_refuses_are_left_out() {
+    const READ: &str = r#"{"type":"object","properties":{"file":{"type":"string","minLength":1},"limit":{"type":"integer","exclusiveMinimum":0},
+        "pages":{"type":"string","pattern":"^[0-9-]+$"},"order":{"enum":["up","down"]},"tags":{"type":"array","minItems":1},
+        "offset":{"type":"integer","minimum":0},"a/b":{"type":"integer","minimum":1}},"required":["file"],"additionalProperties":false}"#;
+    let all = r#"{"file":"a","limit":0,"pages":"","order":"","tags":[],"offset":0,"a/b":0}"#;
+    becomes("K9", READ, all, Verdict::Guess, json!({"file": "a", "offset": 0}));
+    for refused in
+        [r#"{"file":""}"#, r#"{"file":"a","limit":-1}"#, r#"{"file":"a","pages":"x"}"#, r#"{"file":"a","order":"left"}"#]
+    {
+        assert_eq!(fixed(READ, refused, End::Closed).verdict, Verdict::Refused, "{refused}");
+    }
+}
+
+#[test]
 fn values_have_limits() {
     for (what, written) in [
         ("K1: a word", r#""pages":"three""#),

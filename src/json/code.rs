@@ -96,7 +96,7 @@ codes! {
     K6 "A single value is put into a list where a list is wanted." "{\"l\": 1}" => "{\"l\": [1]}";
     K7 "JSON inside of a string is decoded where a list or an object is wanted." "{\"l\": \"[1]\"}" => "{\"l\": [1]}";
     K8 "An object with numbered keys, or with a single list, is a list." "{\"l\": {\"0\": 1}}" => "{\"l\": [1]}";
-    K9 "An empty optional parameter is left out; the word for null is null." "{\"n\": null}" => "{}";
+    K9 "An optional parameter is left out if it is null, or if it is empty and the schema does not allow that; the word for null is null." "{\"n\": null}" => "{}";
     K10 "A value is another spelling of a listed one." "{\"mood\": \"Calm\"}" => "{\"mood\": \"calm\"}";
 }
 

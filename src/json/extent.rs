@@ -1,19 +1,6 @@
 //! Finds the end of a JSON-like value in a stream, byte by byte and never looking back: brackets and strings are counted,
 //! the text of a closing marker inside a string is content. Tolerant of single quotes, Python literals and comments that
-//! the repair accepts later; broken quoting makes it lose step, which its caller detects by what follows the value.
-
-/// How far the value has got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// Only whitespace so far.
-    Empty,
-    /// Inside a string.
-    InString,
-    /// Inside the value, not in a string; so many brackets are open.
-    Open(u32),
-    /// The value has ended.
-    Complete,
-}
+//! the repair accepts later; broken quoting makes it miss the end, which its caller detects by what follows the value.
 
 /// Where [`Extent::feed_until`] stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +17,6 @@ pub struct Extent {
     depth: u32,
     quote: Option<u8>,
     escape: bool,
-    complete: bool,
     /// The last byte that was not whitespace, outside of strings: decides whether `'` opens a string or is an apostrophe.
     last: u8,
 }
@@ -77,7 +63,6 @@ impl Extent {
                 b'}' | b']' | b')' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        self.complete = true;
                         return Some(Halt::Complete(at));
                     }
                 }
@@ -88,15 +73,5 @@ impl Extent {
             }
         }
         None
-    }
-
-    /// How far the value has got.
-    pub fn progress(&self) -> Progress {
-        match (self.complete, self.quote, self.depth) {
-            (true, ..) => Progress::Complete,
-            (_, Some(_), _) => Progress::InString,
-            (_, _, 0) => Progress::Empty,
-            (_, _, depth) => Progress::Open(depth),
-        }
     }
 }

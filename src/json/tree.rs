@@ -97,18 +97,6 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// The value's kind in JSON Schema's words.
-    pub fn kind(&self) -> &'static str {
-        match &self.value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(_) => "number",
-            Value::Text(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        }
-    }
-
     /// Writes JSON; what is exact is copied from the source.
     pub fn write(&self, source: &str, out: &mut String) {
         if self.exact

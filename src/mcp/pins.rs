@@ -4,12 +4,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::pool::Definition;
-use crate::store::{Key, Kind, Store};
+use crate::store::{self, Key, Kind, Store};
 
 /// Pins have no end; the store wants one.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -75,15 +74,11 @@ fn key(server: &str, address: &str) -> Key {
 }
 
 async fn read(store: &dyn Store, key: &Key) -> BTreeMap<String, String> {
-    store.get(key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    store::read(store, key).await.unwrap_or_default()
 }
 
 async fn write(store: &dyn Store, key: Key, pins: &BTreeMap<String, String>) {
-    let kept = match serde_json::to_vec(pins) {
-        Ok(bytes) => store.put(key, Bytes::from(bytes), FOREVER).await,
-        Err(_) => false,
-    };
-    if !kept {
+    if !store::write(store, key, pins, FOREVER).await {
         tracing::warn!("the definitions of tools could not be noted");
     }
 }

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use super::{
     address,
     catalogue::{Catalogue, Offered, Problem},
+    parameters::{Values, View},
     pins,
-    policy::{Values, View},
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };

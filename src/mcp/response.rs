@@ -73,17 +73,6 @@ impl McpResponse {
         McpResponse::result(id, ToolResult { content: vec![text_item(text)], ..ToolResult::default() })
     }
 
-    /// A result that machines read, with a text for everybody else.
-    pub fn structured(id: impl Into<Value>, text: impl Into<String>, structured: Value) -> McpResponse {
-        let result = ToolResult { content: vec![text_item(text)], structured: Some(structured), is_error: false };
-        McpResponse::result(id, result)
-    }
-
-    /// A result without content.
-    pub fn empty(id: impl Into<Value>) -> McpResponse {
-        McpResponse::result(id, ToolResult::default())
-    }
-
     /// A result.
     pub fn result(id: impl Into<Value>, result: ToolResult) -> McpResponse {
         McpResponse { id: id.into(), outcome: Ok(result) }
@@ -195,17 +184,6 @@ impl ServiceInfo {
             BackendType::External => format!("{}__{}", self.server, self.tool),
             BackendType::BuiltIn => format!("builtin.{}__{}", self.server, self.tool),
         }
-    }
-
-    /// What the content's own fields say of where it came from; the first item that says anything decides.
-    pub fn of_content(content: &[Value]) -> Option<ServiceInfo> {
-        content.iter().find_map(|item| {
-            let info = item.get(FIELD).or_else(|| item.get("_meta")?.get(META))?;
-            let text = |key: &str| info.get(key).and_then(Value::as_str).map(str::to_owned);
-            let backend =
-                if text("backendType")? == BackendType::External.as_str() { BackendType::External } else { BackendType::BuiltIn };
-            Some(ServiceInfo { backend, server: text("serverName")?, tool: text("toolName")? })
-        })
     }
 
     /// Writes what an item's `_meta` says of its origin beside the item's own fields, too.

@@ -21,11 +21,13 @@ use super::{
     state::App,
 };
 use crate::{
+    backend::Learned,
     client::{self, Hints, front},
     config::Mode,
     error::Error,
     event::Note,
-    plan::{self, Caller, Learned, Passed, Plan},
+    plan::{self, Caller, Passed, Plan},
+    store,
     turn::{self, tap::Tap},
 };
 
@@ -77,7 +79,7 @@ pub(super) async fn respond(
     let request = request.into();
     let streamed = request.chat.stream;
     let plan = planned(app, received, target, asked, request).await?;
-    let mut warnings: Vec<HeaderValue> = plan.warnings.iter().filter_map(warning).collect();
+    let mut warnings: Vec<HeaderValue> = plan.reply.warnings.iter().filter_map(warning).collect();
     let tap = tap(app, received, target, asked, &plan);
     let mut response = if streamed {
         events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
@@ -115,7 +117,7 @@ pub(super) async fn empty(
     request: front::Request,
 ) -> Result<Value, Error> {
     let plan = planned(app, received, target, asked, request).await?;
-    Ok(front::Collected::new(plan.head).into_value())
+    Ok(front::Collected::new(plan.reply.head).into_value())
 }
 
 /// Whoever watches the turn: the account of the request, and a recording where that is wanted.
@@ -135,14 +137,14 @@ fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Pla
 async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, request: front::Request) -> Result<Plan, Error> {
     let streamed = request.chat.stream;
     let mut plan = plan(app, received, target, asked, request).await?;
-    plan.head.envelope.model.clone_from(&target.called);
+    plan.reply.head.envelope.model.clone_from(&target.called);
     tracing::debug!(
         model = plan.chat.model,
         backend = plan.backend.name,
         adapter = plan.adapter.name,
         tools = plan.tools.len(),
         offered = ?plan.tool_mode(),
-        shape = ?plan.shape,
+        shape = ?plan.reply.shape,
         streamed,
         "chat"
     );
@@ -173,14 +175,10 @@ pub(super) async fn plan(
         }
     }
     let backend = Arc::clone(&target.backend);
-    let model = app.catalog.describe(&backend, &incoming.request.model).await;
+    let model = app.backends.describe(&backend, &incoming.request.model).await;
     let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
-    let key = Learned::key(&caller, &backend, &incoming.request.model);
-    let learned = match app.turns.store.get(&key).await {
-        // What cannot be read is of another version: as if nothing were known.
-        Some(kept) => serde_json::from_slice(&kept).unwrap_or_default(),
-        None => Learned::told(model.capabilities),
-    };
+    let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
+    let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(model.capabilities));
     let passed =
         Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
     plan::plan(

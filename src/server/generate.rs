@@ -151,7 +151,7 @@ fn chat(model: &str, params: Params, tools: bool) -> Value {
 
 /// The model of a request that names none.
 async fn first_model(app: &App, tenant: &Tenant) -> Result<String, Fault> {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let mut own = found.iter().flat_map(|found| &found.models).filter(|model| tenant.may_use(&model.id, &model.id));
     let first = own.next().map(|model| model.id.clone());
     first.ok_or_else(|| Fault { code: INTERNAL_ERROR, message: "no backend has a model".into() })

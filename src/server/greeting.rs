@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    catalog::Found,
+    backends::Found,
     listen::Bound,
     state::App,
     survey::{self, Spoken},
@@ -82,9 +82,9 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
     if untold > 0 {
         let _ = writeln!(text, "    and {untold} more: `toolglot models`");
     }
-    if !app.catalog.has_backend() {
+    if !app.backends.has_backend() {
         let places: Vec<String> =
-            app.catalog.places().map(|backend| format!("{} at {}", backend.name, shown(&backend.url))).collect();
+            app.backends.places().map(|backend| format!("{} at {}", backend.name, shown(&backend.url))).collect();
         let _ = writeln!(text, "  no backend yet: looked for {}; looking again every few seconds", places.join(", "));
     }
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {

@@ -7,12 +7,12 @@ use axum::{Extension, extract::State, response::Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{catalog::Found, guard::Sender, reply, state::App};
+use super::{backends::Found, guard::Sender, reply, state::App};
 use crate::{backend::Kind, config};
 
 /// 200 where a backend answers, 503 where none does, or where the server is about to end. Recordings count only where they were asked for.
 pub(super) async fn ready(State(app): State<App>) -> Response {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(config::Kind::Replay));
     let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
     let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
@@ -38,7 +38,7 @@ pub(super) async fn health(State(app): State<App>, Extension(sender): Extension<
         health["calls"] = json!(app.turns.tally.verdicts().collect::<BTreeMap<_, _>>());
         health["repairs"] = json!(app.turns.tally.rules().collect::<BTreeMap<_, _>>());
         health["asked_again"] = json!(app.turns.asked_again.load(Ordering::Relaxed));
-        health["backends"] = app.catalog.known().iter().map(backend).collect();
+        health["backends"] = app.backends.known().iter().map(backend).collect();
     }
     reply::json(&health)
 }

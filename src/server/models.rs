@@ -1,4 +1,4 @@
-//! The models of all backends -> OpenAI's list. Clients poll it every few seconds: answered from the catalog, without a word
+//! The models of all backends -> OpenAI's list. Clients poll it every few seconds: answered from what is known, without a word
 //! in the log.
 
 use std::{collections::HashSet, iter, sync::atomic::Ordering};
@@ -11,7 +11,7 @@ use axum::{
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
-use super::{catalog::Found, guard::Sender, reply, state::App};
+use super::{backends::Found, guard::Sender, reply, state::App};
 use crate::{
     backend::{Backend, Model},
     client::front::{Kind, messages::ALIAS},
@@ -24,7 +24,7 @@ const CLAUDE_CODE: &[&str] = &["claude-code/", "claude-cli/"];
 
 pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Sender>, headers: HeaderMap) -> Response {
     app.process.seen.lists.fetch_add(1, Ordering::Relaxed);
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let mut data = entries(&app, &sender.tenant, &found);
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     if CLAUDE_CODE.iter().any(|name| agent.starts_with(name)) {
@@ -38,7 +38,7 @@ pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Se
 }
 
 pub(super) async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(id): Path<String>) -> Response {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     match entries(&app, &sender.tenant, &found).into_iter().find(|entry| entry["id"] == id.as_str()) {
         Some(entry) => reply::json(&entry),
         None => reply::error(

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{
     answer::{self, Begun},
-    catalog,
+    backends,
     forward::{self, Endpoint},
     guard::Sender,
     models,
@@ -75,7 +75,7 @@ pub(super) async fn tags(
     Extension(prefix): Extension<Prefix>,
     Extension(sender): Extension<Sender>,
 ) -> Response {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let models = models::named(&app, &sender.tenant, &found).map(|(name, backend, model)| {
         let mut entry = model.entry.clone().unwrap_or_else(|| unlisted(&app, backend, model));
         if let Value::Object(entry) = &mut entry {
@@ -94,9 +94,9 @@ pub(super) async fn tags(
 
 /// The models in memory, of every Ollama; others do not tell.
 pub(super) async fn running(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let ollamas = found.iter().filter(|found| found.backend.kind == Kind::Ollama).map(|found| async {
-        let asked = tokio::time::timeout(catalog::PATIENCE, backend::running(&app.turns.client, &found.backend)).await;
+        let asked = tokio::time::timeout(backends::PATIENCE, backend::running(&app.turns.client, &found.backend)).await;
         (&found.backend.name, asked.ok().and_then(Result::ok).unwrap_or_default())
     });
     let told = futures_util::future::join_all(ollamas).await;
@@ -144,11 +144,11 @@ async fn shown(app: &App, request: Request) -> Result<Response, Error> {
 
 /// A model of a backend that is no Ollama, in Ollama's words.
 async fn described(app: &App, backend: &Backend, name: &str) -> Result<Response, Error> {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     if !found.iter().any(|found| found.models.iter().any(|model| model.id == name)) {
         return Err(Error::client(format!("model '{name}' not found")).with_status(404).with_code("model_not_found"));
     }
-    let model = app.catalog.describe(backend, name).await;
+    let model = app.backends.describe(backend, name).await;
     let family = family(app, &model);
     let known = model.capabilities.unwrap_or_default();
     let capabilities = [("completion", true), ("tools", true), ("thinking", known.thinking), ("vision", known.vision)];

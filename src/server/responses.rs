@@ -21,7 +21,7 @@ use super::{
 use crate::{
     client::front::{self, responses},
     error::Error,
-    store::{Key, Kind, Store},
+    store::{self, Key, Kind, Store},
 };
 
 const FRONT: front::Kind = front::Kind::Responses;
@@ -90,9 +90,7 @@ fn keeping(store: std::sync::Arc<dyn Store>, tenant: String, kept: Kept, streame
                 if let Some(response) = found {
                     let id = response["id"].as_str().unwrap_or_default().to_owned();
                     let kept = Kept { response, input: kept.input.clone(), previous: kept.previous.clone() };
-                    if let Ok(kept) = serde_json::to_vec(&kept) {
-                        store.put(key(&tenant, &id), kept.into(), TTL).await;
-                    }
+                    store::write(&*store, key(&tenant, &id), &kept, TTL).await;
                 }
                 yield piece;
             }
@@ -152,8 +150,7 @@ async fn history(app: &App, tenant: &str, id: &str, limit: usize) -> Result<Vec<
 }
 
 async fn find(app: &App, tenant: &str, id: &str) -> Result<Kept, Error> {
-    let found = app.turns.store.get(&key(tenant, id)).await;
-    let found = found.and_then(|value| serde_json::from_slice(&value).ok());
+    let found = store::read(&*app.turns.store, &key(tenant, id)).await;
     found.ok_or_else(|| not_found(app, id))
 }
 

@@ -193,13 +193,13 @@ async fn flush(app: &App) {
 
 /// Says what was found; looks again until something was. Never ends.
 async fn look_around(app: &App, address: &str) {
-    let first = app.catalog.current().await;
+    let first = app.backends.current().await;
     greeting::found(app, &first, address).await;
-    let mut found = app.catalog.has_backend();
+    let mut found = app.backends.has_backend();
     while !found {
         sleep(LOOK_AGAIN).await;
-        let now = app.catalog.current().await;
-        found = app.catalog.has_backend();
+        let now = app.backends.current().await;
+        found = app.backends.has_backend();
         if found {
             greeting::found(app, &now, address).await;
         }

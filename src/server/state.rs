@@ -9,8 +9,8 @@ use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
 use super::{
-    apart::Apart, catalog::Catalog, draining::Draining, guard::Instance, metrics::Metrics, otel::Spans, page, record::Recorder,
-    unknown::Missed,
+    apart::Apart, backends::Backends, draining::Draining, guard::Instance, metrics::Metrics, otel::Spans, page,
+    recording::Recorder, unknown::Missed,
 };
 use crate::{
     adapter::Library,
@@ -45,7 +45,7 @@ pub struct Settings {
 /// What all requests share. One request works with one state from its start to its end.
 pub struct State {
     pub(super) config: Config,
-    pub(super) catalog: Catalog,
+    pub(super) backends: Backends,
     pub(super) library: Library,
     pub(super) turns: turn::Shared,
     pub(super) process: Arc<Process>,
@@ -137,7 +137,7 @@ impl State {
             environment: self.environment.clone(),
         };
         Ok(State {
-            catalog: Catalog::new(&settings, self.turns.client.clone()),
+            backends: Backends::new(&settings, self.turns.client.clone()),
             library,
             turns: self.turns.clone(),
             process: Arc::clone(&self.process),
@@ -156,9 +156,9 @@ impl State {
     /// The backend that serves this model (a backend's own name of it): the one of its route, else the one that has it.
     pub(super) async fn backend_of(&self, model: &str) -> Result<Arc<Backend>, Error> {
         let Some(name) = self.config.route(model).and_then(|route| route.backend.as_deref()) else {
-            return self.catalog.locate(model).await;
+            return self.backends.locate(model).await;
         };
-        self.catalog.named(name).await.ok_or_else(|| Error::proxy(format!("the backend `{name}` is not there")))
+        self.backends.named(name).await.ok_or_else(|| Error::proxy(format!("the backend `{name}` is not there")))
     }
 }
 
@@ -188,7 +188,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         draining: Draining::default(),
     });
     Ok(Arc::new(State {
-        catalog: Catalog::new(&settings, client.clone()),
+        backends: Backends::new(&settings, client.clone()),
         environment: settings.environment,
         demo: settings.demo,
         ollama: settings.ollama,

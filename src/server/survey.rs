@@ -1,5 +1,5 @@
 //! Backends and their models -> how each of them would be spoken to, and why: what `toolglot doctor` shows. The same
-//! catalog, plan and turn that serve clients answer here, so that it says what really happens.
+//! backends, plan and turn that serve clients answer here, so that it says what really happens.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{
     adapter::Found,
-    backend::{self, Backend, Kind, Model, ToolMode},
+    backend::{self, Backend, Kind, Learned, Model, ToolMode},
     client::{self, Hints, front},
     config::{Mode, Tenant},
     error::Error,
     event::Note,
     openai::ChatRequest,
-    plan::{self, Learned, Plan},
-    redact,
+    plan::{self, Plan},
+    redact, store,
     turn::{self, tap::Tap},
 };
 
@@ -79,9 +79,9 @@ const SHOWN_CHARS: usize = 500;
 
 /// All backends, and of their models those of this name, or all; `tools` are in OpenAI's form, and only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
-    let found = app.catalog.current().await;
+    let found = app.backends.current().await;
     let looks = found.iter().map(|found| async {
-        let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::catalog::is(listed, model)));
+        let wanted = found.models.iter().filter(|listed| model.is_none_or(|model| super::backends::is(listed, model)));
         let version = match found.error {
             None => backend::version(&app.turns.client, &found.backend).await,
             Some(_) => None,
@@ -96,18 +96,17 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
 
 /// Where backends are looked for, if none is configured.
 pub fn places(app: &App) -> Vec<String> {
-    app.catalog.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
+    app.backends.places().map(|backend| format!("{} at {}", backend.name, backend.url)).collect()
 }
 
 /// One chat, as a client would have it; `tap` watches.
 pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Result<Tried, Error> {
     let plan = planned(app, chat).await?;
-    let (planned, key) = (plan.learned, Learned::key(&plan.caller, &plan.backend, &plan.chat.model));
+    let (planned, key) = (plan.asking.learned, plan.learned_key());
     let asked_again = || app.turns.asked_again.load(Ordering::Relaxed);
     let before = asked_again();
     let (completion, _) = turn::collect(plan, app.turns.clone(), tap).await?;
-    let kept = app.turns.store.get(&key).await;
-    let learned = kept.and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or(planned);
+    let learned = store::read(&*app.turns.store, &key).await.unwrap_or(planned);
     Ok(Tried { completion, learned, asked_again: asked_again() - before })
 }
 
@@ -169,7 +168,7 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
 /// How this model would be spoken to.
 pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
     let model =
-        if backend.traits().describes { app.catalog.describe(backend, &listed.id).await } else { Arc::new(listed.clone()) };
+        if backend.traits().describes { app.backends.describe(backend, &listed.id).await } else { Arc::new(listed.clone()) };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
     let (mode, why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
         (Some(mode), _) => (mode, "its route in the configuration says so"),
@@ -199,12 +198,9 @@ fn cost(backend: &Backend, reader: &Found, model: &str, mode: ToolMode, tools: &
             tools: &Arc::new(incoming.tools),
             offer: true,
             mode,
-            fold_system: false,
-            alternate: false,
-            plain: false,
+            learned: Learned::default(),
             vision: false,
             num_ctx: None,
-            unparsed: false,
             authorization: None,
         })?;
         Ok::<usize, Error>(match prepared.outgoing {

@@ -9,11 +9,12 @@ fn run(tools: &Builtin, name: &str, arguments: Value) -> Value {
 #[test]
 fn the_database_is_made_and_filled_on_first_use() {
     let folder = tempfile::tempdir().unwrap();
-    let tools = Builtin::new(folder.path().join("db/mcp_data.db"));
+    let file = folder.path().join("db/mcp_data.db");
+    let tools = Builtin::new(&file);
     let all = run(&tools, "get_all_employees", json!({}));
     assert_eq!(all["success"], true);
     assert_eq!(all["result"][0], json!({"id": "EMP001", "name": "Mina Park"}));
-    assert!(tools.file().is_file());
+    assert!(file.is_file());
     // Used a second time it is not filled again.
     assert_eq!(run(&tools, "get_all_employees", json!({})), all);
 }

@@ -75,10 +75,11 @@ impl Answer {
     /// An answer that has not begun.
     pub fn new(setup: Setup) -> Answer {
         let Setup { adapter, tools, schemas, scanner, policy } = setup;
+        let limit = scanner.argument_bytes;
         Answer {
             scanner: Scanner::new(adapter, Arc::clone(&tools), Arc::clone(&schemas), scanner),
             tools: Arc::clone(&tools),
-            fixer: Fixer::new(tools, schemas),
+            fixer: Fixer::new(tools, schemas).with_limit(limit),
             gate: Gate::new(policy),
             native: None,
             native_seen: false,
@@ -221,5 +222,30 @@ impl Sink for Stage<'_> {
         }
         let (gate, out) = (&mut *self.gate, &mut *self.out);
         self.fixer.event(event, &mut |event: Event<'_>| gate.event(event, &mut *out));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{event::ToolChoice, seen::library};
+
+    #[test]
+    fn a_call_of_the_backends_own_is_held_to_the_limit_of_the_configuration() {
+        let why = |bytes: usize| {
+            let mut answer = Answer::new(Setup {
+                adapter: Arc::clone(&library().find("any", None).adapter),
+                tools: Arc::new(Tools::new([], ToolChoice::Auto)),
+                schemas: Arc::default(),
+                scanner: scanner::Options { argument_bytes: 100, ..scanner::Options::default() },
+                policy: Policy::default(),
+            });
+            let arguments = serde_json::json!({"text": "x".repeat(bytes)}).to_string();
+            let mut out = |_: Event<'_>| {};
+            answer.delta(Delta::Call { id: None, name: "write", arguments: &arguments, extra: None }, &mut out);
+            answer.delta(Delta::Finish(FinishReason::ToolCalls), &mut out);
+            answer.finish(&mut out).checked[0].report.why.clone()
+        };
+        assert_eq!((why(50), why(150)), (None, Some(Why::TooLarge(100))));
     }
 }

@@ -10,8 +10,8 @@ use crate::{
     backend::{self, Size},
     error::Error,
     event::Usage,
-    plan::{Learned, Plan},
-    store::Key,
+    plan::Plan,
+    store::{self, Key},
 };
 
 /// The last prompt that a backend has counted for a model.
@@ -33,7 +33,7 @@ pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
         return Ok(tokens);
     }
     let size = Size::of(&plan.chat, &plan.tools);
-    let counted = shared.store.get(&key(plan)).await.and_then(|kept| serde_json::from_slice::<Counted>(&kept).ok());
+    let counted = store::read::<Counted>(&*shared.store, &key(plan)).await;
     Ok(match counted {
         Some(Counted { bytes, tokens }) if bytes > 0 => size.bytes * tokens / bytes + size.image_tokens(),
         _ => size.estimate(),
@@ -47,12 +47,10 @@ pub(super) async fn learn(plan: &Plan, shared: &Shared, usage: Usage) {
     if tokens == 0 || size.images > 0 {
         return;
     }
-    if let Ok(counted) = serde_json::to_vec(&Counted { bytes: size.bytes, tokens }) {
-        shared.store.put(key(plan), counted.into(), TTL).await;
-    }
+    store::write(&*shared.store, key(plan), &Counted { bytes: size.bytes, tokens }, TTL).await;
 }
 
 fn key(plan: &Plan) -> Key {
-    let key = Learned::key(&plan.caller, &plan.backend, &plan.chat.model);
+    let key = plan.learned_key();
     Key { id: format!("{}\ntokens", key.id), ..key }
 }

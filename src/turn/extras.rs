@@ -61,5 +61,5 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
 
 /// With the backend: what one of them wants back is nothing for another.
 fn key(plan: &Plan, id: String) -> Key {
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::CallExtra, id: format!("{}\n{id}", plan.backend.url) }
+    plan.key(Kind::CallExtra, format!("{}\n{id}", plan.backend.url))
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::announced::announces;
 use crate::{
     client::shape::Carrier,
-    event::{Effect, Event, FinishReason, Note, Sink, Tools, Why},
+    event::{Assembly, Effect, Event, FinishReason, Note, Sink, Tools, Why},
     plan::Repeats,
 };
 
@@ -70,15 +70,10 @@ pub(super) struct Gate {
     carrier: Carrier,
     /// The calls of this turn that were answered before, and the tools that they were made of.
     before: (Repeats, Arc<Tools>),
-    delivered: u32,
-    /// The calls that were delivered out of the text (name, arguments without whitespace), until the backend's own begin.
-    from_text: Vec<(String, String)>,
-    native: bool,
-    /// The call that is passing: its name, id and arguments.
-    open: Option<(String, Option<String>, String)>,
+    delivered: Delivered,
+    /// The call that is passing.
+    open: Assembly,
     withheld: String,
-    /// The prose of an answer that may be asked about.
-    prose: String,
     refused: u32,
     reask: Option<Reask>,
     said: Said,
@@ -86,13 +81,27 @@ pub(super) struct Gate {
     stop_sequence: Option<String>,
 }
 
-/// What the client has of this answer.
+/// The calls of this answer that the client has.
 #[derive(Debug, Default)]
+struct Delivered {
+    count: u32,
+    /// Those out of the text (name, arguments without whitespace), until the backend's own begin.
+    from_text: Vec<(String, String)>,
+    /// Calls are the backend's own.
+    native: bool,
+}
+
+/// What was said in this answer.
+#[derive(Debug)]
 struct Said {
+    /// The client has text of it.
     text: bool,
+    /// The client has reasoning of it.
     reasoning: bool,
     /// The text that left last ended with a newline, or none has left.
     line_start: bool,
+    /// The prose of an answer that may be asked about, whether the client got it or not.
+    prose: String,
 }
 
 /// Maximum length of the prose that is searched for an announcement, give or take a piece.
@@ -111,15 +120,12 @@ impl Gate {
             policy,
             carrier: Carrier::default(),
             before: Default::default(),
-            delivered: 0,
-            from_text: Vec::new(),
-            native: false,
-            open: None,
+            delivered: Delivered::default(),
+            open: Assembly::default(),
             withheld: String::new(),
-            prose: String::new(),
             refused: 0,
             reask: None,
-            said: Said { line_start: true, ..Said::default() },
+            said: Said { text: false, reasoning: false, line_start: true, prose: String::new() },
             stop_sequence: None,
         }
     }
@@ -134,15 +140,9 @@ impl Gate {
                 self.said.reasoning |= !text.trim().is_empty();
                 out.event(event);
             }
-            Event::CallStart { id, name, .. } => self.open = Some((name.to_owned(), id.map(str::to_owned), String::new())),
-            Event::CallArguments { json, .. } => {
-                if let Some((_, _, arguments)) = &mut self.open {
-                    arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { extra, .. } => {
-                if let Some((name, id, arguments)) = self.open.take() {
-                    self.deliver(&name, id.as_deref(), &arguments, extra, out);
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((_, call)) = self.open.event(&event) {
+                    self.deliver(&call.name, call.id.as_deref(), &call.arguments, call.extra.as_deref(), out);
                 }
             }
             Event::Refused { name, why, raw } => self.refuse(name, why, raw, out),
@@ -176,12 +176,12 @@ impl Gate {
 
     /// From here on calls are the backend's own.
     pub(super) fn natives_begin(&mut self) {
-        self.native = true;
+        self.delivered.native = true;
     }
 
     /// Whether the model was asked for a call alone, and tells a story.
     pub(super) fn is_in_vain(&self) -> bool {
-        self.policy.call_alone && self.delivered == 0 && self.prose.len() > VAIN_BYTES
+        self.policy.call_alone && self.delivered.count == 0 && self.said.prose.len() > VAIN_BYTES
     }
 
     /// How many calls were delivered, and whether the model shall be asked again.
@@ -190,15 +190,15 @@ impl Gate {
             tracing::debug!(
                 refused = self.refused,
                 withheld_bytes = self.withheld.len(),
-                delivered = self.delivered,
+                delivered = self.delivered.count,
                 "answer was gated"
             );
         }
-        (self.delivered, self.reask)
+        (self.delivered.count, self.reask)
     }
 
     fn text(&mut self, text: &str, out: &mut dyn Sink) {
-        if self.delivered > 0 && !self.policy.keep_text_after_call {
+        if self.delivered.count > 0 && !self.policy.keep_text_after_call {
             if self.withheld.len() < WITHHELD_BYTES {
                 self.withheld.push_str(text);
             }
@@ -207,14 +207,13 @@ impl Gate {
         if text.is_empty() {
             return;
         }
-        if (self.policy.nudges || self.policy.call_alone) && self.prose.len() < PROSE_BYTES {
-            self.prose.push_str(text);
+        if (self.policy.nudges || self.policy.call_alone) && self.said.prose.len() < PROSE_BYTES {
+            self.said.prose.push_str(text);
         }
         if self.policy.call_alone {
             return;
         }
-        self.said.text |= !text.trim().is_empty();
-        self.said.line_start = text.ends_with('\n');
+        self.said.left(text);
         out.event(Event::Text(text));
     }
 
@@ -223,7 +222,7 @@ impl Gate {
         let arguments = placed.as_ref();
         let key = (name.to_owned(), canonical(arguments));
         // A backend may repeat as its own call what also was in the text.
-        if self.native && self.from_text.contains(&key) {
+        if self.delivered.had_in_text(&key) {
             return;
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
@@ -232,18 +231,14 @@ impl Gate {
         let (before, tools) = &self.before;
         let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);
         // A model that insists on a call with effects may have a reason.
-        if self.delivered == 0 && before.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
+        if self.delivered.count == 0 && before.answers(name, arguments, reads) && (reads || self.policy.may_reask) {
             return self.refuse(name, &Why::Repeated, arguments, out);
         }
         if !self.withheld.trim().is_empty() {
             out.event(Event::Text(&std::mem::take(&mut self.withheld)));
         }
         self.withheld.clear();
-        let index = self.delivered;
-        self.delivered += 1;
-        if !self.native {
-            self.from_text.push(key);
-        }
+        let index = self.delivered.add(key);
         out.event(Event::CallStart { index, id, name });
         out.event(Event::CallArguments { index, json: arguments });
         out.event(Event::CallEnd { index, extra });
@@ -251,17 +246,17 @@ impl Gate {
 
     fn refuse(&mut self, name: &str, why: &Why, raw: &str, out: &mut dyn Sink) {
         self.refused += 1;
-        tracing::info!(tool = name, %why, after_delivered = self.delivered > 0, "call refused");
+        tracing::info!(tool = name, %why, after_delivered = self.delivered.count > 0, "call refused");
         if self.policy.answers_refused {
             return out.event(Event::Refused { name, why, raw });
         }
         if self.policy.call_alone {
             return;
         }
-        if matches!(why, Why::Unsure(_)) && (self.delivered > 0 || !self.policy.may_reask) {
+        if matches!(why, Why::Unsure(_)) && (self.delivered.count > 0 || !self.policy.may_reask) {
             return self.deliver(name, None, raw, None, out);
         }
-        if self.delivered > 0 {
+        if self.delivered.count > 0 {
             return;
         }
         if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
@@ -282,7 +277,7 @@ impl Gate {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) -> FinishReason {
-        if self.delivered > 0 {
+        if self.delivered.count > 0 {
             return FinishReason::ToolCalls;
         }
         if self.policy.call_alone {
@@ -290,7 +285,7 @@ impl Gate {
         }
         let empty = !self.said.text && !self.said.reasoning && self.refused == 0;
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
-        if nudges && announces(&self.prose, &self.before.1) {
+        if nudges && announces(&self.said.prose, &self.before.1) {
             self.reask = Some(Reask::Announced);
             return reason;
         }
@@ -310,6 +305,34 @@ impl Gate {
             FinishReason::ToolCalls => FinishReason::Stop,
             other => other,
         }
+    }
+}
+
+// === impl Delivered ===
+
+impl Delivered {
+    /// Whether this call of the backend's own was delivered out of the text already.
+    fn had_in_text(&self, call: &(String, String)) -> bool {
+        self.native && self.from_text.contains(call)
+    }
+
+    /// Counts a call; its index.
+    fn add(&mut self, call: (String, String)) -> u32 {
+        if !self.native {
+            self.from_text.push(call);
+        }
+        self.count += 1;
+        self.count - 1
+    }
+}
+
+// === impl Said ===
+
+impl Said {
+    /// The client gets this text.
+    fn left(&mut self, text: &str) {
+        self.text |= !text.trim().is_empty();
+        self.line_start = text.ends_with('\n');
     }
 }
 

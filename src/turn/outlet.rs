@@ -1,6 +1,6 @@
 //! The way of the events to the client: past the tap, what the turn remembers of them, and the client's shape.
 
-use super::{aside::Aside, extras::Extras, react::Agent, tap::Tap, told::Told};
+use super::{aside::Aside, extras::Extras, react::Agent, sent::Sent, tap::Tap};
 use crate::{
     client::shape::Shape,
     event::{Event, Sink},
@@ -11,7 +11,7 @@ pub(super) struct Outlet<O> {
     pub(super) tap: Option<Box<dyn Tap>>,
     pub(super) shape: Shape,
     pub(super) out: O,
-    pub(super) told: Told,
+    pub(super) sent: Sent,
     /// What the backend wants back with its calls.
     pub(super) extras: Extras,
     /// Warnings that are in the answer.
@@ -36,7 +36,7 @@ impl<O: Sink> Sink for Onward<'_, O> {
 
 impl<O: Sink> Sink for Outlet<O> {
     fn event(&mut self, event: Event<'_>) {
-        let Outlet { tap, shape, out, told, extras, aside, id } = self;
+        let Outlet { tap, shape, out, sent, extras, aside, id } = self;
         if let Some(tap) = tap {
             tap.event(&event);
         }
@@ -46,18 +46,18 @@ impl<O: Sink> Sink for Outlet<O> {
         }
         let event = match event {
             Event::Text(text) => {
-                if told.prose(text) {
+                if sent.prose(text) {
                     shape.event(Event::Text("\n"), out);
                 }
                 event
             }
             Event::Finish { reason, usage } => {
-                told.something();
-                Event::Finish { reason, usage: usage.map(|usage| told.with_spent(usage)) }
+                sent.something();
+                Event::Finish { reason, usage: usage.map(|usage| sent.with_spent(usage)) }
             }
             Event::Note(_) | Event::Refused { .. } => event,
             event => {
-                told.something();
+                sent.something();
                 event
             }
         };

@@ -1,7 +1,7 @@
 //! How much of a request its backend has read before. A backend keeps what it has computed of a prompt and begins where the
 //! next one differs, so a conversation whose past changes costs all of its length again in every turn.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Shared;
 use crate::{
     plan::Plan,
-    store::{Key, Kind},
+    store::{self, Key, Kind},
 };
 
 #[cfg(test)]
@@ -23,11 +23,11 @@ pub struct Prefix {
     pub shared: u64,
     /// Bytes of the tools and messages of the last request.
     pub before: u64,
-    /// Where the past changed: 0 in the tools, else in this message, counted from 1. `None`: nowhere.
+    /// Where the past changed: 0 in the tools, else in this message, counted from 1. `None`: nowhere, or in a prompt that is one text.
     pub broke: Option<usize>,
 }
 
-/// What is kept of a request: each part's digest and length, the tools first.
+/// What is kept of a request: each part's digest and length. The parts are the tools and the messages, or pieces of the prompt.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Parts(Vec<(u64, u64)>);
 
@@ -38,31 +38,47 @@ struct Body<'b> {
     tools: Option<&'b RawValue>,
     #[serde(borrow, default, alias = "contents")]
     messages: Vec<&'b RawValue>,
+    /// The conversation as one text, where the backend is sent that (`/completion`, `/api/generate`).
+    #[serde(borrow, default)]
+    prompt: Option<Cow<'b, str>>,
 }
+
+/// A prompt is compared in pieces of this size.
+const PIECE_BYTES: usize = 1024;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
 /// Compares the body with the last one of its conversation, of which nothing may be known, and keeps it for the next.
 pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
-    let parts = Parts::of(body)?;
+    let body: Body<'_> = serde_json::from_slice(body).ok()?;
     let key = key(plan);
-    let before = shared.store.get(&key).await.and_then(|kept| serde_json::from_slice::<Parts>(&kept).ok());
-    if let Ok(kept) = serde_json::to_vec(&parts) {
-        shared.store.put(key, kept.into(), TTL).await;
+    let before: Option<Parts> = store::read(&*shared.store, &key).await;
+    let parts = body.parts(before.as_ref());
+    store::write(&*shared.store, key, &parts, TTL).await;
+    let prefix = parts.after(&before?);
+    Some(Prefix { broke: prefix.broke.filter(|_| body.prompt.is_none()), ..prefix })
+}
+
+// === impl Body ===
+
+impl Body<'_> {
+    /// `before`: the last request; a prompt is cut where that one was, so that equal pieces are equal parts.
+    fn parts(&self, before: Option<&Parts>) -> Parts {
+        if let Some(prompt) = &self.prompt {
+            let mut rest = prompt.as_bytes();
+            let lengths = before.into_iter().flat_map(|before| &before.0).map(|(_, bytes)| *bytes as usize);
+            let mut piece = |bytes: usize| rest.split_off(..bytes.min(rest.len())).filter(|piece| !piece.is_empty());
+            return Parts(lengths.chain(std::iter::repeat(PIECE_BYTES)).map_while(&mut piece).map(part).collect());
+        }
+        let tools = self.tools.map_or("", RawValue::get);
+        let messages = self.messages.iter().map(|message| message.get());
+        Parts(std::iter::once(tools).chain(messages).map(|text| part(text.as_bytes())).collect())
     }
-    before.map(|before| parts.after(&before))
 }
 
 // === impl Parts ===
 
 impl Parts {
-    fn of(body: &[u8]) -> Option<Parts> {
-        let body: Body<'_> = serde_json::from_slice(body).ok()?;
-        let tools = body.tools.map_or("", RawValue::get);
-        let messages = body.messages.into_iter().map(RawValue::get);
-        Some(Parts(std::iter::once(tools).chain(messages).map(|text| (digest(text), text.len() as u64)).collect()))
-    }
-
     fn after(&self, before: &Parts) -> Prefix {
         let same = self.0.iter().zip(&before.0).take_while(|(now, then)| now == then).count();
         let bytes = |parts: &[(u64, u64)]| parts.iter().map(|(_, bytes)| bytes).sum();
@@ -74,7 +90,11 @@ impl Parts {
     }
 }
 
-fn digest(text: &str) -> u64 {
+fn part(text: &[u8]) -> (u64, u64) {
+    (digest(text), text.len() as u64)
+}
+
+fn digest(text: &[u8]) -> u64 {
     Sha256::digest(text).iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
@@ -82,6 +102,6 @@ fn digest(text: &str) -> u64 {
 fn key(plan: &Plan) -> Key {
     let first = plan.chat.messages.iter().find(|message| message.role == "user");
     let first = first.map(|message| message.content.to_text()).unwrap_or_default();
-    let id = format!("{}\n{}\n{:x}", plan.backend.url, plan.chat.model, digest(&first));
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::Prefix, id }
+    let id = format!("{}\n{}\n{:x}", plan.backend.url, plan.chat.model, digest(first.as_bytes()));
+    plan.key(Kind::Prefix, id)
 }

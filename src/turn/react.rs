@@ -32,7 +32,7 @@ mod tests;
 mod trace;
 mod words;
 
-use collected::{Collected, Written};
+use collected::Collected;
 use judge::{Fate, Judge};
 use limits::Limit;
 use message::{is_object, turn_of};
@@ -200,9 +200,9 @@ impl Agent {
             schemas: &shared.schemas,
             tainted: self.seen.tainted.as_deref(),
             context: &self.seen.services,
-            may_reask: self.used.excused < plan.retry,
+            may_reask: self.used.excused < plan.rules.retry,
         };
-        let mut judged: Vec<(Written, Fate)> = written.into_iter().map(|call| judge.judge(call)).collect();
+        let mut judged: Vec<_> = written.into_iter().map(|call| judge.judge(call)).collect();
         let hands_over = judged.iter().any(|(_, fate)| matches!(fate, Fate::Client));
         if hands_over {
             // The client answers this turn: calls of its tools that it does not get must not wait for an answer.
@@ -210,7 +210,7 @@ impl Agent {
             judged.retain(|(_, fate)| match fate {
                 Fate::Client => {
                     handed += 1;
-                    handed == 1 || !plan.one_call
+                    handed == 1 || !plan.reply.one_call
                 }
                 Fate::Answered { of_client, .. } => !of_client,
                 Fate::Run { .. } => true,
@@ -220,7 +220,7 @@ impl Agent {
         let mut calls: Vec<Pending> = Vec::with_capacity(judged.len());
         let mut handed = 0;
         for (position, (call, fate)) in judged.into_iter().enumerate() {
-            let of_front = matches!(fate, Fate::Client).then(|| front::id_of(&plan.head.envelope.id, handed));
+            let of_front = matches!(fate, Fate::Client).then(|| front::id_of(&plan.reply.head.envelope.id, handed));
             handed += u32::from(of_front.is_some());
             let made = || {
                 call_id(&[b"react", &at.to_le_bytes(), &position.to_le_bytes(), call.name.as_bytes(), call.arguments.as_bytes()])
@@ -230,7 +230,7 @@ impl Agent {
             let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
             calls.push(Pending { call: ToolCall { id, name: call.name, arguments, extra }, fate, result: None });
         }
-        if self.settle(&mut calls, plan.retry) {
+        if self.settle(&mut calls, plan.rules.retry) {
             return self.wrap_up(plan, Limit::Repeats);
         }
         let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));

@@ -29,11 +29,11 @@ const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parame
 /// Appends to the conversation what the model is told; `said` is the prose of the answer that the client already has.
 pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     match reask {
-        Reask::Refused { why: Why::Repeated, .. } if plan.verbatim => tell(&mut plan.chat.messages, GO_ON),
+        Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
         Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
         Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages),
         Reask::Refused { name, why, raw } => {
-            let form = plan.verbatim.then_some(plan.shape);
+            let form = plan.asking.verbatim.then_some(plan.reply.shape);
             let messages = messages(name, why, raw, said, &plan.tools, form, plan.chat.messages.len());
             plan.chat.messages.extend(messages);
         }

@@ -9,7 +9,7 @@ use crate::{
     backend::{Decoder, Dialect},
     client::{self, shape::Shape},
     error::Error,
-    event::{Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
+    event::{Assembly, Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
     fix::Schemas,
     fixture::{Fixture, Round, Wire},
     wire::Frames,
@@ -46,7 +46,7 @@ struct Lines {
     out: String,
     text: String,
     reasoning: String,
-    call: Option<(String, String)>,
+    call: Assembly,
 }
 
 /// The largest frame that is read.
@@ -211,19 +211,11 @@ impl Sink for Lines {
                 }
                 self.reasoning.push_str(text);
             }
-            Event::CallStart { id, name, .. } => {
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
                 self.flush();
-                let head = id.map(|id| format!("{name} (id {id})")).unwrap_or_else(|| name.to_owned());
-                self.call = Some((head, String::new()));
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some((_, arguments)) = &mut self.call {
-                    arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { .. } => {
-                if let Some((head, arguments)) = self.call.take() {
-                    self.out.push_str(&format!("call {head} {arguments}\n"));
+                if let Some((_, ToolCall { id, name, arguments, .. })) = self.call.event(&event) {
+                    let id = id.map(|id| format!(" (id {id})")).unwrap_or_default();
+                    self.out.push_str(&format!("call {name}{id} {arguments}\n"));
                 }
             }
             Event::Refused { name, why, .. } => {

@@ -19,20 +19,20 @@ use super::{
     Shared,
     answer::{Answer, Policy, Reask, Setup},
     aside::Aside,
-    context, count,
+    count,
     extras::{self, Extras},
+    fit,
     outlet::{Onward, Outlet},
     prefix,
     react::Agent,
     reading::{Next, Reading},
     reask,
     send::send,
+    sent::Sent,
     spool,
     tap::Tap,
-    told::Told,
 };
 use crate::{
-    adapter::scanner,
     backend::{self, Decoder, Dialect, Held, Size},
     client::shape::Shape,
     error::Error,
@@ -77,7 +77,7 @@ struct Asks {
 /// What an answer showed that is to be kept for later turns.
 #[derive(Debug, Default)]
 struct Shown {
-    /// Something about the model (`plan.learned`).
+    /// Something about the model (`plan.asking.learned`).
     relearned: bool,
     /// What the backend has counted for the conversation as it is.
     counted: Option<Usage>,
@@ -96,19 +96,19 @@ const HEAVY_BYTES: usize = 64 * 1024;
 
 impl<O: Sink> Rounds<O> {
     pub(super) fn new(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>, out: O) -> Rounds<O> {
-        let shape = Shape::new(plan.shape, Arc::clone(&plan.tools), plan.one_call);
-        let shape = match plan.shell.clone() {
+        let shape = Shape::new(plan.reply.shape, Arc::clone(&plan.tools), plan.reply.one_call);
+        let shape = match plan.reply.shell.clone() {
             Some(shell) => shape.in_shell(shell),
             None => shape,
         };
-        let aside = Aside::new(plan.show_warnings);
+        let aside = Aside::new(plan.reply.show_warnings);
         let agent = plan.react.clone().map(|react| Agent::new(react, Arc::clone(&shared.pool)));
-        let (told, extras, id) = (Told::default(), Extras::default(), plan.head.envelope.id.clone());
+        let (sent, extras, id) = (Sent::default(), Extras::default(), plan.reply.head.envelope.id.clone());
         Rounds {
             agent,
             plan,
             shared,
-            outlet: Outlet { tap, shape, out, told, extras, aside, id },
+            outlet: Outlet { tap, shape, out, sent, extras, aside, id },
             reading: None,
             asks: Asks::default(),
             shown: Shown::default(),
@@ -137,7 +137,7 @@ impl<O: Sink> Rounds<O> {
         }
         match stepped {
             // The client would send the whole request again, and all of it would run a second time.
-            Err(error) if self.plan.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
+            Err(error) if self.plan.reply.head.kind.repeats() && self.agent.as_ref().is_some_and(Agent::has_run) => {
                 self.break_off(&error);
                 Ok(false)
             }
@@ -206,7 +206,7 @@ impl<O: Sink> Rounds<O> {
 
     /// Sends the conversation; what the backend refuses is said in another way, once each.
     async fn ask(&mut self) -> Result<Reading, Error> {
-        if self.plan.shell.is_some() {
+        if self.plan.reply.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
         }
         if let Some(agent) = &mut self.agent {
@@ -214,16 +214,16 @@ impl<O: Sink> Rounds<O> {
         }
         extras::put_back(&self.shared, &mut self.plan).await;
         self.weigh(backend::marked_bytes(&self.plan.chat.messages, &self.plan.adapter)).await;
-        let mut may_hold = !self.plan.learned.no_grammar;
+        let mut may_hold = !self.plan.asking.learned.no_grammar;
         loop {
-            self.plan.learned.without_refused(&mut self.plan.chat.rest);
+            self.plan.asking.learned.without_refused(&mut self.plan.chat.rest);
             let plan = &self.plan;
-            let context = context::context(&self.shared, plan).await?;
+            let context = fit::fit(&self.shared, plan).await?;
             let offer = self.agent.as_ref().is_none_or(Agent::offers);
             let round = plan.round(offer, context.num_ctx);
             let mut prepared = backend::request(&round)?;
             if let Outgoing::Http(request) = &mut prepared.outgoing {
-                request.headers.extend(plan.passed.onward.clone());
+                request.headers.extend(plan.asking.passed.onward.clone());
             }
             plan.backend.turn(&*self.shared.store).await?;
             prepared = backend::unparsed(&self.shared.client, &round, &prepared).await.unwrap_or(prepared);
@@ -248,7 +248,7 @@ impl<O: Sink> Rounds<O> {
             if response.status.is_success() {
                 if let Some(tap) = &mut self.outlet.tap {
                     let in_the_prompt = Tools::default();
-                    let tools = if self.plan.verbatim { &in_the_prompt } else { &*self.plan.tools };
+                    let tools = if self.plan.asking.verbatim { &in_the_prompt } else { &*self.plan.tools };
                     tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
                 if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asks.taken)
@@ -278,11 +278,11 @@ impl<O: Sink> Rounds<O> {
     }
 
     fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect, cuttable: Option<Size>) -> Reading {
-        self.outlet.told.begin();
+        self.outlet.sent.begin();
         let plan = &self.plan;
         Reading {
             body,
-            frames: Frames::new(dialect.framing(), plan.argument_bytes.saturating_add(FRAME_SLACK)),
+            frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
             answer: self.answer(),
             batch: BytesMut::new(),
@@ -297,11 +297,11 @@ impl<O: Sink> Rounds<O> {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
             schemas: Arc::clone(&self.shared.schemas),
-            scanner: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
+            scanner: plan.scanner(),
             policy: Policy {
-                may_reask: self.asks.again < plan.retry,
+                may_reask: self.asks.again < plan.rules.retry,
                 answers_refused: self.agent.is_some(),
-                nudges: plan.nudges,
+                nudges: plan.rules.nudges,
                 call_alone: self.asks.nudged,
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()
@@ -310,14 +310,14 @@ impl<O: Sink> Rounds<O> {
         let answer = Answer::new(setup).towards(self.outlet.shape.carrier());
         let answer = match &self.agent {
             Some(_) => answer, // it looks at repetitions itself
-            None => answer.after(plan.repeats.clone()),
+            None => answer.after(plan.rules.repeats.clone()),
         };
-        answer.observed(Arc::clone(&self.shared.tally), plan.log_excerpts).after_unclosed(self.asks.unclosed.clone())
+        answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
     }
 
     /// Says now and then that a call is being written, of which nothing may leave yet.
     fn tell_progress(&mut self) {
-        let Some(reading) = self.reading.as_ref().filter(|reading| self.plan.progress && reading.holds()) else {
+        let Some(reading) = self.reading.as_ref().filter(|reading| self.plan.reply.progress && reading.holds()) else {
             self.progress = None;
             return;
         };
@@ -355,7 +355,7 @@ impl<O: Sink> Rounds<O> {
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.onward());
         if let Some(open) = outcome.began_inside {
-            self.shown.relearned |= std::mem::replace(&mut self.plan.learned.reasoning_open, open) != open;
+            self.shown.relearned |= std::mem::replace(&mut self.plan.asking.learned.reasoning_open, open) != open;
         }
         self.asks.unclosed = outcome.unclosed().map(str::to_owned);
         if let Some(tap) = &mut self.outlet.tap {
@@ -374,15 +374,15 @@ impl<O: Sink> Rounds<O> {
         self.asks.again += 1;
         self.asks.nudged = reask == Reask::Announced;
         self.shared.asked_again.fetch_add(1, Ordering::Relaxed);
-        self.outlet.told.spend(outcome.usage);
-        reask::ask(&reask, self.outlet.told.said(), &mut self.plan);
+        self.outlet.sent.spend(outcome.usage);
+        reask::ask(&reask, self.outlet.sent.said(), &mut self.plan);
         true
     }
 
     /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
-        if !self.outlet.told.has_any() {
+        if !self.outlet.sent.has_any() {
             return; // the error is the whole answer
         }
         let mut onward = self.onward();

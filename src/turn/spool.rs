@@ -23,7 +23,7 @@ const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
     for Spooled { id, name, arguments } in calls {
         let mut call = json!({"name": name, "arguments": arguments});
-        if let (Some(call), Some(file)) = (call.as_object_mut(), &plan.configuration) {
+        if let (Some(call), Some(file)) = (call.as_object_mut(), &plan.reply.configuration) {
             call.insert("config".into(), json!(file));
         }
         let whole = call.to_string();
@@ -57,5 +57,5 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) {
 }
 
 fn past(plan: &Plan, id: String) -> Key {
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::PastCall, id }
+    plan.key(Kind::PastCall, id)
 }

@@ -24,11 +24,6 @@ pub struct Recording {
 // === impl Recording ===
 
 impl Recording {
-    /// An answer whose body comes in one read.
-    pub fn whole(status: StatusCode, body: impl Into<Bytes>) -> Recording {
-        Recording { status, headers: HeaderMap::new(), reads: [(Duration::ZERO, body.into())].into() }
-    }
-
     pub(super) fn into_response(self) -> Response {
         Response { status: self.status, headers: self.headers.clone(), body: Box::new(self) }
     }

@@ -42,7 +42,8 @@ fn a_draft_in_closed_reasoning_is_never_a_call() {
     let mut wrong = Vec::new();
     let mut families = 0;
     for adapter in library().iter() {
-        let Some(reasoning) = adapter.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside != Inside::Parse) else {
+        let Some(reasoning) = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside != Inside::Parse)
+        else {
             continue;
         };
         families += 1;
@@ -70,7 +71,8 @@ fn a_draft_in_closed_reasoning_is_never_a_call() {
 #[test]
 fn a_family_that_forgets_to_close_its_reasoning_still_calls() {
     for adapter in library().iter() {
-        let Some(reasoning) = adapter.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside == Inside::AtEnd) else {
+        let Some(reasoning) = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.tool_call_inside == Inside::AtEnd)
+        else {
             continue;
         };
         let text = format!("{}\nIt must go.\n{}\n", reasoning.open[0], calls(adapter)[calls(adapter).len() - 3]);

@@ -55,7 +55,7 @@ const LOCKS: &[&str] = &[
     "src/server/page/turns.rs",   // the rows of the page, and what was said in the latest turns
     "src/server/page/kept.rs",    // the same of one turn, while it runs
     "src/server/page/bypass.rs",  // until when what passes as it is
-    "src/server/catalog.rs",      // the models of each backend, for seconds
+    "src/server/backends.rs",     // the models of each backend, for seconds
     "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
     "src/mcp/engine/handler.rs",  // the services of a session's last results
     "src/mcp/engine/sessions.rs", // when sessions were last used

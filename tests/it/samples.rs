@@ -74,7 +74,7 @@ fn read(adapter: &Arc<Adapter>, pieces: &[&str]) -> Seen {
 
 /// The calls in the family's own form, and whether that has a marker; bare JSON where it has none that can carry them.
 fn written(adapter: &Adapter, calls: &[Written]) -> (String, bool) {
-    let marked = adapter.recipient.is_some()
+    let marked = adapter.framing.recipient.is_some()
         || adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
     match adapter.write(calls) {
         Some(text) => (text, marked),
@@ -157,7 +157,8 @@ fn a_wrap_around_the_whole_answer_is_framing() {
         let calls = vec![call("write_file", json!({"path": "src/main.rs", "line": 3}))];
         let (text, _) = written(adapter, &calls);
         // A token that is never content shows no call, in code or elsewhere.
-        let begins = |marker: &String| !adapter.drop.contains(marker) && !marker.is_empty() && text.starts_with(marker.as_str());
+        let begins =
+            |marker: &String| !adapter.framing.drop.contains(marker) && !marker.is_empty() && text.starts_with(marker.as_str());
         if !adapter.calls.first().is_some_and(|form| form.section.iter().chain(&form.open).any(begins)) {
             continue;
         }
@@ -167,7 +168,7 @@ fn a_wrap_around_the_whole_answer_is_framing() {
             ("~~~\r\n", "\r\n~~~\r\n", !text.contains("~~~"), true),
             ("`", "`", one_line, true),
             ("``", "``\n", one_line, true),
-            ("<output>\n", "\n</output>", adapter.answer.is_none(), false),
+            ("<output>\n", "\n</output>", adapter.framing.answer.is_none(), false),
         ] {
             let whole = format!("{open}{text}{close}");
             let seen = read(adapter, &[&whole]);

@@ -4,13 +4,14 @@
 use minijinja::{Environment, Error, ErrorKind, Value as Data, context, value::Serde};
 use serde_json::{Value, json};
 
-use super::example::spaced;
+use super::lines::lines;
 use crate::adapter::write::lax_value;
 
 /// Adds the filters.
 pub(super) fn add(environment: &mut Environment<'_>) {
     // The built-in one escapes for HTML, which models would copy, and leaves out the blanks that chat templates write.
     environment.add_filter("tojson", |value: Data| Ok::<_, Error>(spaced(&json_of(&value)?)));
+    environment.add_filter("lines", |parameters: Data| Ok::<_, Error>(lines(&json_of(&parameters)?)));
     environment.add_filter("lax", lax);
     environment.add_filter("upper_types", upper_types);
     environment.add_filter("typescript", |schema: Data| Ok::<_, Error>(typescript(&json_of(&schema)?)));
@@ -19,6 +20,18 @@ pub(super) fn add(environment: &mut Environment<'_>) {
 
 fn json_of(value: &Data) -> Result<Value, Error> {
     serde_json::to_value(value).map_err(|error| Error::new(ErrorKind::BadSerialization, "not JSON").with_source(error))
+}
+
+/// JSON as Python writes it, and with it the chat templates that models were trained with: a blank after each colon and comma.
+pub(super) fn spaced(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), spaced(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        plain => plain.to_string(),
+    }
 }
 
 /// A value as a brace dictionary with bare keys, its strings between delimiters.
@@ -76,5 +89,16 @@ fn typescript(schema: &Value) -> String {
         },
         Some(known @ ("string" | "boolean" | "null")) => known.into(),
         _ => "any".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_spaced_outside_of_strings_only() {
+        let value = json!({"a": [1, {"b": "x:y, \"z\""}], "c": {}});
+        assert_eq!(spaced(&value), r#"{"a": [1, {"b": "x:y, \"z\""}], "c": {}}"#);
     }
 }

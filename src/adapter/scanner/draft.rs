@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Options, Region, Scanner, candidate::Candidate};
 use crate::{
     adapter::{Inside, syntax::Parsed},
-    event::{Channel, Event, FinishReason, Sink},
+    event::{Assembly, Channel, Event, FinishReason, Sink, ToolCall},
 };
 
 /// Calls inside reasoning, and what else of the reasoning may still be the answer.
@@ -92,23 +92,17 @@ impl Draft {
 #[derive(Default)]
 struct LastCalls {
     calls: Vec<Parsed>,
-    open: Option<Parsed>,
+    open: Assembly,
 }
 
 impl Sink for LastCalls {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::CallStart { id, name, .. } => {
-                self.open = Some(Parsed { name: name.to_owned(), id: id.map(str::to_owned), arguments: String::new() });
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some(open) = &mut self.open {
-                    open.arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { .. } => self.calls.extend(self.open.take()),
             Event::Text(text) if !text.trim().is_empty() => self.calls.clear(),
-            _ => {}
+            event => {
+                let whole = self.open.event(&event);
+                self.calls.extend(whole.map(|(_, ToolCall { id, name, arguments, .. })| Parsed { id, name, arguments }));
+            }
         }
     }
 }

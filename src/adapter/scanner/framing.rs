@@ -26,7 +26,7 @@ impl Scanner {
     /// The answer may begin with the label of a reasoning region whose markers the backend removed: a line of its own.
     /// `false`: more text is needed to know.
     pub(super) fn skip_label(&mut self, end: bool) -> bool {
-        let Some(reasoning) = self.adapter.reasoning.as_ref().filter(|_| self.options.framing) else { return true };
+        let Some(reasoning) = self.adapter.framing.reasoning.as_ref().filter(|_| self.options.framing) else { return true };
         match starts_with_any(&self.buf, &reasoning.label, end) {
             Start::Maybe => false,
             Start::No => true,
@@ -46,9 +46,13 @@ impl Scanner {
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, behind) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
-        let anywhere = adapter.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
+        let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
         if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
-            let label = match adapter.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
+            let label = match adapter
+                .framing
+                .reasoning
+                .as_ref()
+                .map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
             {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
@@ -242,7 +246,7 @@ impl Scanner {
             let is_long = looked_at.len() < line.len();
             let closes = if self.line_begins(offset) {
                 let is_whole = !is_long && (end || newline.is_some());
-                closes_fence(looked_at, tick, length, &self.adapter.drop, is_whole)
+                closes_fence(looked_at, tick, length, &self.adapter.framing.drop, is_whole)
             } else {
                 Start::No
             };

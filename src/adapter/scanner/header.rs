@@ -21,7 +21,7 @@ impl Scanner {
     /// The text begins, perhaps inside of a header that the prompt has opened. `None`: it does not.
     pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
-        let recipient = adapter.recipient.as_ref()?;
+        let recipient = adapter.framing.recipient.as_ref()?;
         let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() && !end {
             self.buf.look_to(at);
@@ -50,7 +50,7 @@ impl Scanner {
     /// A header that may begin at `at`, with a marker of this length (0: the text begins inside of it). `None`: it does not.
     pub(super) fn step_header(&mut self, at: usize, marker: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
-        let recipient = adapter.recipient.as_ref()?;
+        let recipient = adapter.framing.recipient.as_ref()?;
         if recipient.plain && !self.at_line_start(at) {
             return None;
         }

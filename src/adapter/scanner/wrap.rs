@@ -32,7 +32,6 @@ pub(super) struct Wrap {
     kind: Kind,
     /// Where its content begins, counted from the beginning of the answer.
     content: usize,
-    /// What closes it.
     close: [String; 1],
     closed: bool,
 }
@@ -94,7 +93,8 @@ impl Scanner {
         let Some(&first @ (b'`' | b'~' | b'<')) = rest.as_bytes().first() else { return Opener::No };
         if first == b'<' {
             // Some families set their answers off by such a tag.
-            let own = |tag: &str| self.adapter.answer.as_ref().is_some_and(|answer| answer.open.iter().any(|open| open == tag));
+            let own =
+                |tag: &str| self.adapter.framing.answer.as_ref().is_some_and(|answer| answer.open.iter().any(|open| open == tag));
             return match TAGS.iter().find(|[open, _]| rest.starts_with(open)) {
                 Some([open, _]) if own(open) => Opener::No,
                 Some([open, close]) => Opener::Is(Kind::Tag, at + open.len(), (*close).to_owned()),

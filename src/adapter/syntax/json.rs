@@ -42,7 +42,6 @@ enum Phase {
     Header,
     /// Before a value.
     Before,
-    /// Inside a value.
     Inside(ValueReader),
     /// Inside a string that holds the value, looked at up to there.
     Quoted(usize),

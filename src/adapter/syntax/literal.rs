@@ -18,7 +18,6 @@ const DEPTH: usize = 128;
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
-    /// A string.
     Text(String),
     /// JSON text of a number, `true`, `false` or `null`.
     Atom(String),

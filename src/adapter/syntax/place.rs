@@ -39,7 +39,6 @@ impl<'s> Place<'s> {
         self.0.keys().map(str::to_owned).collect()
     }
 
-    /// The place of a member.
     pub(crate) fn member(&self, key: &str) -> Place<'s> {
         Place(self.0.member(&plain(key)))
     }

@@ -64,7 +64,6 @@ impl Types {
         self.parameter(key).value(text, hint)
     }
 
-    /// The type of one parameter.
     pub(crate) fn parameter(&self, key: &str) -> Type<'_> {
         Type(self.0.root().property(&plain(key)))
     }

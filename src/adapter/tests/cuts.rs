@@ -17,17 +17,9 @@ fn text(adapter: &Adapter) -> impl Strategy<Value = String> + use<> {
     let mut pieces: Vec<String> = PIECES.iter().map(|&piece| piece.to_owned()).collect();
     let calls =
         adapter.calls.iter().flat_map(|call| call.section.iter().chain(&call.section_close).chain(&call.open).chain(&call.close));
-    let regions = adapter.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
-    let wrapper = adapter.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
     let stripped = adapter.calls.iter().flat_map(|call| &call.stripped);
-    let markers: Vec<String> = calls
-        .chain(regions)
-        .chain(wrapper)
-        .chain(stripped)
-        .chain(&adapter.drop)
-        .filter(|text| !text.is_empty())
-        .cloned()
-        .collect();
+    let markers: Vec<String> =
+        calls.chain(adapter.framing.markers()).chain(stripped).filter(|text| !text.is_empty()).cloned().collect();
     for marker in &markers {
         let half = marker.char_indices().nth(marker.chars().count() / 2).map_or(0, |(at, _)| at);
         pieces.push(marker[..half].to_owned());

@@ -21,6 +21,16 @@ pub(super) struct Number(pub(super) Option<u64>);
 #[derive(Debug, Default, Clone)]
 pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
 
+/// A function that is called.
+#[derive(Deserialize, Default)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub(super) struct Function<'a> {
+    #[serde(default)]
+    pub(super) name: Text<'a>,
+    #[serde(default)]
+    pub(super) arguments: Arguments<'a>,
+}
+
 struct TextVisitor;
 struct NumberVisitor;
 

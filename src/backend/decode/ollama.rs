@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Answer, Out,
-    loose::{Arguments, Number, Text},
+    loose::{Function, Number, Text},
     reported, unreadable,
 };
 use crate::{
@@ -50,15 +50,6 @@ struct Call<'a> {
     #[serde(default)]
     id: Text<'a>,
     function: Option<Function<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
-struct Function<'a> {
-    #[serde(default)]
-    name: Text<'a>,
-    #[serde(default)]
-    arguments: Arguments<'a>,
 }
 
 pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::{
     Answer, Out,
     calls::Fragment,
-    loose::{Arguments, Number, Text},
+    loose::{Function, Number, Text},
     reported, unreadable,
 };
 use crate::{
@@ -85,15 +85,6 @@ struct Call<'a> {
     function: Option<Function<'a>>,
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(bound(deserialize = "'de: 'a"))]
-struct Function<'a> {
-    #[serde(default)]
-    name: Text<'a>,
-    #[serde(default)]
-    arguments: Arguments<'a>,
 }
 
 #[derive(Deserialize)]

@@ -85,7 +85,7 @@ fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
     scanner.push(Channel::Content, text, &mut said);
     scanner.finish(FinishReason::Stop, &mut said);
     let text = if said.calls > 0 { said.text.trim_end() } else { text };
-    without(text, &adapter.drop)
+    without(text, &adapter.framing.drop)
 }
 
 /// A text without these tokens, wherever it is no code.

@@ -98,7 +98,7 @@ fn no_control_token_of_any_family_survives_in_a_result() {
     let library = crate::seen::library();
     for adapter in library.iter() {
         let turns = Turns::of(adapter);
-        for token in adapter.drop.iter().filter(|token| token.trim().len() > 1) {
+        for token in adapter.framing.drop.iter().filter(|token| token.trim().len() > 1) {
             for text in [token.clone(), format!("a{token}b"), token.repeat(3), format!("{token}\n{token}"), format!("<{token}>")]
             {
                 let broken = turns.broken(&text);

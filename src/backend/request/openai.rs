@@ -62,7 +62,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     if let Some(options) = options.as_object_mut() {
         options.insert("include_usage".into(), json!(true));
     }
-    if round.plain {
+    if round.learned.plain {
         plain(&mut chat);
     }
     chat.into_value()

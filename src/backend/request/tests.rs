@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     adapter::{Adapter, render::Prompt},
-    backend::{Backend, Profile},
+    backend::{Backend, Learned, Profile},
     event::Tools,
 };
 
@@ -17,9 +17,7 @@ struct Case {
     tools: Tools,
     mode: ToolMode,
     num_ctx: Option<u64>,
-    fold_system: bool,
-    alternate: bool,
-    plain: bool,
+    learned: Learned,
     preserve: Vec<String>,
 }
 
@@ -37,9 +35,7 @@ fn case(kind: Kind) -> Case {
         tools: Tools::new(tools, ToolChoice::Auto),
         mode: ToolMode::Native,
         num_ctx: None,
-        fold_system: false,
-        alternate: false,
-        plain: false,
+        learned: Learned::default(),
         preserve: Vec::new(),
     }
 }
@@ -57,12 +53,9 @@ impl Case {
             tools: &Arc::new(self.tools.clone()),
             offer: true,
             mode: self.mode,
-            fold_system: self.fold_system,
-            alternate: self.alternate,
-            plain: self.plain,
+            learned: self.learned,
             vision: true,
             num_ctx: self.num_ctx,
-            unparsed: false,
             authorization: None,
         })
     }
@@ -273,7 +266,8 @@ fn prompt_mode_offers_nothing_natively() {
 
 #[test]
 fn a_refused_system_role_is_folded() {
-    let (_, body, _) = Case { fold_system: true, ..case(Kind::OpenAi) }.sent(conversation());
+    let (_, body, _) =
+        Case { learned: Learned { fold_system: true, ..Learned::default() }, ..case(Kind::OpenAi) }.sent(conversation());
     assert_eq!(body["messages"][0], json!({"role": "user", "content": "Be brief.\n\nWhat is in a.txt?"}));
     // Families without a system role are known before Google refuses it.
     let prompt = Prompt { system: System::Fold, ..Prompt::default() };
@@ -388,7 +382,7 @@ fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
     };
     for kind in [Kind::OpenAi, Kind::Ollama] {
         assert_eq!(roles(&case(kind).sent(chat.clone()).1), ["user", "user", "assistant"]);
-        let body = Case { alternate: true, ..case(kind) }.sent(chat.clone()).1;
+        let body = Case { learned: Learned { alternate: true, ..Learned::default() }, ..case(kind) }.sent(chat.clone()).1;
         assert_eq!(
             (roles(&body), body["messages"][0]["content"].as_str()),
             (vec!["user".into(), "assistant".into()], Some("One.\n\nTwo."))
@@ -400,7 +394,7 @@ fn neighbours_of_one_role_are_joined_where_the_template_demands_it() {
         {"role": "user", "content": "One."}, {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "a", "content": "r"}, {"role": "user", "content": "Two."},
     ]});
-    let body = Case { alternate: true, ..case(Kind::OpenAi) }.sent(chat).1;
+    let body = Case { learned: Learned { alternate: true, ..Learned::default() }, ..case(Kind::OpenAi) }.sent(chat).1;
     assert_eq!(
         (roles(&body), &body["messages"][2]["content"]),
         (["user", "assistant", "tool"].map(String::from).into(), &json!("r\n\nTwo."))
@@ -416,7 +410,7 @@ fn a_server_that_refuses_unknown_fields_gets_those_that_all_know() {
     chat["messages"][2]["reasoning_content"] = json!("Hm.");
     let loose = case(Kind::OpenAi).sent(chat.clone()).1;
     assert_eq!((&loose["store"], &loose["messages"][2]["reasoning_content"]), (&json!(true), &json!("Hm.")));
-    let plain = Case { plain: true, ..case(Kind::OpenAi) }.sent(chat).1;
+    let plain = Case { learned: Learned { plain: true, ..Learned::default() }, ..case(Kind::OpenAi) }.sent(chat).1;
     let fields: Vec<&str> = plain.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(fields, ["model", "messages", "stream", "tools", "temperature", "seed"]);
     let turn: Vec<&str> = plain["messages"][2].as_object().unwrap().keys().map(String::as_str).collect();

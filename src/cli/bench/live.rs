@@ -23,7 +23,7 @@ use super::{
     world::World,
 };
 use crate::{
-    cli::given::Given,
+    cli::{block_on, given::Given},
     config::{self, Environment},
     error::Error,
 };
@@ -99,11 +99,7 @@ const SAME: usize = 3;
 
 impl Live {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::proxy(format!("cannot start: {error}")))?;
-        let report = runtime.block_on(self.measure(environment, messages))?;
+        let report = block_on(self.measure(environment, messages))?;
         let fail = |error: std::io::Error| Error::proxy(format!("bench: {error}"));
         if let Some(file) = &self.json {
             let text = serde_json::to_string_pretty(&report).map_err(|error| fail(error.into()))?;

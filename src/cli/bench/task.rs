@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::form::Form;
 use crate::error::Error;
 
-/// One task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Task {
     /// `group/name`.

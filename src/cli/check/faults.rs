@@ -9,7 +9,7 @@ use super::GENERIC;
 use crate::{
     adapter::{Adapter, Library, render, scanner},
     error::Error,
-    event::{Channel, Delta, Event, FinishReason, Sink, Tool, ToolCall, ToolChoice, Tools},
+    event::{Assembly, Channel, Delta, Event, FinishReason, Tool, ToolChoice, Tools},
     fix::Schemas,
     openai::{ChatRequest, Message},
     turn::answer::{Answer, Policy, Setup},
@@ -51,8 +51,11 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
             faults.push(format!("[[call]] number {} is never reached: number {} reads the same", later + 1, earlier + 1));
         }
         for marker in form.section.iter().chain(&form.open).chain(&form.stripped).filter(|marker| !marker.is_empty()) {
-            let reasoning =
-                adapter.reasoning.as_ref().is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
+            let reasoning = adapter
+                .framing
+                .reasoning
+                .as_ref()
+                .is_some_and(|region| region.open.contains(marker) || region.close.contains(marker));
             if reasoning {
                 faults.push(format!(
                     "the marker {marker:?} of [[call]] number {} is a marker of reasoning too, which wins",
@@ -148,8 +151,7 @@ fn samples(adapter: &Adapter) -> Vec<Sample> {
         .calls
         .iter()
         .flat_map(|call| call.section.iter().chain(&call.open).chain(&call.close).chain(&call.section_close))
-        .chain(adapter.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close)))
-        .chain(&adapter.drop)
+        .chain(adapter.framing.markers())
         .map(String::as_str)
         .collect();
     let nested = json!({"title": "t", "count": -3, "draft": false, "tags": ["a", "b c"], "options": {"depth": {"list": [1, null, {"x": ""}]}}});
@@ -187,11 +189,15 @@ fn round_trip(
         scanner: scanner::Options::default(),
         policy: Policy::default(),
     });
-    let mut read = Read::default();
+    let (mut calls, mut open) = (Vec::new(), Assembly::default());
+    let mut read = |event: Event<'_>| {
+        let whole = open.event(&event);
+        calls.extend(whole.map(|(_, call)| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())));
+    };
     answer.delta(Delta::Text(Channel::Content, &text), &mut read);
     answer.delta(Delta::Finish(FinishReason::Stop), &mut read);
     answer.finish(&mut read);
-    Ok(read.0.into_iter().map(|call| (call.name, serde_json::from_str(&call.arguments).unwrap_or_default())).collect())
+    Ok(calls)
 }
 
 fn said(message: &Message) -> String {
@@ -201,22 +207,4 @@ fn said(message: &Message) -> String {
 fn show(calls: &[Called]) -> String {
     let list: Vec<String> = calls.iter().map(|(name, arguments)| format!("{name} {arguments}")).collect();
     if list.is_empty() { "no call".to_owned() } else { list.join(", ") }
-}
-
-/// The calls that were read.
-#[derive(Default)]
-struct Read(Vec<ToolCall>);
-
-impl Sink for Read {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::CallStart { name, .. } => self.0.push(ToolCall { name: name.to_owned(), ..ToolCall::default() }),
-            Event::CallArguments { json, .. } => {
-                if let Some(call) = self.0.last_mut() {
-                    call.arguments.push_str(json);
-                }
-            }
-            _ => {}
-        }
-    }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::trial::Trial;
 use crate::{
     config::{Environment, state_directory},
-    store::{Files, Key, Kind, Store},
+    store::{self, Files, Key, Kind},
 };
 
 /// How a trial ended.
@@ -32,18 +32,15 @@ const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 impl LastTrial {
     /// The last trial of this model of this backend.
     pub(super) async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {
-        let kept = Files::new(state_directory(environment)).get(&key(backend, model)).await?;
-        serde_json::from_slice(&kept).ok()
+        store::read(&Files::new(state_directory(environment)), &key(backend, model)).await
     }
 
     /// Keeps what came of this one.
     pub(super) async fn keep(environment: &Environment, backend: &str, model: &str, trial: &Trial) {
         let good = trial.attempts.iter().filter(|attempt| attempt.good).count();
         let last = LastTrial { at: now(), good, of: trial.attempts.len() };
-        if let Ok(text) = serde_json::to_vec(&last) {
-            // Lost, it is only not shown.
-            let _ = Files::new(state_directory(environment)).put(key(backend, model), text.into(), KEPT).await;
-        }
+        // Lost, it is only not shown.
+        store::write(&Files::new(state_directory(environment)), key(backend, model), &last, KEPT).await;
     }
 }
 

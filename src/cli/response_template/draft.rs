@@ -152,7 +152,6 @@ fn tokens(value: &Value) -> Vec<String> {
     }
 }
 
-/// A value in TOML.
 fn toml(value: &Value) -> String {
     match value {
         Value::Array(list) if list.len() > 6 => {

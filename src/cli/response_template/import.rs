@@ -35,7 +35,6 @@ const FIELD_KEYS: [&str; 11] = [
 ];
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "thinking", "reasoning", "thought"];
 
-/// Fills the draft from a template.
 pub(super) fn fill(draft: &mut Draft, template: &Map<String, Value>) -> Result<(), String> {
     unknown(template, &TEMPLATE_KEYS).map_or(Ok(()), |key| Err(format!("the key `{key}` is not known")))?;
     if template.get("version").is_some_and(|version| version != 1) {

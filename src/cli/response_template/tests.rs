@@ -230,7 +230,7 @@ fn the_tokenizer_s_tokens_are_preserved_or_dropped() {
         (&["Leek-3B-Instruct*".to_owned()][..], &["<act>".to_owned()][..])
     );
     assert_eq!(adapter.preserve, ["</act>", "<act>"], "{}", imported.file);
-    assert_eq!(adapter.drop, ["<|over|>", "<|turn|>gardener\n", "<|end_of_text|>"]);
+    assert_eq!(adapter.framing.drop, ["<|over|>", "<|turn|>gardener\n", "<|end_of_text|>"]);
     assert!(imported.file.starts_with("# Imported from the response_template of Leek-3B-Instruct.\n"), "{}", imported.file);
     assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
 }

@@ -5,9 +5,7 @@ use crate::config::System;
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Job {
-    /// The program.
     pub(super) program: String,
-    /// Its arguments.
     pub(super) arguments: Vec<String>,
     /// Its variables (Windows sets a user's variables itself).
     pub(super) variables: Vec<(String, String)>,
@@ -120,7 +118,6 @@ fn argument(word: &str) -> String {
     out
 }
 
-/// Text in XML.
 fn xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -15,7 +15,6 @@ pub(super) enum Verb {
     Uninstall,
 }
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// The definition is written.

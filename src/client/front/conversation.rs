@@ -85,7 +85,6 @@ impl Conversation {
         self.reasoning.push_str(text);
     }
 
-    /// Text of the assistant.
     pub(super) fn assistant(&mut self, text: &str) {
         if !text.is_empty() {
             self.speak(|message| append(&mut message.content, text));
@@ -102,7 +101,6 @@ impl Conversation {
         self.messages.push(Message { role: "tool".into(), content, tool_call_id: Some(id.to_owned()), ..Message::default() });
     }
 
-    /// All messages.
     pub(super) fn finish(mut self) -> Vec<Message> {
         self.settle();
         let system = self.system.join("\n\n");

@@ -87,10 +87,8 @@ impl Protocol for Stream {
                 put_string(text, out);
             }),
             Event::Reasoning(text) => self.thinking(text, out),
-            Event::CallStart { id, name, .. } => self.calls.start(id, name),
-            Event::CallArguments { json, .. } => self.calls.arguments(json),
-            Event::CallEnd { index, extra } => {
-                let call = self.calls.end(index, extra, &self.head.envelope.id);
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                let Some((index, call)) = self.calls.event(&event, &self.head.envelope.id) else { return };
                 self.message(out, |out| {
                     out.put_slice(b"\"content\":\"\",\"tool_calls\":[");
                     out.put_slice(call_json(index, &call).as_bytes());

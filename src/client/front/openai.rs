@@ -54,12 +54,11 @@ impl Protocol for Stream {
                 write_sse(out, |out| self.chunks.content(text, out));
             }
             Event::Reasoning(text) => self.reasoning(text, out),
-            Event::CallStart { id, name, .. } => self.calls.start(id, name),
-            Event::CallArguments { json, .. } => self.calls.arguments(json),
-            Event::CallEnd { index, extra } => {
-                self.start(out);
-                let call = self.calls.end(index, extra, &self.head.envelope.id);
-                write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((index, call)) = self.calls.event(&event, &self.head.envelope.id) {
+                    self.start(out);
+                    write_sse(out, |out| self.chunks.call(index, &call, call.id.as_deref().unwrap_or_default(), out));
+                }
             }
             Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
             Event::Note(note) => self.alive(&note_text(note), out),

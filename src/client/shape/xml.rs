@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 use self::defuse::Defuser;
 use super::Counts;
 use crate::{
-    event::{Event, FinishReason, Origin, Sink, Tool, ToolCall, Tools, Why},
+    event::{Assembly, Event, FinishReason, Origin, Sink, Tool, ToolCall, Tools, Why},
     openai::{ChatRequest, Message},
 };
 
@@ -43,7 +43,7 @@ pub(super) struct Writer {
     tools: Arc<Tools>,
     text: Defuser,
     reasoning: Defuser,
-    open: Option<ToolCall>,
+    open: Assembly,
     /// A call was delivered or refused: nothing but reasoning and the end may follow.
     settled: bool,
     /// Text has left, so that a notice needs a paragraph of its own.
@@ -85,7 +85,7 @@ impl Writer {
             text: defuser(),
             reasoning: defuser(),
             tools: Arc::clone(&tools),
-            open: None,
+            open: Assembly::default(),
             settled: false,
             said: false,
             counts: Counts::default(),
@@ -104,14 +104,8 @@ impl Writer {
                 emit(Event::Reasoning(&text), &text, out);
             }
             Event::CallStart { .. } if self.settled => self.counts.dropped += 1,
-            Event::CallStart { name, .. } => self.open = Some(ToolCall { name: name.to_owned(), ..ToolCall::default() }),
-            Event::CallArguments { json, .. } => {
-                if let Some(call) = &mut self.open {
-                    call.arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { .. } => {
-                if let Some(call) = self.open.take() {
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((_, call)) = self.open.event(&event) {
                     self.call(&call, out);
                 }
             }

@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::rule::{FEW, Property};
-use super::{Additional, Place, Rule, Types, View, fold};
+use super::{Additional, Place, Rule, Types, Values, View};
 use crate::json::read::Shape;
 
 /// Maximum number of subschemas that are followed.
@@ -36,7 +35,7 @@ pub(super) fn rules(view: &View) -> Vec<Rule> {
     drop(flattener);
     rules.extend(joined.into_iter().map(Rc::new));
     let mut rules: Vec<Rule> = rules.into_iter().map(Rc::unwrap_or_clone).collect();
-    rules.iter_mut().for_each(Rule::fold_names);
+    rules.iter_mut().for_each(|rule| rule.properties.index());
     rules
 }
 
@@ -69,7 +68,7 @@ impl Compiler {
         if let Some(Value::Object(properties)) = map.get("properties") {
             for (name, schema) in properties {
                 let shape = self.shape(place.at(schema));
-                rule.add(name, shape);
+                rule.properties.add(name, shape);
             }
         }
         if let Some(Value::Array(names)) = map.get("required") {
@@ -109,11 +108,10 @@ impl Compiler {
             rule.all.push(self.shape(target));
         }
         if let Some(values) = map.get("enum").and_then(Value::as_array) {
-            rule.values = Some(values.clone());
+            rule.values = Some(Values { all: values.clone(), constant: false });
         }
         if let Some(value) = map.get("const") {
-            rule.values = Some(vec![value.clone()]);
-            rule.constant = true;
+            rule.values = Some(Values { all: vec![value.clone()], constant: true });
         }
         rule
     }
@@ -182,25 +180,10 @@ impl Flattener {
 
 /// What it costs to copy a rule.
 fn size(rule: &Rule) -> usize {
-    1 + rule.properties.len() + rule.required.len() + rule.values.as_ref().map_or(0, Vec::len)
+    1 + rule.properties.len() + rule.required.len() + rule.values.as_ref().map_or(0, |values| values.all.len())
 }
 
 impl Rule {
-    fn add(&mut self, name: &str, shape: Shape) {
-        self.names.insert(name.to_owned(), self.properties.len());
-        self.properties.push(Property { name: name.to_owned(), folded: fold(name), shape });
-    }
-
-    /// Builds the table of folded names.
-    fn fold_names(&mut self) {
-        if self.properties.len() <= FEW {
-            return;
-        }
-        for (at, property) in self.properties.iter().enumerate() {
-            self.folds.entry(property.folded.clone()).and_modify(|place| *place = None).or_insert(Some(at));
-        }
-    }
-
     /// Whether there is more to it than its choices.
     fn says_something(&self) -> bool {
         !self.types.is_all() || !self.properties.is_empty() || !self.required.is_empty() || self.items.is_some()
@@ -211,7 +194,7 @@ impl Rule {
             return;
         }
         self.types = match (&self.values, self.properties.is_empty(), self.items) {
-            (Some(values), ..) => values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value))),
+            (Some(values), ..) => values.all.iter().fold(Types::NONE, |types, value| types.or(Types::of(value))),
             (None, false, _) => Types::OBJECT,
             (None, true, Some(_)) => Types::ARRAY,
             _ => Types::ALL,
@@ -222,11 +205,7 @@ impl Rule {
     fn overlay(&mut self, branches: &[Rc<Rule>]) {
         self.types = self.types.and(branches.iter().fold(Types::NONE, |types, branch| types.or(branch.types)));
         for branch in branches {
-            for property in &branch.properties {
-                if !self.names.contains_key(&property.name) {
-                    self.add(&property.name, property.shape);
-                }
-            }
+            self.properties.add_missing(&branch.properties);
             self.items = self.items.or(branch.items);
         }
         let objects: Vec<&Rc<Rule>> = branches.iter().filter(|branch| branch.types.allow(Types::OBJECT)).collect();
@@ -242,11 +221,7 @@ impl Rule {
     /// Both must hold.
     fn merge(&mut self, other: &Rule) {
         self.types = self.types.and(other.types);
-        for property in &other.properties {
-            if !self.names.contains_key(&property.name) {
-                self.add(&property.name, property.shape);
-            }
-        }
+        self.properties.add_missing(&other.properties);
         for name in &other.required {
             if !self.is_required(name) {
                 self.required.push(name.clone());
@@ -262,7 +237,6 @@ impl Rule {
         }
         self.choices.extend(&other.choices);
         self.values = self.values.take().or_else(|| other.values.clone());
-        self.constant |= other.constant;
         self.is_path |= other.is_path;
         self.default = self.default.take().or_else(|| other.default.clone());
     }

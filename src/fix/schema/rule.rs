@@ -8,18 +8,14 @@ use super::{Schema, Types};
 use crate::json::read::Shape;
 
 /// Up to this many properties, one is found fastest by looking at each.
-pub(super) const FEW: usize = 8;
+const FEW: usize = 8;
 
 /// One (sub)schema, its references resolved.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rule {
     /// Allowed types; all of them if nothing was said.
     pub(crate) types: Types,
-    pub(crate) properties: Vec<Property>,
-    /// Name -> position in `properties`.
-    pub(super) names: HashMap<String, usize>,
-    /// Folded name -> position, `None` where two names fold to it; only for more than [`FEW`] properties.
-    pub(super) folds: HashMap<String, Option<usize>>,
+    pub(crate) properties: Properties,
     pub(crate) required: Vec<String>,
     pub(crate) patterns: Vec<(regex::Regex, Shape)>,
     pub(crate) additional: Additional,
@@ -30,11 +26,28 @@ pub(crate) struct Rule {
     /// `allOf` and `$ref` beside other keywords: all of these.
     pub(crate) all: Vec<Shape>,
     /// `enum` and `const`.
-    pub(crate) values: Option<Vec<Value>>,
-    pub(crate) constant: bool,
+    pub(crate) values: Option<Values>,
     /// Its `format` says that it is a path or a URI.
     pub(crate) is_path: bool,
     pub(crate) default: Option<Value>,
+}
+
+/// The properties of an object, in the schema's order, found by name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Properties {
+    all: Vec<Property>,
+    /// Name -> position.
+    names: HashMap<String, usize>,
+    /// Folded name -> position, `None` where two names fold to it; only for more than [`FEW`] properties.
+    folds: HashMap<String, Option<usize>>,
+}
+
+/// The only values that there may be.
+#[derive(Debug, Clone)]
+pub(crate) struct Values {
+    pub(crate) all: Vec<Value>,
+    /// From `const`: a missing property has this value.
+    pub(crate) constant: bool,
 }
 
 /// One property of an object.
@@ -63,30 +76,14 @@ pub(crate) fn fold(name: &str) -> String {
 // === impl Rule ===
 
 impl Rule {
-    /// The position of the property of exactly this name.
-    pub(crate) fn named(&self, key: &str) -> Option<usize> {
-        match self.properties.len() {
-            0 => None,
-            1..=FEW => self.properties.iter().rposition(|property| property.name == key),
-            _ => self.names.get(key).copied(),
-        }
+    /// The property of exactly this name.
+    pub(crate) fn named(&self, key: &str) -> Option<&Property> {
+        self.properties.named(key).and_then(|at| self.properties.all.get(at))
     }
 
-    /// The position of the property that this key means: written so, or the only one that folds to the same.
-    pub(crate) fn find(&self, key: &str) -> Option<usize> {
-        if self.properties.is_empty() {
-            return None;
-        }
-        if let Some(found) = self.named(key) {
-            return Some(found);
-        }
-        let folded = fold(key);
-        if self.properties.len() > FEW {
-            return self.folds.get(&folded).copied().flatten();
-        }
-        let mut found = self.properties.iter().enumerate().filter(|(_, property)| property.folded == folded);
-        let (first, _) = found.next()?;
-        found.next().is_none().then_some(first)
+    /// The property that this key means: written so, or the only one that folds to the same.
+    pub(crate) fn find(&self, key: &str) -> Option<&Property> {
+        self.properties.find(key).and_then(|at| self.properties.all.get(at))
     }
 
     /// Whether it allows everything.
@@ -117,8 +114,70 @@ impl Rule {
     }
 
     pub(super) fn default_of<'s>(&self, schema: &'s Schema, name: &str) -> Option<&'s Value> {
-        let property = self.properties.get(self.named(name)?)?;
-        let rule = schema.rule(property.shape);
-        rule.default.as_ref().or_else(|| rule.constant.then(|| rule.values.as_ref()?.first()).flatten())
+        let rule = schema.rule(self.named(name)?.shape);
+        let constant = || rule.values.as_ref().filter(|values| values.constant)?.all.first();
+        rule.default.as_ref().or_else(constant)
+    }
+}
+
+// === impl Properties ===
+
+impl Properties {
+    pub(super) fn add(&mut self, name: &str, shape: Shape) {
+        self.names.insert(name.to_owned(), self.all.len());
+        self.all.push(Property { name: name.to_owned(), folded: fold(name), shape });
+    }
+
+    /// Adds those of other properties whose names are not here yet.
+    pub(super) fn add_missing(&mut self, others: &Properties) {
+        for property in &others.all {
+            if !self.names.contains_key(&property.name) {
+                self.add(&property.name, property.shape);
+            }
+        }
+    }
+
+    /// Builds the table of folded names, once all properties are known.
+    pub(super) fn index(&mut self) {
+        if self.all.len() <= FEW {
+            return;
+        }
+        for (at, property) in self.all.iter().enumerate() {
+            self.folds.entry(property.folded.clone()).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+    }
+
+    /// The position of the property of exactly this name.
+    pub(crate) fn named(&self, key: &str) -> Option<usize> {
+        match self.all.len() {
+            0 => None,
+            1..=FEW => self.all.iter().rposition(|property| property.name == key),
+            _ => self.names.get(key).copied(),
+        }
+    }
+
+    /// The position of the property that this key means.
+    pub(crate) fn find(&self, key: &str) -> Option<usize> {
+        if self.all.is_empty() {
+            return None;
+        }
+        if let Some(found) = self.named(key) {
+            return Some(found);
+        }
+        let folded = fold(key);
+        if self.all.len() > FEW {
+            return self.folds.get(&folded).copied().flatten();
+        }
+        let mut found = self.all.iter().enumerate().filter(|(_, property)| property.folded == folded);
+        let (first, _) = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+}
+
+impl std::ops::Deref for Properties {
+    type Target = [Property];
+
+    fn deref(&self) -> &[Property] {
+        &self.all
     }
 }

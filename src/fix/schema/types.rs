@@ -42,7 +42,6 @@ impl Types {
         })
     }
 
-    /// The type of a value.
     pub(crate) fn of(value: &Value) -> Types {
         match value {
             Value::Null => Types::NULL,

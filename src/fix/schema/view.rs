@@ -76,7 +76,6 @@ impl<'v> Place<'v> {
         self.inner(&|schema| schema.get("properties")?.get(key)).unwrap_or(Place { schema: None, ..self })
     }
 
-    /// The place of a member.
     pub(crate) fn member(self, key: &str) -> Place<'v> {
         let named = |schema: &'v Map<String, Value>| schema.get("properties")?.get(key).filter(|found| found.is_object());
         let others = |schema: &'v Map<String, Value>| schema.get("additionalProperties").filter(|found| found.is_object());

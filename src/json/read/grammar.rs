@@ -90,7 +90,6 @@ impl<'s, 'g> Grammar<'s, 'g> {
         self.trail.fresh(frame, key, self.guide)
     }
 
-    /// Opens a bracket.
     fn open(&mut self, state: &mut State, bracket: Bracket, at: usize) -> Option<()> {
         if self.trail.open(state, bracket, at, self.guide).is_none() {
             return self.dead(at, "more than 128 levels of nesting");

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::{
     mcp::response::ServiceInfo,
-    store::{Common, Key, Kind},
+    store::{self, Common, Key, Kind},
 };
 
 /// How sessions began, in a store that instances share: another instance begins such a session again in the same way. What
@@ -159,11 +159,7 @@ impl SessionStore for Begun {
     where
         Self: 'f,
     {
-        Box::pin(async move {
-            let kept = self.0.get(&Begun::key(id)).await;
-            // What cannot be read is of another version: the client begins anew.
-            Ok(kept.and_then(|kept| serde_json::from_slice(&kept).ok()))
-        })
+        Box::pin(async move { Ok(store::read(&*self.0, &Begun::key(id)).await) })
     }
 
     fn store<'a: 'f, 'b: 'f, 'c: 'f, 'f>(&'a self, id: &'b str, state: &'c SessionState) -> Boxed<'f, ()>

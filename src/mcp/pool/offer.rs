@@ -7,7 +7,7 @@ use crate::{
     event::Effect,
     mcp::{
         catalogue::Offered,
-        policy::View,
+        parameters::View,
         registry::{Permission, Server},
         response::ServiceInfo,
     },
@@ -23,8 +23,7 @@ pub(super) fn offered(server: &Server, tool: &Definition) -> Option<Offered> {
         (_, Some(true)) if server.trust => Effect::Reads,
         _ => Effect::Writes,
     });
-    let usual = if effect == Effect::Destroys { Permission::Ask } else { Permission::Allow };
-    let permission = server.permission(&tool.name).unwrap_or(usual);
+    let permission = server.permission(&tool.name).unwrap_or_else(|| Permission::usual(effect));
     if permission == Permission::Deny {
         return None;
     }

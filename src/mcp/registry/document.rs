@@ -129,7 +129,6 @@ impl Document {
         }
     }
 
-    /// The text.
     pub(super) fn to_text(&self) -> String {
         let mut text = self.root.to_string();
         if !text.ends_with('\n') {

@@ -8,7 +8,7 @@ use url::Url;
 use crate::{
     config::{Environment, Secret, expand, matches},
     event::Effect,
-    mcp::policy::Policy,
+    mcp::parameters::Policy,
 };
 
 /// A server of the registry.
@@ -75,6 +75,13 @@ pub enum Permission {
     Ask,
     /// Never; it is not even offered.
     Deny,
+}
+
+impl Permission {
+    /// Where an entry does not say: a person agrees to what destroys.
+    pub(in crate::mcp) fn usual(effect: Effect) -> Permission {
+        if effect == Effect::Destroys { Permission::Ask } else { Permission::Allow }
+    }
 }
 
 /// What an entry may say, for the note on keys that mean nothing to us.

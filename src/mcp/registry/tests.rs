@@ -3,7 +3,7 @@ use std::{path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{Diff, Permission, Registry, Server, Target};
-use crate::{config::Environment, event::Effect, mcp::policy::Policy};
+use crate::{config::Environment, event::Effect, mcp::parameters::Policy};
 
 fn environment() -> Environment {
     Environment::from([("TOKEN", "t0ken"), ("PORT", "9000"), ("HOME", "/home/mina")])

@@ -20,7 +20,7 @@ use crate::{
     fixture::{Read, Wire},
     openai::ChatRequest,
     plan::Plan,
-    server::record,
+    server::recording,
     turn::{prefix::Prefix, tap::Tap},
 };
 
@@ -92,8 +92,6 @@ struct Watch {
 
 /// Shortest time between two messages to the pages about a turn that is under way.
 const OFTEN: Duration = Duration::from_millis(250);
-/// Reads that are closer together than this count as one.
-const PAUSE: Duration = Duration::from_millis(1);
 /// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;
 
@@ -128,9 +126,9 @@ impl From<&Plan> for Reader {
         Reader {
             adapter: Arc::clone(&plan.adapter),
             tools: Arc::clone(&plan.tools),
-            options: scanner::Options { reasoning_open: plan.learned.reasoning_open, ..plan.scanner.clone() },
+            options: plan.scanner(),
             offered: plan.tool_mode().as_str(),
-            estimated: plan.head.prompt_tokens,
+            estimated: plan.reply.head.prompt_tokens,
         }
     }
 }
@@ -247,8 +245,8 @@ impl Watch {
 
 impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let request = record::request(chat, tools).into_value().to_string();
-        let wire = record::wire(dialect);
+        let request = recording::request(chat, tools).into_value().to_string();
+        let wire = recording::wire(dialect);
         self.kept(|kept| {
             let request = if kept.takes(request.len()) { request } else { String::new() };
             kept.rounds.push(Round { request, wire, reads: Vec::new(), checked: Vec::new() });
@@ -268,10 +266,7 @@ impl Tap for Watch {
                 return;
             }
             let Some(round) = kept.rounds.last_mut() else { return };
-            match round.reads.last_mut() {
-                Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
-                _ => round.reads.push(Read { after, bytes: bytes.to_vec() }),
-            }
+            Read::record(&mut round.reads, after, bytes);
         });
         if self.told.elapsed() >= OFTEN {
             self.told = Instant::now();

@@ -1,14 +1,11 @@
 //! What an answer of the model holds for the turn and not for the client: its calls, good and refused, and how it ended.
 
-use crate::event::{Event, FinishReason, Usage, Why};
+use crate::event::{Assembly, Event, FinishReason, ToolCall, Usage, Why};
 
 /// A call as the model wrote it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
-    pub(super) id: Option<String>,
-    pub(super) name: String,
-    pub(super) arguments: String,
-    pub(super) extra: Option<String>,
+    pub(super) call: ToolCall,
     /// Why it must not run.
     pub(super) why: Option<Why>,
 }
@@ -17,7 +14,7 @@ pub(super) struct Written {
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     calls: Vec<Written>,
-    open: Option<Written>,
+    open: Assembly,
     reasoning: String,
     end: Option<(FinishReason, Option<Usage>)>,
 }
@@ -28,22 +25,13 @@ impl Collected {
     /// Keeps what is not for the client yet; `false` for everything else.
     pub(super) fn keeps(&mut self, event: &Event<'_>) -> bool {
         match event {
-            Event::CallStart { id, name, .. } => {
-                self.open = Some(Written { id: id.map(str::to_owned), name: (*name).to_owned(), ..Written::default() });
-            }
-            Event::CallArguments { json, .. } => {
-                if let Some(open) = &mut self.open {
-                    open.arguments.push_str(json);
-                }
-            }
-            Event::CallEnd { extra, .. } => {
-                if let Some(open) = self.open.take() {
-                    self.calls.push(Written { extra: extra.map(str::to_owned), ..open });
-                }
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                let whole = self.open.event(event);
+                self.calls.extend(whole.map(|(_, call)| Written { call, why: None }));
             }
             Event::Refused { name, why, raw } => {
-                let refused = Written { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..Written::default() };
-                self.calls.push(Written { why: Some((*why).clone()), ..refused });
+                let call = ToolCall { name: (*name).to_owned(), arguments: (*raw).to_owned(), ..ToolCall::default() };
+                self.calls.push(Written { call, why: Some((*why).clone()) });
             }
             Event::Finish { reason, usage } => self.end = Some((*reason, *usage)),
             Event::Reasoning(text) => {
@@ -62,7 +50,7 @@ impl Collected {
 
     /// Forgets the calls of an answer that is cut off.
     pub(super) fn forget_calls(&mut self) {
-        (self.calls, self.open) = (Vec::new(), None);
+        (self.calls, self.open) = Default::default();
     }
 
     /// How the answer ended.

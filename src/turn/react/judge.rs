@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Written;
+use super::collected::Written;
 use crate::{
-    event::{Effect, Origin, Tool, Tools, Why},
+    event::{Effect, Origin, Tool, ToolCall, Tools, Why},
     fix::{self, End, Schemas, name},
     mcp::{
         catalogue::Offered,
@@ -59,18 +59,18 @@ pub(super) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Decides; the call comes back under the name by which it leaves.
-    pub(super) fn judge(&self, call: Written) -> (Written, Fate) {
+    pub(super) fn judge(&self, Written { call, why }: Written) -> (ToolCall, Fate) {
         match self.tools.get(&call.name) {
-            Some(tool) => self.known(call, tool),
-            None => self.unknown(call),
+            Some(tool) => self.known(call, why, tool),
+            None => self.unknown(call, why),
         }
     }
 
-    fn known(&self, mut call: Written, tool: &Tool) -> (Written, Fate) {
+    fn known(&self, call: ToolCall, why: Option<Why>, tool: &Tool) -> (ToolCall, Fate) {
         // A guess is asked about once.
-        call.why = call.why.take().filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
+        let why = why.filter(|why| self.may_reask || !matches!(why, Why::Unsure(_)));
         let Origin::Registry { server, tool: own } = &tool.origin else {
-            let fate = match call.why.take() {
+            let fate = match why {
                 None => Fate::Client,
                 // What asking again did not mend leaves as the model wrote it, as in every mode.
                 Some(Why::Schema(_)) if !self.may_reask => Fate::Client,
@@ -78,7 +78,7 @@ impl Judge<'_> {
             };
             return (call, fate);
         };
-        if let Some(why) = call.why.take() {
+        if let Some(why) = why {
             let fate = self.refused(&call, why, false);
             return (call, fate);
         }
@@ -94,8 +94,7 @@ impl Judge<'_> {
     }
 
     /// A name that means nothing in the list may mean a tool of the server that answered last.
-    fn unknown(&self, mut call: Written) -> (Written, Fate) {
-        let why = call.why.take();
+    fn unknown(&self, mut call: ToolCall, why: Option<Why>) -> (ToolCall, Fate) {
         let meant = self.react.catalogue.resolve(&call.name, self.context);
         let tool = meant.and_then(|offered| self.tools.iter().find(|tool| is_of(tool, &offered.service)));
         let (Some(tool), None) = (tool, &why) else {
@@ -114,12 +113,11 @@ impl Judge<'_> {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix::fix(&call.arguments, Some(&schema), &tool.keeps_null, End::Closed);
         call.arguments = report.arguments.unwrap_or(call.arguments);
-        call.why = report.why;
-        self.known(call, tool)
+        self.known(call, report.why, tool)
     }
 
     /// A call of a tool that we can run.
-    fn ours(&self, mut call: Written, offered: &Offered) -> (Written, Fate) {
+    fn ours(&self, mut call: ToolCall, offered: &Offered) -> (ToolCall, Fate) {
         let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
             let fate = self.refused(&call, Why::NotAnObject, false);
             return (call, fate);
@@ -167,7 +165,7 @@ impl Judge<'_> {
         (call, Fate::Answered { text, told: Some(why), of_client: false, refused: false })
     }
 
-    fn refused(&self, call: &Written, why: Why, of_client: bool) -> Fate {
+    fn refused(&self, call: &ToolCall, why: Why, of_client: bool) -> Fate {
         let text = reask::complaint(&call.name, &why, &call.arguments, self.tools, None);
         Fate::Answered { text, told: None, of_client, refused: true }
     }

@@ -47,7 +47,7 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
 impl Unfinished {
     /// Goes on where the same request was broken off; how many results there are, and of which server strangers may have written.
     pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
-        if !plan.head.kind.repeats() {
+        if !plan.reply.head.kind.repeats() {
             return None;
         }
         let key = repeated(plan, &plan.chat.messages);
@@ -61,7 +61,7 @@ impl Unfinished {
 
     /// Keeps the messages of this turn.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan, start: Start, tainted: Option<&str>, seconds: u64) {
-        if !plan.head.kind.repeats() {
+        if !plan.reply.head.kind.repeats() {
             return;
         }
         let (before, messages) = plan.chat.messages.split_at(start.messages.min(plan.chat.messages.len()));
@@ -110,7 +110,7 @@ pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<Strin
         let end = end.map_or(plan.chat.messages.len(), |end| at + 1 + end);
         let known = plan.chat.messages.get(at).map(|message| message.tool_calls.clone()).unwrap_or_default();
         let results = plan.chat.messages.get_mut(at + 1..end).unwrap_or_default();
-        if plan.shape != shape::Kind::Native {
+        if plan.reply.shape != shape::Kind::Native {
             rename(&messages, &known, results);
         }
         let answered: Vec<String> = results.iter().filter_map(|message| message.tool_call_id.clone()).collect();
@@ -151,7 +151,7 @@ fn read(kept: &[u8]) -> Option<(Vec<Message>, Option<String>)> {
 
 /// What the call is kept under: its id, or where the client's form has none, what it says and where it is.
 fn name_of(plan: &Plan, call: &ToolCall, place: usize) -> String {
-    if plan.shape == shape::Kind::Native {
+    if plan.reply.shape == shape::Kind::Native {
         return call.id.clone();
     }
     let members: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
@@ -188,7 +188,7 @@ fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
         hash.update(message.to_value().to_string());
     }
     let id = hash.finalize().iter().fold("repeated ".to_owned(), |id, byte| format!("{id}{byte:02x}"));
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::TurnResults, id }
+    plan.key(Kind::TurnResults, id)
 }
 
 /// With what the user said last: ids that a model makes are not the only ones of their kind.
@@ -196,5 +196,5 @@ fn key(plan: &Plan, name: &str, before: &[Message]) -> Key {
     let said = before.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
     let hash = Sha256::digest(format!("{name}\n{}", said.unwrap_or_default().trim()));
     let id = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    Key { tenant: plan.caller.tenant.clone(), kind: Kind::TurnResults, id }
+    plan.key(Kind::TurnResults, id)
 }

@@ -18,10 +18,10 @@ impl<O: Sink> Rounds<O> {
     /// Mode `react`: the answer is whole, and its calls are run; without any, the turn is over.
     pub(super) fn act(&mut self, outcome: &Outcome) -> bool {
         let Some(agent) = &mut self.agent else { return false };
-        match agent.answered(&self.shared, &mut self.plan, self.outlet.told.said(), outcome) {
+        match agent.answered(&self.shared, &mut self.plan, self.outlet.sent.said(), outcome) {
             Step::Runs => {
                 let (complaints, beginning) = (agent.complaints(), agent.beginning());
-                self.outlet.told.spend(outcome.usage);
+                self.outlet.sent.spend(outcome.usage);
                 for complaint in complaints {
                     self.tell(&complaint);
                 }
@@ -29,12 +29,12 @@ impl<O: Sink> Rounds<O> {
                 true
             }
             Step::Again => {
-                self.outlet.told.spend(outcome.usage);
+                self.outlet.sent.spend(outcome.usage);
                 true
             }
             Step::Over => {
-                if let Some(line) = agent.last_words(self.outlet.told.said(), &self.plan) {
-                    self.outlet.told.break_line();
+                if let Some(line) = agent.last_words(self.outlet.sent.said(), &self.plan) {
+                    self.outlet.sent.break_line();
                     self.tell(&line);
                 }
                 self.finish(None);
@@ -71,7 +71,7 @@ impl<O: Sink> Rounds<O> {
         self.abandon();
         let Some(agent) = &mut self.agent else { return };
         let line = agent.give_up();
-        self.outlet.told.break_line();
+        self.outlet.sent.break_line();
         self.tell(&line);
         self.finish(Some(FinishReason::Length));
     }
@@ -95,7 +95,7 @@ impl<O: Sink> Rounds<O> {
     /// A backend that failed after tools have run: the turn ends with a line about it.
     pub(super) fn break_off(&mut self, error: &Error) {
         tracing::warn!(status = error.status, code = error.code, "{error}");
-        self.outlet.told.break_line();
+        self.outlet.sent.break_line();
         self.tell(&format!("[toolglot] the tools above have run, and then the model could not go on: {error}"));
         self.finish(Some(FinishReason::Stop));
     }

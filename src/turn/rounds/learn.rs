@@ -7,7 +7,7 @@ use crate::{
     backend::{self, Refusal},
     error::Error,
     event::Sink,
-    plan::Learned,
+    store,
 };
 
 /// How long what was learned of a model is valid: servers are updated.
@@ -18,7 +18,7 @@ impl<O: Sink> Rounds<O> {
     /// else from the next one on.
     pub(super) async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
-        if !self.plan.learned.learn(refusal) {
+        if !self.plan.asking.learned.learn(refusal) {
             return false;
         }
         tracing::info!(
@@ -31,7 +31,7 @@ impl<O: Sink> Rounds<O> {
         if refusal == Refusal::Parser {
             backend::load_anew(&self.shared.client, &self.plan.backend, &self.plan.chat.model).await;
         }
-        !self.outlet.told.has_any()
+        !self.outlet.sent.has_any()
     }
 
     /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.
@@ -39,16 +39,14 @@ impl<O: Sink> Rounds<O> {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
         tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
         if refused {
-            self.plan.learned.no_grammar = true;
+            self.plan.asking.learned.no_grammar = true;
             self.remember().await;
         }
     }
 
     /// Keeps what was learned of the model.
     pub(super) async fn remember(&mut self) {
-        let key = Learned::key(&self.plan.caller, &self.plan.backend, &self.plan.chat.model);
-        if let Ok(learned) = serde_json::to_vec(&self.plan.learned) {
-            self.shared.store.put(key, learned.into(), LEARNED_TTL).await;
-        }
+        let key = self.plan.learned_key();
+        store::write(&*self.shared.store, key, &self.plan.asking.learned, LEARNED_TTL).await;
     }
 }

@@ -10,7 +10,7 @@ use axum::{
 };
 use futures_util::stream;
 use serde_json::json;
-use toolglot::mcp::{pool::PATIENCE, response::ServiceInfo};
+use toolglot::mcp::pool::PATIENCE;
 
 use super::{Bench, serve};
 
@@ -32,11 +32,8 @@ async fn the_same_tools_in_every_dialect() {
     for server in ["http", "sse", "found", "stdio"] {
         let answer = bench.call(server, "get_employee_info", json!({"employee_id": "EMP003"})).await;
         assert!(answer.to_text().contains("Aiko Tanaka"), "{server}: {}", answer.to_text());
-        let content = &answer.to_value()["result"]["content"];
-        assert_eq!(
-            ServiceInfo::of_content(content.as_array().unwrap()),
-            Some(ServiceInfo::external(server, "get_employee_info"))
-        );
+        let origin = answer.to_value()["result"]["content"][0]["serviceInfo"].clone();
+        assert_eq!(origin, json!({"serverName": server, "toolName": "get_employee_info", "backendType": "ExternalMCP"}));
         let failed = bench.call(server, "get_employee_info", json!({"employee_id": "EMP404"})).await;
         assert!(failed.is_error() && failed.outcome.is_ok(), "{server}");
     }

@@ -266,10 +266,16 @@ async fn legacy_sessions_that_come_and_go_leave_nothing() {
         super::eventually("all sessions have ended", || engine.open_sessions() == 0 && tasks() <= 1).await;
     };
     visit(500).await;
-    let (tasks_before, memory_before) = (tasks(), resident());
-    visit(10_000).await;
-    assert_eq!(tasks(), tasks_before);
-    assert!(resident() < memory_before + 8_000, "{} kB after {memory_before} kB", resident());
+    let tasks_before = tasks();
+    let mut grown = Vec::new();
+    // Other tests of this process take memory, too: what leaks here grows every time.
+    while grown.len() < 3 && grown.last().is_none_or(|kb| *kb >= 8_000) {
+        let before = resident();
+        visit(10_000).await;
+        assert_eq!(tasks(), tasks_before);
+        grown.push(resident().saturating_sub(before));
+    }
+    assert!(grown.last().is_some_and(|kb| *kb < 8_000), "grew each time, by {grown:?} kB");
 }
 
 /// Resident memory in kB, 0 where it is not known.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use futures_util::{StreamExt, pin_mut};
 use tokio::time::Instant;
 use toolglot::{
-    backend::{Backend, Model, Replay},
+    backend::{Backend, Learned, Model, Replay},
     client::{self, Hints, front},
     config::Mode,
     fixture::Fixture,
     mcp,
     openai::ChatRequest,
-    plan::{self, Caller, Learned, Passed, Plan},
+    plan::{self, Caller, Passed, Plan},
     store::Memory,
     turn::{self, Shared},
     upstream::{Client, Timeouts},

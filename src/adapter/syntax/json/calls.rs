@@ -10,6 +10,10 @@ use super::super::{
 };
 use crate::{adapter::JsonKeys, event::ToolChoice, fix::name::is_known};
 
+/// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
+const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
+/// Keys that hold the arguments, where the adapter has no `argument_keys`.
+const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
 const NESTED_WRAPPERS: usize = 3;
 /// Keys of what calls may be wrapped in.
 pub(super) const WRAPPERS: [&str; 6] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls"];
@@ -25,6 +29,23 @@ pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func",
 pub(super) struct Found {
     pub(super) call: Parsed,
     pub(super) closed: bool,
+}
+
+// === impl JsonKeys ===
+
+impl JsonKeys {
+    /// The keys of calls whose adapter names none.
+    pub(in crate::adapter) fn usual() -> JsonKeys {
+        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+        JsonKeys {
+            name: owned(&NAME_KEYS),
+            arguments: owned(&ARGUMENT_KEYS),
+            name_is_key: false,
+            array: false,
+            keep_id: false,
+            header: Vec::new(),
+        }
+    }
 }
 
 /// The calls in one value; `None` if it is not made like a call. `open`: the text may be over inside of it, and of the last

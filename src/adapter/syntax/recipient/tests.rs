@@ -2,7 +2,7 @@ use super::*;
 
 fn kinds(model: &str, headers: &[(&str, bool, Seen<Kind>)]) {
     let adapter = crate::seen::library().find(model, None).adapter;
-    let data = adapter.recipient.clone().unwrap();
+    let data = adapter.framing.recipient.clone().unwrap();
     for (text, inside, want) in headers {
         let got = match header(text, &data, *inside, false) {
             Seen::Yes(Header { kind, .. }) => Seen::Yes(kind),

@@ -14,7 +14,7 @@ fn cleaned_by(model: &str, contents: &[Value]) -> Vec<Value> {
     let messages: Vec<Value> = contents.iter().map(|content| json!({"role": "assistant", "content": content})).collect();
     let mut messages = ChatRequest::from_value(json!({"model": model, "messages": messages})).expect("a request").messages;
     clean(&mut messages, &library.find(model, None).adapter, &tools);
-    messages.into_iter().map(|message| message.content.to_value()).collect()
+    messages.into_iter().map(|message| message.content.into_value()).collect()
 }
 
 #[test]

@@ -127,7 +127,6 @@ fn blocks(content: &Value) -> Vec<Value> {
     }
 }
 
-/// The texts of a content.
 fn texts(content: Option<&Value>) -> impl Iterator<Item = &str> {
     let (whole, blocks) = match content {
         Some(Value::String(text)) => (Some(text.as_str()), &[][..]),

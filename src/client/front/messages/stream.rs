@@ -110,11 +110,10 @@ impl Protocol for Stream {
         match event {
             Event::Text(text) => self.piece(Block::Text, text, out),
             Event::Reasoning(text) if self.head.reasoning_field.is_some() => self.piece(Block::Thinking, text, out),
-            Event::CallStart { id, name, .. } => self.calls.start(id, name),
-            Event::CallArguments { json, .. } => self.calls.arguments(json),
-            Event::CallEnd { index, extra } => {
-                let call = self.calls.end(index, extra, &self.head.envelope.id);
-                self.call(&call, out);
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((_, call)) = self.calls.event(&event, &self.head.envelope.id) {
+                    self.call(&call, out);
+                }
             }
             Event::Note(Note::StopSequence(stop)) => self.stop_sequence = Some(stop.clone()),
             Event::Note(_) => self.alive("", out),

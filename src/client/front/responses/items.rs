@@ -17,7 +17,6 @@ pub(super) fn summary(text: &str) -> Value {
     json!({"type": "summary_text", "text": text})
 }
 
-/// Text.
 pub(super) fn message(id: &str, text: &str) -> Value {
     json!({"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [output_text(text)]})
 }

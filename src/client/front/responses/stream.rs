@@ -174,11 +174,10 @@ impl Protocol for Stream {
         match event {
             Event::Text(text) => self.piece(Piece::Message, text, out),
             Event::Reasoning(text) if self.answer.head.reasoning_field.is_some() => self.piece(Piece::Reasoning, text, out),
-            Event::CallStart { id, name, .. } => self.calls.start(id, name),
-            Event::CallArguments { json, .. } => self.calls.arguments(json),
-            Event::CallEnd { index, extra } => {
-                let call = self.calls.end(index, extra, &self.answer.head.envelope.id);
-                self.call(&call, out);
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                if let Some((_, call)) = self.calls.event(&event, &self.answer.head.envelope.id) {
+                    self.call(&call, out);
+                }
             }
             Event::Note(_) => self.alive("", out),
             Event::Reasoning(_) | Event::Refused { .. } => {}

@@ -15,7 +15,6 @@ const EMPTY: &str = "(empty message)";
 /// The result of a call that has none.
 const NOT_RUN: &str = "not run";
 
-/// Translates all messages.
 pub(super) fn translate(messages: Vec<Message>, tools: &Tools, grammar: Grammar) -> Vec<Message> {
     let mut out = Vec::with_capacity(messages.len());
     let mut messages = messages.into_iter().enumerate().peekable();

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The backends and their models.
-pub(super) struct Catalog {
+pub(super) struct Backends {
     client: Client,
     /// The backends of the configuration, or else the usual places of this machine.
     asked: Vec<Place>,
@@ -73,10 +73,10 @@ const DESCRIPTIONS: usize = 1000;
 /// Maximum length of a model's name in an error, in characters.
 const SHOWN_CHARS: usize = 200;
 
-// === impl Catalog ===
+// === impl Backends ===
 
-impl Catalog {
-    pub(super) fn new(settings: &Settings, client: Client) -> Catalog {
+impl Backends {
+    pub(super) fn new(settings: &Settings, client: Client) -> Backends {
         let configured = !settings.config.backends.is_empty();
         let usual = || {
             [
@@ -94,7 +94,7 @@ impl Catalog {
         } else {
             usual().into_iter().filter(elsewhere).map(|backend| place(backend, false)).collect()
         };
-        Catalog {
+        Backends {
             client,
             demo: settings.demo && asked.iter().all(|place| place.backend.kind != Kind::Replay),
             asked,

@@ -5,7 +5,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
@@ -42,8 +42,6 @@ struct Recording {
 
 /// Fields of a request that may say who asks.
 const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
-/// Pauses shorter than this are not worth a line.
-const PAUSE: Duration = Duration::from_millis(1);
 
 // === impl Recorder ===
 
@@ -67,7 +65,7 @@ impl Recorder {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Box::new(Recording {
             // The end of the answer's id tells chats of one moment apart.
-            file: self.directory.join(format!("{model}-{}-{}.txt", now.as_millis(), tail(&plan.head.envelope.id))),
+            file: self.directory.join(format!("{model}-{}-{}.txt", now.as_millis(), tail(&plan.reply.head.envelope.id))),
             fixture: Fixture {
                 title: format!(
                     "{} at {}, recorded by toolglot {}",
@@ -95,10 +93,7 @@ impl Tap for Recording {
     fn upstream(&mut self, bytes: &[u8]) {
         let after = std::mem::replace(&mut self.last, Instant::now()).elapsed();
         let Some(round) = self.fixture.rounds.last_mut() else { return };
-        match round.reads.last_mut() {
-            Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
-            _ => round.reads.push(Read { after, bytes: bytes.to_vec() }),
-        }
+        Read::record(&mut round.reads, after, bytes);
     }
 
     fn event(&mut self, _: &Event<'_>) {}

@@ -1,5 +1,5 @@
 //! What an operator decided about a tool's parameters -> the schema that a model sees, and from the arguments that the model
-//! gave those that the tool gets.
+//! gave those that the tool gets. Whether a tool may run at all is a `registry::Permission`.
 //!
 //! Three kinds of values meet: what the model gives (*signature*), defaults for it that the model sees (*signature
 //! defaults*), and values that it never sees (*internal*). The model's value goes before a signature default, that before an

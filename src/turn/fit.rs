@@ -7,8 +7,8 @@ use crate::{
     backend::{self, Kind, Loaded, Size, Window},
     error::Error,
     event::{Note, Tools},
-    plan::{Learned, Plan},
-    store::Key,
+    plan::Plan,
+    store::{self, Key},
 };
 
 /// What was found out about the context of a request.
@@ -27,13 +27,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.
-pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
-    let size = match plan.verbatim {
-        true => Size::of(&plan.chat, &Tools::default()), // they are part of the text
-        false => Size::of(&plan.chat, &plan.tools),
+pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
+    let size = if plan.asking.verbatim {
+        Size::of(&plan.chat, &Tools::default()) // they are part of the text
+    } else {
+        Size::of(&plan.chat, &plan.tools)
     };
     if plan.backend.kind != Kind::Ollama {
-        size.check(plan.context)?;
+        size.check(plan.asking.context.most)?;
         return Ok(Context { num_ctx: None, cuttable: None, notes: Vec::new() });
     }
     let cuttable = Some(size);
@@ -42,16 +43,14 @@ pub(super) async fn context(shared: &Shared, plan: &Plan) -> Result<Context, Err
         return Ok(Context { num_ctx: None, cuttable, notes: Vec::new() }); // the client knows what it wants
     }
     let key = key(plan);
-    let kept = shared.store.get(&key).await.and_then(|bytes| serde_json::from_slice::<Window>(&bytes).ok()).unwrap_or_default();
+    let kept = store::read::<Window>(&*shared.store, &key).await.unwrap_or_default();
     let mut window = kept;
     let loaded = loaded(shared, plan).await;
     let reached = loaded.filter(|loaded| loaded.context.is_some() && loaded.context == window.asked);
     let stepped_back = reached.and_then(|loaded| window.review(&loaded));
-    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.context_set, plan.context, plan.context_cap);
-    if window != kept
-        && let Ok(bytes) = serde_json::to_vec(&window)
-    {
-        shared.store.put(key, bytes.into(), WINDOW_TTL).await;
+    let (num_ctx, short) = window.choose(size, loaded.as_ref(), plan.asking.context);
+    if window != kept {
+        store::write(&*shared.store, key, &window, WINDOW_TTL).await;
     }
     let notes: Vec<Note> = stepped_back.into_iter().chain(short).collect();
     for note in &notes {
@@ -66,6 +65,6 @@ async fn loaded(shared: &Shared, plan: &Plan) -> Option<Loaded> {
 }
 
 fn key(plan: &Plan) -> Key {
-    let key = Learned::key(&plan.caller, &plan.backend, &plan.chat.model);
+    let key = plan.learned_key();
     Key { id: format!("{}\ncontext", key.id), ..key }
 }

@@ -3,11 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Caller;
-use crate::{
-    backend::{Backend, Capabilities, Refusal, ToolMode},
-    store::{Key, Kind},
-};
+use super::{Backend, Capabilities, Refusal, ToolMode};
+use crate::store::{Key, Kind};
 
 /// How a model at a backend wants to be spoken to, as far as it had to refuse something to make it known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,8 +33,8 @@ pub struct Learned {
 
 impl Learned {
     /// Where it is kept.
-    pub fn key(caller: &Caller, backend: &Backend, model: &str) -> Key {
-        Key { tenant: caller.tenant.clone(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
+    pub fn key(tenant: &str, backend: &Backend, model: &str) -> Key {
+        Key { tenant: tenant.to_owned(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
     }
 
     /// What the backend itself says about the model.
@@ -87,12 +84,7 @@ mod tool_mode {
     use crate::backend::ToolMode;
 
     pub(super) fn serialize<S: Serializer>(mode: &ToolMode, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match mode {
-            ToolMode::Native => "native",
-            ToolMode::Prompt => "prompt",
-            ToolMode::Raw => "raw",
-            ToolMode::Client => "client",
-        })
+        serializer.serialize_str(mode.as_str())
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {
@@ -102,5 +94,60 @@ mod tool_mode {
             "raw" => ToolMode::Raw,
             _ => ToolMode::Native,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_teaches_once() {
+        let mut learned = Learned::default();
+        assert!(learned.learn(Refusal::Tools));
+        assert_eq!(learned.tools, ToolMode::Prompt);
+        assert!(!learned.learn(Refusal::Tools), "the tools were in the prompt already");
+        assert!(!learned.learn(Refusal::Parser));
+        assert!(learned.learn(Refusal::System) && !learned.learn(Refusal::System));
+        // A template of two roles: first their order, then calls and results as text.
+        let mut strict = Learned::default();
+        assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Native && strict.alternate);
+        assert!(strict.learn(Refusal::Roles) && strict.tools == ToolMode::Prompt);
+        assert!(!strict.learn(Refusal::Roles));
+        assert!(strict.learn(Refusal::Fields) && !strict.learn(Refusal::Fields));
+    }
+
+    #[test]
+    fn what_was_learned_survives_the_store() {
+        let learned = Learned {
+            tools: ToolMode::Raw,
+            fold_system: true,
+            alternate: true,
+            reasoning_open: true,
+            no_thinking: false,
+            no_effort: true,
+            plain: true,
+            no_grammar: true,
+        };
+        let kept = serde_json::to_vec(&learned).unwrap();
+        assert_eq!(serde_json::from_slice::<Learned>(&kept).unwrap(), learned);
+        assert_eq!(serde_json::from_slice::<Learned>(b"{}").unwrap(), Learned::default());
+    }
+
+    #[test]
+    fn a_level_of_thinking_that_is_refused_is_left_out_and_a_switch_stays() {
+        let fitted = |learned: Learned, fields: serde_json::Value| {
+            let mut fields = fields.as_object().cloned().unwrap_or_default();
+            learned.without_refused(&mut fields);
+            serde_json::Value::Object(fields)
+        };
+        let switch = Learned { no_effort: true, ..Learned::default() };
+        assert_eq!(fitted(switch, json!({"reasoning_effort": "high", "think": "low", "seed": 1})), json!({"seed": 1}));
+        for kept in [json!({"reasoning_effort": "none"}), json!({"think": false}), json!({"think": true})] {
+            assert_eq!(fitted(switch, kept.clone()), kept);
+            assert_eq!(fitted(Learned { no_thinking: true, ..switch }, kept), json!({}));
+        }
     }
 }

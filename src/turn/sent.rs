@@ -1,10 +1,10 @@
-//! What the client was told in a turn, over all answers of the model that are part of it.
+//! What was sent to the client in a turn, over all answers of the model that are part of it.
 
 use crate::event::Usage;
 
 /// What the client has of this turn.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Sent {
     spoken: bool,
     said: String,
     /// The last line of prose is not ended, and what comes next is not its continuation.
@@ -16,9 +16,9 @@ pub(super) struct Told {
 /// Maximum length of the prose that is shown to a model that is asked again, give or take a piece.
 const SAID_BYTES: usize = 64 * 1024;
 
-// === impl Told ===
+// === impl Sent ===
 
-impl Told {
+impl Sent {
     /// Whether the client has something of this turn. A fault is part of the answer from then on.
     pub(super) fn has_any(&self) -> bool {
         self.spoken
