@@ -43,8 +43,6 @@ const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// How long a request that only wants to know the tools waits for servers that are still being connected to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 const CAUSE_CHARS: usize = 500;
-/// So many of the latest calls of a server are shown.
-const SHOWN: usize = 5;
 /// For callers that wait as long as it takes.
 const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
@@ -141,21 +139,6 @@ impl Pool {
             took: begun.elapsed(),
         });
         response
-    }
-
-    /// How often each server was called since the start: its name, whether the calls failed, how many.
-    pub fn calls(&self) -> Vec<(String, bool, u64)> {
-        self.lock_calls().counts()
-    }
-
-    /// The latest calls of this server, the latest first.
-    pub fn latest_calls(&self, server: &str) -> Vec<Called> {
-        self.lock_calls().latest(server).take(SHOWN).cloned().collect()
-    }
-
-    fn lock_calls(&self) -> MutexGuard<'_, Calls> {
-        // Each call is added in one step.
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts the definition of a tool as it is now; without a name, those of all tools and the server's instructions.

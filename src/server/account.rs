@@ -174,6 +174,13 @@ impl Account {
         self.is_heavy.load(Ordering::Relaxed)
     }
 
+    /// What comes next takes long, whoever asked for it: it goes on with the threads of large requests (`apart`).
+    pub(super) async fn goes_apart(&self) {
+        self.is_heavy.store(true, Ordering::Relaxed);
+        // A request is moved when it waits.
+        tokio::task::yield_now().await;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Facts> {
         // Each field is written in one step.
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)

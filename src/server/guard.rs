@@ -112,8 +112,9 @@ fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &Heade
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Err(Error::client("the request has more than one Host header"));
     }
-    let authority =
-        headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(|authority| authority.as_str()));
+    // An absolute target goes before the header (RFC 9112, section 3.2.2).
+    let target = uri.authority().map(|authority| authority.as_str());
+    let authority = target.or(headers.get(header::HOST).and_then(|host| host.to_str().ok()));
     let Some(authority) = authority else {
         return forbidden("the request has no Host header".into());
     };
@@ -160,7 +161,7 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
 
 /// Whose key the request carries. The key is taken out of the request: no backend gets it.
 fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Error> {
-    if config.access.keys.is_empty() || OPEN.contains(&request.uri().path()) {
+    if config.access.keys.is_empty() {
         return Ok(Arc::default());
     }
     let headers = request.headers();
@@ -176,6 +177,9 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
     if let Some((header, tenant)) = found {
         request.headers_mut().remove(header);
         return Ok(tenant);
+    }
+    if OPEN.contains(&request.uri().path()) {
+        return Ok(Arc::default());
     }
     let caller = engine::Caller { authorization, ..engine::Caller::default() };
     if engine::is_surface(request.uri().path()) && engine::has_token(&caller, config.mcp.token.as_ref()) {
@@ -240,12 +244,14 @@ fn is_for_tenants(path: &str) -> bool {
         || MODEL_ROUTES.contains(&of_models)
 }
 
-/// The host of `host`, `host:port`, `[v6]`, `[v6]:port`, without brackets.
+/// The host of `host`, `host:port`, `[v6]`, `[v6]:port`, without brackets; `""` for anything else.
 fn host_of(authority: &str) -> &str {
-    match authority.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    }
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(v6) => v6.split_once(']').unwrap_or_default(),
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    if port.is_empty() || port.strip_prefix(':').is_some_and(is_port) { host } else { "" }
 }
 
 fn is_loopback(host: &str) -> bool {

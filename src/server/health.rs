@@ -3,11 +3,11 @@
 
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
-use axum::{extract::State, response::Response};
+use axum::{Extension, extract::State, response::Response};
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{backends::Found, reply, state::App};
+use super::{backends::Found, guard::Sender, reply, state::App};
 use crate::{backend::Kind, config};
 
 /// 200 where a backend answers, 503 where none does, or where the server is about to end. Recordings count only where they were asked for.
@@ -25,17 +25,24 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
     response
 }
 
-pub(super) async fn health(State(app): State<App>) -> Response {
-    let found = app.backends.known();
-    reply::json(&json!({
+/// Where keys are needed, only operators hear more than that it runs: errors of backends name addresses.
+pub(super) async fn health(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
+    let seen = &app.process.seen;
+    let mut health = json!({
         "status": "ok",
         "toolglot": env!("CARGO_PKG_VERSION"),
-        "requests": {"models": app.process.seen.lists.load(Ordering::Relaxed), "chats": app.process.seen.chats.load(Ordering::Relaxed)},
-        "calls": app.turns.tally.verdicts().collect::<BTreeMap<_, _>>(),
-        "repairs": app.turns.tally.rules().collect::<BTreeMap<_, _>>(),
-        "asked_again": app.turns.asked_again.load(Ordering::Relaxed),
-        "backends": found.iter().map(|found| json!({
-            "name": found.backend.name, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error,
-        })).collect::<Vec<_>>(),
-    }))
+        "requests": {"models": seen.lists.load(Ordering::Relaxed), "chats": seen.chats.load(Ordering::Relaxed)},
+    });
+    let is_operator = !sender.tenant.name.is_empty() && sender.tenant.operator;
+    if app.config.access.keys.is_empty() || is_operator {
+        health["calls"] = json!(app.turns.tally.verdicts().collect::<BTreeMap<_, _>>());
+        health["repairs"] = json!(app.turns.tally.rules().collect::<BTreeMap<_, _>>());
+        health["asked_again"] = json!(app.turns.asked_again.load(Ordering::Relaxed));
+        health["backends"] = app.backends.known().iter().map(backend).collect();
+    }
+    reply::json(&health)
+}
+
+fn backend(found: &Found) -> Value {
+    json!({"name": found.backend.name, "answers": found.error.is_none(), "models": found.models.len(), "error": found.error})
 }

@@ -4,7 +4,7 @@
 //!
 //! Whoever may see it: this machine, and whoever has a client key, which then sees its own turns alone.
 
-use std::{fmt::Write as _, net::IpAddr, sync::PoisonError, time::Duration};
+use std::{fmt::Write as _, net::IpAddr, time::Duration};
 
 use axum::{
     Extension, Router,
@@ -21,6 +21,7 @@ use serde_json::json;
 use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use super::{
+    account::Account,
     guard::{Local, Sender},
     received::Received,
     reply,
@@ -39,6 +40,7 @@ mod turns;
 mod why;
 
 pub(super) use bypass::Bypass;
+use kept::copied;
 pub(super) use kept::tap;
 use turns::{Change, Opening, Row};
 pub(super) use turns::{Entry, Turns};
@@ -125,16 +127,28 @@ async fn list(State(app): State<App>, Extension(sender): Extension<Sender>) -> R
 }
 
 /// What was said in one turn.
-async fn one(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
+async fn one(
+    State(app): State<App>,
+    Extension(sender): Extension<Sender>,
+    Extension(account): Extension<Account>,
+    Path(number): Path<u64>,
+) -> Response {
     let Some((row, kept)) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
-    let detail = kept.map(|kept| detail::detail(&kept.lock().unwrap_or_else(PoisonError::into_inner)));
+    account.goes_apart().await;
+    let detail = kept.map(|kept| detail::detail(&copied(&kept)));
     reply::json(&json!({"row": row, "detail": detail}))
 }
 
 /// One turn as a file that `toolglot check` replays.
-async fn save(State(app): State<App>, Extension(sender): Extension<Sender>, Path(number): Path<u64>) -> Response {
+async fn save(
+    State(app): State<App>,
+    Extension(sender): Extension<Sender>,
+    Extension(account): Extension<Account>,
+    Path(number): Path<u64>,
+) -> Response {
     let Some((row, Some(kept))) = app.process.page.get(&sender.tenant.name, number) else { return missing() };
-    let saved = fixture::fixture(&row, &kept.lock().unwrap_or_else(PoisonError::into_inner), &app.library);
+    account.goes_apart().await;
+    let saved = fixture::fixture(&row, &copied(&kept), &app.library);
     let text = match saved {
         Ok(text) => text,
         Err(what) => return reply::error(Kind::OpenAi, &Error::client(what).with_status(409)),

@@ -99,6 +99,10 @@ def doubled(depth):
     return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "required": ["a"], "$defs": {**defs, f"d{depth}": {"type": "integer"}}}
 
 
+def page(text):
+    return {"model": "qwen3:8b", "text": text, "tools": [tool("t0", object_of())]}
+
+
 def filled(size, head, piece, tail, join=b","):
     count = (size - len(head) - len(tail)) // (len(piece) + len(join))
     return head + join.join([piece] * count) + tail
@@ -128,6 +132,9 @@ ROWS = [
     ("an answer of <tool_call>", lambda: chat(model="text:tool_call", tools=[tool("t0", object_of())]), {200}),
     ("an answer of {", lambda: chat(model="text:braces", tools=[tool("t0", object_of())]), {200}),
     ("an answer of fences", lambda: chat(model="text:fences", tools=[tool("t0", object_of())]), {200}),
+    ("pasted on the page: {", lambda: page("{" * (1 << 16)), {200}),
+    ("pasted on the page: <tool_call>", lambda: page("<tool_call>" * ((1 << 16) // 11)), {200}),
+    ("pasted on the page: 15 MB", lambda: page("{" * (NEAR - 4096)), {413}),
     ("an answer of words", lambda: chat(model="text:words"), {200}),
 ]
 
@@ -148,7 +155,8 @@ def main():
                 before, _ = daemon.memory()
                 daemon.forget_peak()
                 begun = time.monotonic()
-                gap, stall, (status, answer) = beside(daemon, lambda: daemon.post("/v1/chat/completions", body))
+                path = "/ui/normalize" if name.startswith("pasted") else "/v1/chat/completions"
+                gap, stall, (status, answer) = beside(daemon, lambda: daemon.post(path, body))
                 took = time.monotonic() - begun - 0.6
                 peak = daemon.memory()[1] - before
                 time.sleep(0.3)

@@ -2,8 +2,11 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::{MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
+
+use super::Pool;
 
 /// Calls of tools since the start.
 #[derive(Debug, Default)]
@@ -17,7 +20,7 @@ pub(super) struct Calls {
 /// A call of a tool that is over.
 #[derive(Debug, Clone)]
 pub struct Called {
-    /// The server's name in the registry, and the tool's own name.
+    /// The server's name in the registry.
     pub server: String,
     /// The tool's own name.
     pub tool: String,
@@ -31,6 +34,27 @@ pub struct Called {
 
 /// Maximum number of calls that are remembered one by one.
 const LATEST: usize = 100;
+/// So many of the latest calls of a server are shown.
+const SHOWN: usize = 5;
+
+// === impl Pool ===
+
+impl Pool {
+    /// How often each server was called since the start: its name, whether the calls failed, how many.
+    pub fn calls(&self) -> Vec<(String, bool, u64)> {
+        self.lock_calls().counts.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
+    }
+
+    /// The latest calls of this server, the latest first.
+    pub fn latest_calls(&self, server: &str) -> Vec<Called> {
+        self.lock_calls().latest.iter().rev().filter(|called| called.server == server).take(SHOWN).cloned().collect()
+    }
+
+    pub(super) fn lock_calls(&self) -> MutexGuard<'_, Calls> {
+        // Each call is added in one step.
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 // === impl Calls ===
 
@@ -41,15 +65,5 @@ impl Calls {
             self.latest.pop_front();
         }
         self.latest.push_back(called);
-    }
-
-    /// How often each server was called: its name, whether the calls failed, how many.
-    pub(super) fn counts(&self) -> Vec<(String, bool, u64)> {
-        self.counts.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
-    }
-
-    /// The latest calls of a server, the latest first.
-    pub(super) fn latest(&self, server: &str) -> impl Iterator<Item = &Called> {
-        self.latest.iter().rev().filter(move |called| called.server == server)
     }
 }

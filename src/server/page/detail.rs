@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Maximum number of bytes of a model's text that are looked at.
-const TEXT_BYTES: usize = 256 * 1024;
+pub(super) const TEXT_BYTES: usize = 256 * 1024;
 
 /// An answer of a backend, decoded.
 #[derive(Default)]
@@ -55,6 +55,16 @@ struct Piece {
     at: Range<usize>,
     kind: &'static str,
     call: Option<usize>,
+}
+
+/// A piece of a text as the page shows it.
+struct Shown {
+    at: Range<usize>,
+    kind: &'static str,
+    call: Option<usize>,
+    is_marker: bool,
+    /// A read of the backend began here.
+    is_cut: bool,
 }
 
 /// The turn for the page.
@@ -170,16 +180,30 @@ fn pieces(reader: Option<&Reader>, wrote: &Wrote, split: &Split) -> Vec<Value> {
     edges.extend(wrote.cuts.iter().copied().filter(|cut| text.is_char_boundary(*cut)));
     edges.sort_unstable();
     edges.dedup();
-    let (mut out, mut parts, mut marks) = (Vec::new(), parts.iter().peekable(), markers.iter().peekable());
+    let mut out: Vec<Shown> = Vec::new();
+    let (mut parts, mut marks) = (parts.iter().peekable(), markers.iter().peekable());
     for (start, end) in edges.iter().zip(edges.iter().skip(1)) {
         while parts.next_if(|part| part.at.end <= *start).is_some() {}
         while marks.next_if(|mark| mark.end <= *start).is_some() {}
-        let (Some(part), Some(text)) = (parts.peek(), text.get(*start..*end)) else { continue };
+        let Some(part) = parts.peek() else { continue };
         let is_marker = marks.peek().is_some_and(|mark| mark.start <= *start);
-        let is_cut = wrote.cuts.binary_search(start).is_ok();
-        out.push(json!({"t": text, "k": part.kind, "c": part.call, "m": is_marker, "r": is_cut}));
+        let next = Shown {
+            at: *start..*end,
+            kind: part.kind,
+            call: part.call,
+            is_marker,
+            is_cut: wrote.cuts.binary_search(start).is_ok(),
+        };
+        match out.last_mut() {
+            Some(last) if last.continues(&next) => last.at.end = *end,
+            _ => out.push(next),
+        }
     }
-    out
+    let shown = |Shown { at, kind, call, is_marker, is_cut }: Shown| {
+        let text = text.get(at)?;
+        Some(json!({"t": text, "k": kind, "c": call, "m": is_marker, "r": is_cut}))
+    };
+    out.into_iter().filter_map(shown).collect()
 }
 
 /// Where the adapter's markers stand, without those that are ordinary characters.
@@ -195,6 +219,16 @@ fn markers(known: &[String], text: &str) -> Vec<Range<usize>> {
         is_free
     });
     found
+}
+
+// === impl Shown ===
+
+impl Shown {
+    /// Whether nobody sees a difference between it and the piece after it.
+    fn continues(&self, next: &Shown) -> bool {
+        let look = |shown: &Shown| (shown.kind, shown.call, shown.is_marker);
+        look(self) == look(next) && self.at.end == next.at.start && !next.is_cut
+    }
 }
 
 // === impl Wrote ===

@@ -47,6 +47,7 @@ pub(super) struct Kept {
 }
 
 /// A question to a backend, and its answer.
+#[derive(Clone)]
 pub(super) struct Round {
     /// The conversation in the internal form, as JSON; `""` where there was no room for it.
     pub(super) request: String,
@@ -113,6 +114,11 @@ pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> 
     Some(Box::new(Watch { entry: entry.clone(), kept, last: now, told: now }))
 }
 
+/// What is kept of a turn now, for whoever looks at it for long: the turn goes on meanwhile.
+pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
+    kept.lock().unwrap_or_else(PoisonError::into_inner).copy()
+}
+
 // === impl Reader ===
 
 impl From<&Plan> for Reader {
@@ -148,6 +154,23 @@ impl Kept {
             kept.sent = sent.clone();
         }
         kept
+    }
+
+    /// The same, not counted.
+    fn copy(&self) -> Kept {
+        Kept {
+            sent: self.sent.clone(),
+            rounds: self.rounds.clone(),
+            reader: self.reader.clone(),
+            said: self.said.clone(),
+            got: self.got.clone(),
+            prefix: self.prefix,
+            secrets: self.secrets.clone(),
+            cut: self.cut,
+            own: 0,
+            all: Arc::clone(&self.all),
+            most: self.most,
+        }
     }
 
     /// Bytes that the client gets.

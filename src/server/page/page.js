@@ -119,7 +119,24 @@ function show(turn) {
   }
   fill(row, turn);
   byId("hint").hidden = true;
-  if (selected === turn.number) open(turn.number);
+  if (selected === turn.number) refresh();
+}
+
+/** Loads the open turn again, and once more if it has changed meanwhile; a long turn changes faster than it loads. */
+let loading = false;
+let changed = false;
+async function refresh() {
+  changed = true;
+  if (loading) return;
+  loading = true;
+  try {
+    while (changed && selected !== null) {
+      changed = false;
+      await open(selected);
+    }
+  } finally {
+    loading = false;
+  }
 }
 
 rows.addEventListener("click", (event) => {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    detail::detail,
+    detail::{TEXT_BYTES, detail},
     kept::{Kept, Reader, Round},
 };
 use crate::{
@@ -53,7 +53,12 @@ async fn normalized(app: &App, request: Request) -> Result<Value, Error> {
     received.check_values()?;
     let asked: Asked = serde_json::from_slice(&received.body)
         .map_err(|error| Error::client(format!("expected {{\"model\": ..., \"tools\": [...], \"text\": ...}}: {error}")))?;
+    if asked.text.len() > TEXT_BYTES {
+        let what = format!("the page reads at most {TEXT_BYTES} bytes of text, and these are {}", asked.text.len());
+        return Err(Error::client(what).with_status(413).with_code("request_too_large"));
+    }
     let reader = reader(app, &asked).await?;
+    received.account.goes_apart().await;
     let end = if asked.cut { FinishReason::Length } else { FinishReason::Stop };
     let mut kept = Kept::new(&Bytes::new(), Arc::default(), usize::MAX);
     let mut answer = Answer::new(Setup {

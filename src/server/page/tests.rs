@@ -59,6 +59,21 @@ fn what_has_no_room_is_cut_and_says_so() {
 }
 
 #[test]
+fn whoever_looks_at_a_turn_counts_for_nothing() {
+    let turns = Arc::new(Turns::default());
+    let body = Bytes::from(vec![b'x'; 1000]);
+    let entry = turns.begin(&opening("m", &body, true));
+    entry.client(b"yes");
+    let before = turns.kept_bytes();
+    let copy = copied(entry.kept.as_ref().unwrap());
+    // The turn goes on while somebody looks.
+    entry.client(b"!");
+    assert_eq!((copy.got.as_slice(), copy.sent.len(), turns.kept_bytes()), (b"yes".as_slice(), 1000, before + 1));
+    drop(copy);
+    assert_eq!(turns.kept_bytes(), before + 1);
+}
+
+#[test]
 fn a_slow_page_loses_events_and_stops_nobody() {
     let turns = Arc::new(Turns::default());
     let mut page = turns.listen();

@@ -42,6 +42,9 @@ async fn a_key_opens_every_route_and_goes_no_further() {
     for path in ["/", "/healthz"] {
         assert_eq!(proxy.get(path).send().await.unwrap().status(), 200, "{path} says only that it runs");
     }
+    let health = |request: reqwest::RequestBuilder| async { answer(request).await.1["backends"].take() };
+    assert_eq!(health(proxy.get("/healthz").bearer_auth("wrong")).await, Value::Null, "no backend and no address");
+    assert!(health(proxy.get("/healthz").bearer_auth("s3cret")).await.is_array());
     let refused = proxy.get("/v1/models").send().await.unwrap();
     assert_eq!(refused.headers()["www-authenticate"], "Bearer");
 }

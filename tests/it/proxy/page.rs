@@ -359,6 +359,39 @@ async fn a_turn_says_how_much_of_it_the_backend_has_read_before() {
 }
 
 #[tokio::test]
+async fn looking_at_hostile_text_stalls_nobody() {
+    let hostile = "{".repeat(8_000);
+    let (proxy, _fake) = with("exchanges = \"full\"", {
+        let hostile = hostile.clone();
+        move || writes(&hostile)
+    })
+    .await;
+    let body = serde_json::from_str::<Value>(&request(true).to_string()).unwrap();
+    ask(&proxy, &body).await;
+    let turn = format!("/ui/turns/{}", rows(&proxy).await[0]["number"]);
+    let normalize = proxy.post("/ui/normalize", json!({"model": "qwen3:8b", "tools": body["tools"], "text": hostile}));
+    for request in [normalize, proxy.get(&turn), proxy.get(&format!("{turn}/fixture"))] {
+        // The proxy serves on this thread: each turn of the loop is one in which others would have been served.
+        let mut turns = 0;
+        let answered = request.send();
+        tokio::pin!(answered);
+        let response = loop {
+            tokio::select! {
+                response = &mut answered => break response.unwrap(),
+                () = tokio::time::sleep(Duration::from_millis(2)) => turns += 1,
+            }
+        };
+        assert_eq!(response.status(), 200);
+        let path = response.url().path().to_owned();
+        let text = response.text().await.unwrap();
+        assert!(text.len() < 20 * hostile.len(), "{path}: {} bytes", text.len());
+        assert!(turns >= 5, "{path}: others were served {turns} times");
+    }
+    let long = json!({"text": "x".repeat(300_000)});
+    assert_eq!(answer(proxy.post("/ui/normalize", long)).await.0, 413);
+}
+
+#[tokio::test]
 async fn a_person_tries_a_tool_and_nobody_else_does() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys");
