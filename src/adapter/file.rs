@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
+    Adapter, Call, Inside, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
     triggers::Triggers,
 };
 use crate::{config, error::Error};
@@ -126,15 +126,12 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
-        // Fine-tunes of any family think in these.
-        let usual = || Reasoning {
-            open: vec!["<think>".to_owned()],
-            close: vec!["</think>".to_owned()],
-            label: Vec::new(),
-            tool_call_inside: recipient.as_ref().map(|recipient| recipient.tool_call_inside).unwrap_or_default(),
-            anywhere: false,
-        };
-        file.reasoning.get_or_insert_with(usual);
+        // Fine-tunes of any family think in these. Where messages have headers, the headers say what is reasoning.
+        if recipient.is_none() && file.reasoning.is_none() {
+            let [open, close] = ["<think>", "</think>"].map(|marker| vec![marker.to_owned()]);
+            let (label, tool_call_inside) = (Vec::new(), Inside::AtEnd);
+            file.reasoning = Some(Reasoning { open, close, label, tool_call_inside, anywhere: false });
+        }
         let reasoning = file.reasoning.iter().flat_map(|region| region.open.iter().chain(&region.close));
         let answer = file.answer.iter().flat_map(|wrapper| wrapper.open.iter().chain(&wrapper.close));
         for marker in file.drop.iter().chain(reasoning).chain(answer) {
