@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, Framing, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim, Wrapper,
-    triggers::Triggers,
+    Adapter, Call, Framing, Inside, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim,
+    Wrapper, triggers::Triggers,
 };
 use crate::{config, error::Error};
 
@@ -123,15 +123,12 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
-        // Fine-tunes of any family think in these.
-        let usual = || Reasoning {
-            open: vec!["<think>".to_owned()],
-            close: vec!["</think>".to_owned()],
-            label: Vec::new(),
-            tool_call_inside: recipient.as_ref().map(|recipient| recipient.tool_call_inside).unwrap_or_default(),
-            anywhere: false,
+        // Fine-tunes of any family think in these. Where messages have headers, the headers say what is reasoning.
+        let usual = || {
+            let [open, close] = ["<think>", "</think>"].map(|marker| vec![marker.to_owned()]);
+            Reasoning { open, close, label: Vec::new(), tool_call_inside: Inside::AtEnd, anywhere: false }
         };
-        let reasoning = Some(file.reasoning.unwrap_or_else(usual));
+        let reasoning = file.reasoning.or_else(|| recipient.is_none().then(usual));
         let framing = Framing { drop: file.drop, reasoning, answer: file.answer, recipient };
         if framing.markers().any(|marker| marker.trim().is_empty()) {
             return Err(fail("an empty marker would match everywhere; remove it".into()));

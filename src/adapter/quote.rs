@@ -125,8 +125,8 @@ fn seam(marker: &str) -> usize {
 }
 
 /// Names of tools as the value or the key of a JSON call, as a tag, before an opening parenthesis or brace, and alone on a line.
-fn without_names(text: &str, tools: &Tools) -> String {
-    let mut known: HashMap<&str, bool> = HashMap::new();
+fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
+    let mut known: HashMap<&'t str, bool> = HashMap::new();
     let means = |written: &str| written.len() <= NAME_BYTES && !written.trim().is_empty() && name::is_known(tools, written);
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
@@ -157,14 +157,20 @@ fn without_names(text: &str, tools: &Tools) -> String {
                 || behind.trim_start_matches(' ').starts_with('(')
                 || behind.trim_start().starts_with(['{', '['])
                 || is_alone(before, behind)
+                || assigns(before, behind)
         };
-        let hit = place && *known.entry(bare).or_insert_with(|| means(bare));
-        if hit {
-            out.push_str(text.get(copied..inside).unwrap_or_default());
+        // `name:f`: the label counts as a part of the word.
+        let label = bare.rfind(':').map_or(0, |colon| colon + 1);
+        let mut hits = |name: &'t str| place && *known.entry(name).or_insert_with(|| means(name));
+        let name = [0, label].into_iter().filter_map(|from| bare.get(from..)).find(|name| hits(name));
+        let hit = name.is_some();
+        if let Some(name) = name {
+            let end = inside + bare.len();
+            out.push_str(text.get(copied..end - name.len()).unwrap_or_default());
             out.push('(');
-            out.push_str(bare);
+            out.push_str(name);
             out.push(')');
-            copied = inside + bare.len();
+            copied = end;
         }
         // The quote at the end of one string may be the one at the beginning of the next.
         at = if quoted && !hit { inside } else { inside + length };
@@ -178,6 +184,14 @@ fn is_alone(before: &str, behind: &str) -> bool {
     let marks = [' ', '*', '`'];
     let (before, behind) = (before.trim_end_matches(marks), behind.trim_start_matches(marks));
     (before.is_empty() || before.ends_with(['\n', ':'])) && (behind.is_empty() || behind.starts_with(['\n', '\r']))
+}
+
+/// Whether a word that begins a line comes before an assignment or a value in quotes.
+fn assigns(before: &str, behind: &str) -> bool {
+    let rest = behind.trim_start_matches([' ', '\t']);
+    let key = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    let begins = before.is_empty() || before.trim_end_matches(' ').ends_with('\n');
+    begins && rest.len() < behind.len() && (rest.starts_with(is_quote) || (key.len() < rest.len() && key.starts_with(['=', ':'])))
 }
 
 fn is_word(c: char) -> bool {

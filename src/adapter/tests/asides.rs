@@ -11,7 +11,8 @@ const CALL: &str = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": tr
 
 #[test]
 fn a_draft_in_closed_reasoning_is_none_in_any_adapter() {
-    let parses = |adapter: &Adapter| adapter.framing.reasoning.as_ref().is_some_and(|region| region.tool_call_inside == Inside::Parse);
+    let parses =
+        |adapter: &Adapter| adapter.framing.reasoning.as_ref().is_some_and(|region| region.tool_call_inside == Inside::Parse);
     for adapter in library().iter().filter(|adapter| !parses(adapter)) {
         for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<scratchpad>", "</scratchpad>")] {
             for begin in ["", "Well.\n"] {
