@@ -6,6 +6,7 @@ mod asides;
 mod cuts;
 mod ends;
 mod limits;
+mod quoted;
 mod slips;
 
 use super::{Scanner, scanner::Options};
