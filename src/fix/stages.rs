@@ -110,6 +110,10 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             if let Some(key) = marked_up(&reading.root) {
                 return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
             }
+            let elided = reading.repairs.iter().any(|repair| repair.rule == Code::S17);
+            if elided && call.schema.is_some() && matches!(&reading.root.value, Value::Object(members) if members.is_empty()) {
+                return Err(Why::Malformed("three dots are no arguments".to_owned()));
+            }
             fixes.extend(reading.repairs.into_iter().map(fix_of));
             fixes.extend(reread);
             fixes.extend(closed);

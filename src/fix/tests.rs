@@ -431,6 +431,16 @@ fn empty_values_that_the_schema_refuses_are_left_out() {
 }
 
 #[test]
+fn arguments_that_are_left_out_are_refused() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"integer"}}}"#;
+    for left_out in ["{...}", "{ ... }"] {
+        assert_eq!(fixed(schema, left_out, End::Closed).verdict, Verdict::Refused, "{left_out}");
+    }
+    becomes("S17", schema, r#"{"a": 1, ...}"#, Verdict::Guess, json!({"a": 1}));
+    becomes("S17", schema, r#"{..., "a": 1}"#, Verdict::Guess, json!({"a": 1}));
+}
+
+#[test]
 fn values_have_limits() {
     for (what, written) in [
         ("K1: a word", r#""pages":"three""#),

@@ -30,7 +30,7 @@ pub(super) struct Entry {
 impl Scanner {
     /// Tries the forms that `found` may open. `None`: more text is needed to know.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
-        if self.buf.is_quoted(found.at) {
+        if self.buf.is_quoted(found.at) || self.is_in_block_quote(found.at) {
             return Some(false);
         }
         let text = &self.buf[found.at..];
@@ -55,7 +55,7 @@ impl Scanner {
         let fresh = self.before.is_fresh();
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
-        if bracket && self.buf.is_inside_value(at) {
+        if bracket && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
             return false;
         }
         let mut entries = Vec::new();

@@ -12,6 +12,8 @@ pub(super) struct Left {
     last_marked: Vec<Parsed>,
     /// The text since the last newline is blank.
     line_blank: bool,
+    /// It begins with the mark of a block quote.
+    line_quoted: bool,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
     inline: usize,
     /// Whitespace at the start of the text that comes next belongs to framing before it.
@@ -22,7 +24,7 @@ pub(super) struct Left {
 
 impl Left {
     pub(super) fn nothing(swallow_blank: bool) -> Left {
-        Left { said: false, calls: 0, last_marked: Vec::new(), line_blank: true, inline: 0, swallow_blank }
+        Left { said: false, calls: 0, last_marked: Vec::new(), line_blank: true, line_quoted: false, inline: 0, swallow_blank }
     }
 
     pub(super) fn has_said(&self) -> bool {
@@ -41,6 +43,10 @@ impl Left {
         self.line_blank
     }
 
+    pub(super) fn is_line_quoted(&self) -> bool {
+        self.line_quoted
+    }
+
     pub(super) fn inline(&self) -> usize {
         self.inline
     }
@@ -52,9 +58,13 @@ impl Left {
     /// This text leaves, as reasoning or as content.
     pub(super) fn text(&mut self, text: &str, reasoning: bool) {
         self.swallow_blank = false;
-        match memchr::memrchr(b'\n', text.as_bytes()) {
-            Some(newline) => self.line_blank = text[newline..].trim().is_empty(),
-            None => self.line_blank &= text.trim().is_empty(),
+        let line = memchr::memrchr(b'\n', text.as_bytes()).map(|newline| &text[newline..]);
+        if line.is_some() {
+            (self.line_blank, self.line_quoted) = (true, false);
+        }
+        let line = line.unwrap_or(text).trim_start();
+        if self.line_blank && !line.is_empty() {
+            (self.line_blank, self.line_quoted) = (false, is_block_quote(line));
         }
         self.said |= !reasoning && !text.trim().is_empty();
     }
@@ -77,7 +87,7 @@ impl Left {
 
     /// What comes next begins a line, as far as inline code and indented markers are concerned.
     pub(super) fn begin_line(&mut self) {
-        (self.line_blank, self.inline) = (true, 0);
+        (self.line_blank, self.line_quoted, self.inline) = (true, false, 0);
     }
 
     pub(super) fn swallow_blank(&mut self, swallow: bool) {
@@ -100,4 +110,9 @@ impl Left {
             _ => {}
         }
     }
+}
+
+/// Whether a line, without blanks before it, is in a block quote of Markdown.
+pub(super) fn is_block_quote(line: &str) -> bool {
+    line.starts_with('>') && !line.starts_with(">>")
 }

@@ -1,6 +1,6 @@
 //! How text that is no call leaves: at once, but for whitespace that a call may still swallow; and where inline code ends.
 
-use super::{Region, Scanner};
+use super::{Region, Scanner, left::is_block_quote};
 use crate::{
     adapter::syntax::blank,
     event::{Event, Sink},
@@ -67,6 +67,15 @@ impl Scanner {
         match before.rfind('\n') {
             Some(newline) => before[newline..].trim().is_empty(),
             None => self.left.is_line_blank() && before.trim().is_empty(),
+        }
+    }
+
+    /// Whether `at` is in a line that Markdown quotes.
+    pub(super) fn is_in_block_quote(&self, at: usize) -> bool {
+        let before = &self.buf[self.buf.from()..at];
+        match before.rfind('\n') {
+            Some(newline) => is_block_quote(before[newline..].trim_start()),
+            None => self.left.is_line_quoted() || (self.left.is_line_blank() && is_block_quote(before.trim_start())),
         }
     }
 

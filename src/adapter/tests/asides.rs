@@ -32,6 +32,8 @@ fn what_is_around_a_call_that_is_not_meant_stays_text() {
         format!("<example>\n{CALL}\n</example>\nThat is how it looks."),
         format!("<tool_response>\n{CALL}\n</tool_response>\nThat was the result."),
         format!("<!-- {CALL} -->\nA comment."),
+        format!("> {}\n\nThat was it.", CALL.replace('\n', "")),
+        "> See: <tool_call>{\"name\": \"lamp\", \"arguments\": {}}</tool_call>".to_owned(),
     ] {
         assert_eq!(read("hermes", false, &answer), text(&answer), "{answer}");
     }
@@ -59,6 +61,14 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
     // In code and in a line it is spoken of.
     let prose = "A turn begins with `<|im_start|>user`, as in:\n```\n<|im_start|>user\nHello\n```\n";
     assert_eq!(read("generic", false, prose), text(prose));
+}
+
+#[test]
+fn the_record_of_a_call_is_data() {
+    for record in ["\"status\": \"done\"", "\"result\": \"lit\"", "\"output\": null"] {
+        let answer = format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}, {record}}}");
+        assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
+    }
 }
 
 #[test]

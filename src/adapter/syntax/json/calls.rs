@@ -31,6 +31,8 @@ const BUNDLE: &str = "tool_uses";
 pub(super) const OTHER_KEYS: [&str; 5] = ["type", "id", "call_id", "tool_call_id", "index"];
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
+/// Keys of the record of a call that was made.
+const RECORD: [&str; 4] = ["result", "output", "status", "response"];
 /// Keys that hold the tool's name only where their value is one: they are common parameters too.
 pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
 
@@ -105,6 +107,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         }
         let written = unquote(name);
         let (arguments, closed) = match find(&members, &keys.arguments) {
+            Some(_) if !context.marked && members.iter().any(|(key, _)| RECORD.contains(&key.as_str())) => return None,
             Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
