@@ -26,8 +26,8 @@ const TAGGED_RESULT: &str = "<tool_response>\nshelf \"7\"\n</tool_response>";
 const PLAIN_RESULT: &str = "Result of the tool call find_book:\nshelf \"7\"";
 
 const FAMILIES: &[Family] = &[
-    Family { model: "gemma3:12b", tools: &["Tools:\n{\"name\": \"find_book\""], calls: JSON_CALLS, result: PLAIN_RESULT },
-    Family { model: "gemma3n:e4b", tools: &["Tools:\n{\"name\": \"find_book\""], calls: JSON_CALLS, result: PLAIN_RESULT },
+    Family { model: "gemma3:12b", tools: &["Tools:\n\nfind_book: "], calls: JSON_CALLS, result: PLAIN_RESULT },
+    Family { model: "gemma3n:e4b", tools: &["Tools:\n\nfind_book: "], calls: JSON_CALLS, result: PLAIN_RESULT },
     Family {
         model: "gemma4:e4b",
         tools: &["<|tool>declaration:find_book{description:<|\"|>Finds a book.<|\"|>,parameters:{type:<|\"|>OBJECT<|\"|>"],

@@ -83,7 +83,7 @@ impl Buffer {
     /// The text that has not left is looked at again.
     pub(super) fn look_again(&mut self) {
         self.pos = self.from;
-        self.strings = Strings::default();
+        self.leave_strings();
     }
 
     /// The text before `to` has left.
@@ -104,11 +104,13 @@ impl Buffer {
 
     /// The text before `to` goes, and reading continues there.
     pub(super) fn skip_to(&mut self, to: usize) {
+        self.leave_strings();
         (self.from, self.pos) = (to, to);
     }
 
     /// Takes `at..to` out of the text, which stays before and after it.
     pub(super) fn cut_out(&mut self, at: usize, to: usize) {
+        self.strings.is_open_after(&self.text[..at], self.gone);
         self.text.replace_range(at..to, "");
         self.pos = at;
     }
@@ -146,7 +148,13 @@ impl Buffer {
 
     /// What begins at `at` is no call. `named`: it names an offered tool.
     pub(super) fn pass_strings(&mut self, at: usize, named: bool) {
+        self.strings.is_open_after(&self.text[..at], self.gone);
         self.strings.follow(self.gone + at, named);
+    }
+
+    /// What comes next is outside of all values: a call was read, or framing.
+    pub(super) fn leave_strings(&mut self) {
+        self.strings = Strings::default();
     }
 
     /// Whether what begins at `at` is quoted by a value that is no call, so that even a marker there begins none.

@@ -18,6 +18,7 @@ impl Scanner {
         to: usize,
         out: &mut dyn Sink,
     ) {
+        self.buf.leave_strings();
         if self.is_drafting() && !calls.is_empty() {
             self.hold_draft(calls, candidate, to, out);
             self.before.after_held_call(form);
