@@ -7,36 +7,26 @@
 //! * Otherwise the characters win where the escapes would put a control character into a path, or a backspace or form feed
 //!   in front of a letter. That is a guess.
 //! * A string that is laid out with `\n` (indented lines, blank lines, a newline at its end) keeps its newlines either way.
+//! * A string with raw line breaks was written without escapes, so its `\n` and `\t` are characters. That is a guess.
+//! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. That is a guess.
 //! * A doubled backslash before a letter shows that the writer escapes. So does `\u000a`, in which a control character of a
 //!   value without escapes (the text between two tags) arrives here.
 
+mod escapes;
 mod role;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
+use self::escapes::{Escapes, Reading};
 use self::role::Role;
 use super::report::{Fix, Verdict};
 use super::schema::At;
 use crate::json::Code;
-use crate::json::decode::{code_unit, decode};
+use crate::json::decode::decode;
 use crate::json::lex::Quote;
 use crate::json::pointer::{Pointer, push_index, push_key};
 use crate::json::read::{Guide, Shape};
 use crate::json::tree::{Member, Node, Value};
-
-/// How the backslashes of one string are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// As JSON's escapes.
-    Escapes,
-    /// Single backslashes are characters.
-    Characters,
-    /// As escapes, but for paths, `\b` and `\f`: the string has lines.
-    Lines,
-    /// As escapes, but for paths.
-    Paths,
-}
 
 /// A place in the tree, as the way to it from the root.
 #[derive(Clone, Copy)]
@@ -107,6 +97,7 @@ impl Place<'_> {
     /// What the parameter is for; the items of a list are what the list is named after.
     fn role(&self) -> Role {
         let mut place = self;
+        let item = matches!(self.above, Some((_, Step::Item(_))));
         let declared = self.guide.schema.rule(self.shape()).is_path;
         let mut name = self.guide.name;
         while let Some((above, step)) = place.above {
@@ -116,7 +107,7 @@ impl Place<'_> {
             }
             place = above;
         }
-        let role = Role::of(name);
+        let role = Role::of(name, item);
         Role { path: role.path || declared, ..role }
     }
 
@@ -141,7 +132,7 @@ impl Place<'_> {
 /// The string as its writer meant it and whether that is a guess, if it is not what the escapes say.
 fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
     let escapes = Escapes::of(raw);
-    if !escapes.impossible && escapes.controls.is_empty() {
+    if escapes.are_plain() {
         return None;
     }
     let (reading, guess) = escapes.reading(role());
@@ -153,239 +144,4 @@ fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(Str
     };
     // What was not decoded from these bytes alone (joined strings, text without quotes) stays as it is.
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))
-}
-
-/// Length of the escape at `at`, 0 if JSON does not have it.
-fn escape_length(raw: &str, at: usize) -> usize {
-    match raw.as_bytes().get(at + 1) {
-        Some(b'"' | b'\'' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-        // The two halves of a surrogate pair belong together.
-        Some(b'u') => match code_unit(raw, at) {
-            Some(0xd800..0xdc00) if matches!(code_unit(raw, at + 6), Some(0xdc00..0xe000)) => 12,
-            Some(_) => 6,
-            None => 0,
-        },
-        _ => 0,
-    }
-}
-
-/// An escape that decodes to a control character.
-#[derive(Debug, Clone, Copy)]
-struct Control {
-    /// Where its backslash is.
-    at: usize,
-    letter: u8,
-    before: Option<u8>,
-    after: Option<u8>,
-}
-
-/// What the backslashes of one raw string show.
-struct Escapes<'r> {
-    raw: &'r str,
-    controls: Vec<Control>,
-    /// An escape that JSON does not have.
-    impossible: bool,
-    /// Such an escape is followed by a word: `\Users`, `\alpha`.
-    word: bool,
-    /// A backslash before a letter is doubled, and no UNC host begins there.
-    doubled: bool,
-    /// `\n` is used as a newline.
-    lines: bool,
-    /// Paths with single backslashes, from their first backslash on.
-    paths: Vec<Range<usize>>,
-}
-
-// === impl Escapes ===
-
-impl<'r> Escapes<'r> {
-    fn of(raw: &'r str) -> Escapes<'r> {
-        let bytes = raw.as_bytes();
-        let (controls, paths) = (Vec::new(), Vec::new());
-        let mut escapes = Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, paths };
-        let mut at = 0;
-        while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
-            let place = at + found;
-            let length = escape_length(raw, place);
-            at = place + length.max(1);
-            match bytes.get(place + 1) {
-                Some(letter @ (b'n' | b'r' | b't' | b'b' | b'f')) => {
-                    let before = place.checked_sub(1).map(|before| bytes[before]);
-                    escapes.controls.push(Control { at: place, letter: *letter, before, after: bytes.get(at).copied() });
-                }
-                Some(b'\\') => {
-                    let letter = bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
-                    escapes.doubled |= letter && unc_host(&bytes[place..]).is_none();
-                }
-                // A backslash before a raw newline continues a line of the shell.
-                Some(control) if *control < 0x20 => {}
-                _ if length == 0 => {
-                    escapes.impossible = true;
-                    escapes.word |= bytes[at..].iter().take(3).take_while(|byte| byte.is_ascii_alphabetic()).count() == 3;
-                }
-                _ => {}
-            }
-        }
-        if escapes.impossible || !escapes.controls.is_empty() {
-            escapes.find_paths();
-            escapes.lines = escapes.controls.iter().any(|control| escapes.is_newline(control));
-        }
-        escapes
-    }
-
-    fn reading(&self, role: Role) -> (Reading, bool) {
-        let lines = self.lines && !role.pattern;
-        let whole = if lines { Reading::Lines } else { Reading::Characters };
-        if self.impossible {
-            // Where lines are kept, the rest is a guess.
-            return (whole, lines && self.controls.iter().any(|control| self.in_line(control.at)));
-        }
-        if self.doubled {
-            return (Reading::Escapes, false);
-        }
-        let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
-        if named || self.controls.iter().any(is_pattern) {
-            return (whole, true);
-        }
-        match self.paths.iter().any(|path| self.is_spoilt(path, role)) {
-            true if role == Role::default() && !lines => (Reading::Paths, true),
-            true => (whole, true),
-            false => (Reading::Escapes, false),
-        }
-    }
-
-    /// The text with those backslashes kept as characters for which `keeps` holds.
-    fn spelled(&self, keeps: impl Fn(usize) -> bool) -> String {
-        let raw = self.raw;
-        let mut text = String::with_capacity(raw.len());
-        let (mut from, mut at) = (0, 0);
-        while let Some(found) = memchr::memchr(b'\\', &raw.as_bytes()[at..]) {
-            let place = at + found;
-            let length = escape_length(raw, place);
-            at = place + length.max(1);
-            let kept = match raw.as_bytes().get(place + 1) {
-                // Only the two before a host are two.
-                Some(b'\\') => self.path_at(place).is_some_and(|path| path.start == place),
-                Some(b'"' | b'\'' | b'u') => length == 0,
-                _ => length == 0 || keeps(place),
-            };
-            if !kept {
-                text.push_str(&raw[from..place]);
-                text.push_str(&decode(&raw[place..at], Quote::Double).text);
-                from = at;
-            }
-        }
-        text.push_str(&raw[from..]);
-        text
-    }
-
-    /// Whether this `\n` is used as a newline: nothing that could be called `n..` follows it.
-    fn is_newline(&self, control: &Control) -> bool {
-        let next = self.raw.as_bytes().get(control.at + 3);
-        match (control.letter, control.after) {
-            (b'r', Some(b'\\')) => next == Some(&b'n'),
-            (b'n', None) => true,
-            (b'n', Some(b'\\')) => matches!(next, Some(b'n' | b'r' | b't')),
-            (b'n', Some(b' ' | b'\t' | b'\n' | b'\r' | b'}' | b')' | b'#' | b'<' | b'@' | b'{')) => true,
-            (b'n', _) => self.ends_line(control),
-            _ => false,
-        }
-    }
-
-    /// Whether what comes before a `\n` ends a statement or a sentence.
-    fn ends_line(&self, control: &Control) -> bool {
-        match control.before {
-            Some(b';') => true,
-            Some(b')') => !self.word,
-            Some(b'.') => control.at.checked_sub(2).is_some_and(|at| self.raw.as_bytes()[at].is_ascii_alphanumeric()),
-            _ => false,
-        }
-    }
-
-    /// Whether the backslash here is a character also in a string that has lines.
-    fn in_line(&self, at: usize) -> bool {
-        let Ok(found) = self.controls.binary_search_by_key(&at, |control| control.at) else {
-            // `\/`: a regular expression of JavaScript.
-            return self.impossible;
-        };
-        let control = &self.controls[found];
-        is_pattern(control) || control.letter != b'n' && control.after.is_some_and(is_name) && self.path_at(at).is_some()
-    }
-
-    /// The path that this byte is in.
-    fn path_at(&self, at: usize) -> Option<&Range<usize>> {
-        let following = self.paths.partition_point(|path| path.start <= at);
-        self.paths[..following].last().filter(|path| path.contains(&at))
-    }
-
-    /// Finds the paths that begin with a drive or a UNC host and whose separators are single backslashes.
-    fn find_paths(&mut self) {
-        let bytes = self.raw.as_bytes();
-        let ends =
-            |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'|' | b'<' | b'>' | b',' | b';');
-        let mut from = 0;
-        while let Some(found) = memchr::memchr(b'\\', &bytes[from..]) {
-            let at = from + found;
-            let drive = at >= 2
-                && bytes[at - 1] == b':'
-                && bytes[at - 2].is_ascii_alphabetic()
-                && (at == 2 || !(bytes[at - 3].is_ascii_alphanumeric() || bytes[at - 3] == b'_'));
-            let begins = at == 0 || matches!(bytes[at - 1], b' ' | b'\t' | b'=' | b'(' | b'"' | b'\'' | b'`');
-            let host = if begins { unc_host(&bytes[at..]) } else { None };
-            if !drive && host.is_none() {
-                from = at + escape_length(self.raw, at).max(1);
-                continue;
-            }
-            let inner = at + host.unwrap_or(0);
-            let length = bytes[inner..].iter().position(ends).unwrap_or(bytes.len() - inner);
-            let end = inner + length;
-            let doubled = memchr::memmem::find(&bytes[inner..end], b"\\\\").is_some();
-            if !doubled {
-                self.paths.push(at..end);
-            }
-            from = end.max(at + 1);
-        }
-    }
-
-    /// Whether the escapes would put a control character into this path.
-    fn is_spoilt(&self, path: &Range<usize>, role: Role) -> bool {
-        let begin = self.controls.partition_point(|control| control.at < path.start);
-        let inside = &self.controls[begin..self.controls.partition_point(|control| control.at < path.end)];
-        let Some(first) = inside.first() else { return false };
-        let rest = self.raw.get(path.start + 2..path.end).unwrap_or_default();
-        // `if x:\n\treturn`, `A:\tyes\nB:\tno` and `Q:\nWhat?` have a drive letter, too, but no folder after it.
-        let named = first.at != path.start || first.after.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !named || rest.contains(['?', '*']) || rest.contains(":\\") {
-            return false;
-        }
-        // So has `Plan B:\nGo home`; and `\\alpha\ttheta` looks like a host and a share.
-        let host = self.raw[path.start..].starts_with("\\\\");
-        let drive = path.start == 2 && self.raw.starts_with(|c: char| c.is_ascii_uppercase());
-        let known = role != Role::default() || drive || (first.at != path.start && !host);
-        let deep = rest.matches('\\').count() > usize::from(host);
-        let sure = known || deep || rest.trim_end_matches('.').contains('.');
-        sure && inside.iter().any(|control| control.after.is_some_and(is_name) && (control.letter != b'n' || !self.lines))
-    }
-}
-
-/// A byte that goes on a file's name.
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'~') || byte >= 0x80
-}
-
-/// `\b` and `\f` of a regular expression or a formula: nobody writes a backspace or a form feed in front of a letter.
-fn is_pattern(control: &Control) -> bool {
-    match control.letter {
-        b'b' => control.after.is_some_and(|after| after.is_ascii_alphanumeric() || matches!(after, b'(' | b'[' | b'_')),
-        b'f' => control.after.is_some_and(|after| after.is_ascii_alphabetic()),
-        _ => false,
-    }
-}
-
-/// The length of `\\host` where a single backslash and a name follow.
-fn unc_host(bytes: &[u8]) -> Option<usize> {
-    let rest = bytes.strip_prefix(b"\\\\")?;
-    let host = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'?')).count();
-    let share = host >= 1 && rest.get(host) == Some(&b'\\') && rest.get(host + 1).is_some_and(|byte| is_name(*byte));
-    // `\\d\w` is a pattern; a host has a longer name.
-    (share && (host >= 2 || rest[0] == b'?' || rest[0] == b'.')).then_some(2 + host)
 }

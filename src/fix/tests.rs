@@ -202,7 +202,42 @@ fn strings_that_hold_code() {
             Verdict::Guess,
             "d = {\n  \"k\": \"v\"\n}\n",
         ),
+        // What looks like a comment after a string is code in it.
+        (
+            "T3",
+            r##"{"file_path":"n.txt","body":"#define A "a"\n#define B "b""}"##,
+            Verdict::Guess,
+            "#define A \"a\"\n#define B \"b\"",
+        ),
+        ("T3", r#"{"body":"x = "1" // not "2"","file_path":"n.txt"}"#, Verdict::Guess, r#"x = "1" // not "2""#),
+        ("T3", r#"{"file_path":"n.txt","body":"go("a"); /* or "b" */"}"#, Verdict::Guess, r#"go("a"); /* or "b" */"#),
+        (
+            "S10",
+            r#"{"file_path":"n.txt","body":"one" // the "first"
+}"#,
+            Verdict::Lossless,
+            "one",
+        ),
+        (
+            "S10",
+            r#"{"body":"one", // the "first"
+            "file_path":"n.txt"}"#,
+            Verdict::Lossless,
+            "one",
+        ),
+        // A newline inside of such quotes is an escape of the code's.
+        (
+            "T2b",
+            r#"{"file_path":"n.txt","body":"main() {\n  puts("a\n");\n}\n"}"#,
+            Verdict::Guess,
+            "main() {\n  puts(\"a\\n\");\n}\n",
+        ),
+        ("T3", r#"{"file_path":"n.txt","body":"a = "b"\n"c" is d\n"}"#, Verdict::Guess, "a = \"b\"\n\"c\" is d\n"),
+        // A docstring at the beginning of a string.
+        ("T3", r#"{"file_path":"n.txt","body":""""Adds."""\nimport os\n"}"#, Verdict::Guess, "\"\"\"Adds.\"\"\"\nimport os\n"),
+        ("S8", r#"{"file_path":"n.txt","body":""""one" and "two" """}"#, Verdict::Lossless, r#""one" and "two" "#),
         ("T3", r#"{'file_path':'n.txt','body':'it's what 'they' say'}"#, Verdict::Guess, "it's what 'they' say"),
+        ("S5", r"{'file_path':'n.txt','body':'a\xa0b\nc'}", Verdict::Lossless, "a\u{a0}b\nc"),
     ] {
         let report = fixed(NOTE, source, End::Closed);
         let got = value(&report).unwrap_or_default();

@@ -60,6 +60,11 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
                 decoded.odd_escape = true;
                 (Some('`'), 2)
             }
+            // An escape of Python and JavaScript; printable ASCII is not written so, but folders are: `bin\x64`.
+            Some(b'x') if quote == Quote::Single => match byte_code(raw, at).filter(|code| matches!(code, 0..0x20 | 0xa0..)) {
+                Some(code) => (Some(char::from(code)), 4),
+                None => (None, 0),
+            },
             Some(b'u') => match code_unit(raw, at) {
                 Some(surrogate @ 0xd800..0xe000) => match code_unit(raw, at + 6) {
                     Some(low @ 0xdc00..0xe000) if surrogate < 0xdc00 => {
@@ -100,4 +105,10 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
 pub(crate) fn code_unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+}
+
+/// The number of the `\xXX` at `at`.
+fn byte_code(text: &str, at: usize) -> Option<u8> {
+    let digits = text.get(at..at + 4)?.strip_prefix("\\x")?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16).ok())?
 }

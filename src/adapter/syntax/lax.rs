@@ -220,8 +220,8 @@ fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
 /// The arguments as JSON text; `None` if some have no key.
 fn arguments(items: Vec<Item>, document: &Document) -> Option<String> {
     if let [(None, Node::Dict(members))] = items.as_slice() {
-        return Some(document.root().object(members.clone()).to_string());
+        return Some(document.root().object(members.clone()));
     }
     let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
-    Some(document.root().object(members?).to_string())
+    Some(document.root().object(members?))
 }

@@ -163,11 +163,18 @@ impl Literal {
             self.expect = Expect::Item;
             return None;
         }
-        // Python joins strings that stand side by side.
-        if !dialect.loose && matches!(first, b'"' | b'\'') && matches!(frame.items.last(), Some((_, Node::Text(_)))) {
-            return self.open_string(text, dialect);
+        // Python joins strings that are side by side, or have a `+` between them.
+        let joins = !dialect.loose && matches!(frame.items.last(), Some((_, Node::Text(_))));
+        let plus = usize::from(joins && first == b'+');
+        let next = self.at + plus + blank(&text[self.at + plus..]);
+        match text.as_bytes().get(next) {
+            Some(b'"' | b'\'') if joins => {
+                self.at = next;
+                self.open_string(text, dialect)
+            }
+            None if joins && !dialect.end => Some(Read::More),
+            _ => Some(Read::Fail),
         }
-        Some(Read::Fail)
     }
 
     /// A key and its separator, if the next member has one.

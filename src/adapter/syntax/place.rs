@@ -1,6 +1,6 @@
 //! Where in a tool's schema a value is, and what a text without quotes means there.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     literal::{Node, atom},
@@ -53,41 +53,43 @@ impl<'s> Place<'s> {
         self.0.allows(types)
     }
 
-    /// The JSON of a value that is here.
-    pub(crate) fn json(&self, node: Node) -> Value {
+    /// The JSON text of an object that is here. Numbers keep their digits, and a key that is there twice stays there twice.
+    pub(crate) fn object(&self, members: Vec<(String, Node)>) -> String {
+        let member = |(key, node): (String, Node)| format!("{}:{}", string(&key), self.member(&key).json(node));
+        format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
+    }
+
+    /// The JSON text of a value that is here.
+    fn json(&self, node: Node) -> String {
         match node {
-            Node::Text(text) => Value::String(text),
-            Node::Atom(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
-            Node::Bare(text) => self.bare(text),
+            Node::Text(text) => string(&text),
+            Node::Atom(text) => text,
+            Node::Bare(text) => self.bare(&text),
             Node::List(items) => {
                 let place = self.element();
-                Value::Array(items.into_iter().map(|item| place.json(item)).collect())
+                format!("[{}]", items.into_iter().map(|item| place.json(item)).collect::<Vec<_>>().join(","))
             }
             Node::Dict(members) => self.object(members),
         }
     }
 
-    /// The JSON of an object that is here.
-    pub(crate) fn object(&self, members: Vec<(String, Node)>) -> Value {
-        let member = |(key, node): (String, Node)| {
-            let value = self.member(&key).json(node);
-            (key, value)
-        };
-        Value::Object(members.into_iter().map(member).collect::<Map<_, _>>())
-    }
-
-    /// A text without quotes: what it looks like, if the schema allows that here, else a string.
-    fn bare(&self, text: String) -> Value {
-        let looks = atom(&text).or_else(|| number(&text)).or_else(|| null(&text).then(|| "null".to_owned()));
-        let Some(value) = looks.and_then(|json| serde_json::from_str::<Value>(&json).ok()) else { return Value::String(text) };
+    /// A text without quotes: what it looks like, if the schema allows that here, else a string. `null` is never a string.
+    fn bare(&self, text: &str) -> String {
+        let exact = atom(text).or_else(|| is_null(text).then(|| "null".to_owned()));
+        let looks = exact.clone().or_else(|| number(text));
+        let Some(json) = looks else { return string(text) };
+        let Ok(value) = serde_json::from_str(&json) else { return string(text) };
         let fits = self.allows(Types::of(&value)) == Some(true);
-        let exact = atom(&text).is_some() || null(&text);
         match self.allows(Types::STRING) {
-            Some(true) if !fits => Value::String(text),
-            None if !exact => Value::String(text),
-            _ => value,
+            Some(true) if !fits && text != "null" => string(text),
+            None if exact.is_none() => string(text),
+            _ => json,
         }
     }
+}
+
+fn string(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 /// JSON text of a number that only JSON does not spell so: `007`, `1_000`, `+3`, `.5`, `0x1F`.
@@ -106,6 +108,6 @@ pub(crate) fn number(text: &str) -> Option<String> {
 }
 
 /// Other languages' names of nothing.
-fn null(text: &str) -> bool {
+fn is_null(text: &str) -> bool {
     matches!(text, "none" | "nil" | "NULL" | "Null" | "undefined")
 }

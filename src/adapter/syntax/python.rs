@@ -354,7 +354,7 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
         let is_arguments = members.iter().all(|(key, _)| keys.is_empty() || keys.contains(key));
         let takes_object = keys.first().is_some_and(|key| place.member(key).allows(Types::OBJECT) == Some(true));
         if is_arguments || !takes_object {
-            return Some(place.object(members.clone()).to_string());
+            return Some(place.object(members.clone()));
         }
     }
     let given: Vec<String> = items.iter().filter_map(|(key, _)| key.clone()).collect();
@@ -363,5 +363,5 @@ fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
         *key = free.next().filter(|name| !given.iter().any(|given| plain(given) == *name));
     }
     let members: Option<Vec<(String, Node)>> = items.into_iter().map(|(key, value)| Some((key?, value))).collect();
-    Some(place.object(members?).to_string())
+    Some(place.object(members?))
 }

@@ -17,15 +17,17 @@ pub(super) struct Role {
 }
 
 impl Role {
-    /// What the last word of a name says.
-    pub(super) fn of(key: &str) -> Role {
+    /// What the last word of a name says. Paths in one string (`files`), not in a list, are separated by newlines; only `item`s
+    /// of such a parameter are a path each.
+    pub(super) fn of(key: &str, item: bool) -> Role {
         let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
         // The last word of `filePath` and `targetFile`.
         let capital =
             last.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0 && !last[*at..].eq_ignore_ascii_case(last));
         let word = capital.map_or(last, |at| &last[at..]).to_ascii_lowercase();
-        let named = |names: &[&str]| names.iter().any(|name| word == *name || word.strip_suffix('s') == Some(name));
-        let plural = matches!(word.as_str(), "directories");
-        Role { path: plural || named(&PATHS), command: named(&COMMANDS), pattern: named(&PATTERNS) }
+        let singular = if word == "directories" { "directory" } else { word.strip_suffix('s').unwrap_or(&word) };
+        let named = |names: &[&str]| names.contains(&singular) || names.contains(&word.as_str());
+        let path = PATHS.contains(&word.as_str()) || item && PATHS.contains(&singular);
+        Role { path, command: named(&COMMANDS), pattern: named(&PATTERNS) }
     }
 }

@@ -96,6 +96,14 @@ const ROWS: &[Row] = &[
     ("body", r"print(re.sub('\s', '', x))\nprint(2)", "print(re.sub('\\s', '', x))\nprint(2)", LOSSLESS),
     ("body", r"if (/\/api\/\d+/.test(u)) {\n  go();\n}\n", "if (/\\/api\\/\\d+/.test(u)) {\n  go();\n}\n", LOSSLESS),
     ("body", r"root = C:\Users\ana\temp\nok = 1;\n", "root = C:\\Users\\ana\\temp\nok = 1;\n", GUESS),
+    // Raw line breaks: their writer does not escape.
+    ("body", "int main() {\n  puts('a\\n');\n}", "int main() {\n  puts('a\\n');\n}", GUESS),
+    ("body", "x = y.split('\\t')\nprint(x)", "x = y.split('\\t')\nprint(x)", GUESS),
+    ("body", "\none\\ttwo\n", "\none\ttwo\n", LOSSLESS),
+    ("body", "# Title\\n\\nText\nmore", "# Title\n\nText\nmore", LOSSLESS),
+    ("body", "a\\\\nb\nc\\td", "a\\nb\nc\td", LOSSLESS),
+    // Several paths in one string are lines of it.
+    ("files", r"src/one.rs\ntests/two.rs", "src/one.rs\ntests/two.rs", CLEAN),
     // C source, escaped as it should be.
     (
         "body",

@@ -34,7 +34,8 @@ impl Text<'_> {
                     return Some((single, 1));
                 }
                 if self.at(i + 2) == Some(byte) && self.run_ahead(i + 3, byte, 3) {
-                    return Some((Quote::Thrice(byte), 3));
+                    let docstring = self.docstring(i + 3, byte);
+                    return Some(if docstring { (single, 1) } else { (Quote::Thrice(byte), 3) });
                 }
                 let content = self.at(i + 2).is_some_and(|next| next.is_ascii_alphanumeric() || next >= 0x80 || next == b'_');
                 if content && self.twice_ahead(i + 2, byte) {
@@ -52,6 +53,19 @@ impl Text<'_> {
             },
             _ => None,
         }
+    }
+
+    /// Whether a docstring is quoted whose second and third quote are before `i`: `""""Docs."""`, and more text after it.
+    fn docstring(&self, i: usize, byte: u8) -> bool {
+        if self.at(i) != Some(byte) || self.at(i + 1) == Some(byte) {
+            return false;
+        }
+        let Some(close) = memchr::memmem::find(&self.bytes[i + 1..], &[byte; 3]).map(|found| i + 1 + found + 3) else {
+            return false;
+        };
+        self.look(close - i);
+        !matches!(self.at(close), Some(next) if next == byte)
+            && !matches!(self.at(self.skip(close)), None | Some(b',' | b'}' | b']' | b')'))
     }
 
     /// Whether a run of `n` of this byte follows.

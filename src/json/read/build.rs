@@ -278,8 +278,11 @@ impl<'s> Builder<'s> {
         }
         if rule == Code::T3
             && let Some(node) = self.last()
+            && node.exact
+            && node.start + 1 == start
         {
-            node.exact = false;
+            // What is no copy of its source has its place without the quotes.
+            (node.start, node.end, node.exact) = (node.start + 1, node.end - 1, false);
         }
         if let Some(open) = self.open.last_mut() {
             open.exact = false;

@@ -11,6 +11,8 @@ pub(super) const ODD: u32 = 1;
 pub(super) const PASSED: u32 = 6;
 /// The most that passing such places costs where nothing is known of the keys.
 pub(super) const PASSED_MOST: u32 = 24;
+/// A string with quotes inside that ends before a comment with quotes.
+pub(super) const QUOTING_COMMENT: u32 = 18;
 /// A forgotten closing quote before `, "key":`.
 pub(super) const FORGOTTEN: u32 = 5;
 /// A forgotten closing quote before the closers at the end of the text.

@@ -28,7 +28,7 @@ fn read(text: &str, loose: bool, words: bool, schema: &str) -> Option<Value> {
         match last {
             Read::Done { items, .. } => {
                 let member = |(key, node): Item| (key.unwrap_or_default(), node);
-                Some(document.root().object(items.into_iter().map(member).collect()))
+                serde_json::from_str(&document.root().object(items.into_iter().map(member).collect())).ok()
             }
             Read::More | Read::Fail => None,
         }
@@ -50,6 +50,15 @@ fn python_values_become_json() {
         ("(a='\\ud83c\\udf31 \\d+ C:\\temp')", json!({"a": "🌱 \\d+ C:\temp"})),
         ("(a=\"\"\"two\nlines \"quoted\" \"\"\", b='')", json!({"a": "two\nlines \"quoted\" ", "b": ""})),
         ("(a='one ' 'two' \" three\")", json!({"a": "one two three"})),
+        ("(a='one ' + 'two' +\n \" three\", b='a + b')", json!({"a": "one two three", "b": "a + b"})),
+        (
+            r"(a='cd C:\Users\tom\new', b='C:\\Users \x1b[0m\n', c='\033[31m \1')",
+            json!({"a": r"cd C:\Users\tom\new", "b": "C:\\Users \u{1b}[0m\n", "c": "\u{1b}[31m \\1"}),
+        ),
+        (
+            r"(a='\U and \'so\' \n', b=[1e5, 0.10, 12345678901234567890123])",
+            json!({"a": r"\U and 'so' \n", "b": [1e5, 0.1, 12345678901234567890123_u128 as f64]}),
+        ),
         ("(a=r'\\d+\\'', b=u'ü', c=f'plain')", json!({"a": "\\d+\\'", "b": "ü", "c": "plain"})),
         ("(a=007, b=1_000, c=0x1F)", json!({"a": "007", "b": "1_000", "c": "0x1F"})),
         ("(a=[ # a comment\n 1])", json!({"a": [1]})),
@@ -95,7 +104,8 @@ fn a_loose_dictionary_is_typed_by_the_schema() {
     for (text, want) in [
         ("{s:42,n:42}", json!({"s": "42", "n": 42})),
         ("{n:007,s:007}", json!({"n": 7, "s": "007"})),
-        ("{m:null,s:null}", json!({"m": null, "s": "null"})),
+        ("{m:null,s:null}", json!({"m": null, "s": null})),
+        ("{s:none}", json!({"s": "none"})),
         ("{o:{zip:0123},l:[1,true,x]}", json!({"o": {"zip": "0123"}, "l": ["1", "true", "x"]})),
         ("{s:a, b: c, n:1}", json!({"s": "a, b: c", "n": 1})),
         ("{s:f(x) { return {y: 1}; },n:1}", json!({"s": "f(x) { return {y: 1}; }", "n": 1})),

@@ -298,27 +298,28 @@ pub(crate) fn atom(text: &str) -> Option<String> {
     }
 }
 
-/// Resolves the escapes that Python and JSON know; any other backslash stays.
+/// Resolves the escapes that Python and JSON know; any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error
+/// in Python: its writer does not escape, and only quotes and doubled backslashes are escapes (`"C:\Users\new"`).
 fn unescape(text: &str) -> String {
+    let escapes = !has_broken_code(text);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         let tail = &rest[at + 1..];
         let simple = match tail.as_bytes().first() {
-            Some(b'n') => Some("\n"),
-            Some(b't') => Some("\t"),
-            Some(b'r') => Some("\r"),
-            Some(b'b') => Some("\u{8}"),
-            Some(b'f') => Some("\u{c}"),
-            Some(b'0') => Some("\0"),
             Some(b'\\') => Some("\\"),
             Some(b'\'') => Some("'"),
             Some(b'"') => Some("\""),
-            Some(b'\n') => Some(""),
+            Some(b'n') if escapes => Some("\n"),
+            Some(b't') if escapes => Some("\t"),
+            Some(b'r') if escapes => Some("\r"),
+            Some(b'b') if escapes => Some("\u{8}"),
+            Some(b'f') if escapes => Some("\u{c}"),
+            Some(b'\n') if escapes => Some(""),
             _ => None,
         };
-        (out, rest) = match (simple, code(tail)) {
+        (out, rest) = match (simple, code(tail).filter(|_| escapes)) {
             (Some(text), _) => (out + text, &tail[1..]),
             (None, Some((character, length))) => {
                 out.push(character);
@@ -330,13 +331,32 @@ fn unescape(text: &str) -> String {
     out + rest
 }
 
-/// A character by its number: `x41`, `u0041`, `U00000041`, or a pair of surrogates.
+/// Whether a character's number lacks its digits.
+fn has_broken_code(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        let tail = &rest[at + 1..];
+        let code = code(tail);
+        if code.is_none() && tail.starts_with(['x', 'u', 'U']) {
+            return true;
+        }
+        let length = code.map_or_else(|| tail.chars().next().map_or(0, char::len_utf8), |(_, length)| length);
+        rest = &tail[length..];
+    }
+    false
+}
+
+/// A character by its number: `x41`, `u0041`, `U00000041`, a pair of surrogates, or octal after a zero: `033`.
 fn code(tail: &str) -> Option<(char, usize)> {
     let hex = |from: usize, length: usize| {
         let digits = tail.get(from..from + length)?;
         digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
     };
     let digits = match tail.as_bytes().first()? {
+        b'0' => {
+            let length = tail.bytes().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+            return Some((char::from_u32(u32::from_str_radix(&tail[..length], 8).ok()?)?, length));
+        }
         b'x' => 2,
         b'u' => 4,
         b'U' => 8,

@@ -31,10 +31,19 @@ pub(super) const fn follow(cost: u32, pass: Pass) -> Option<Follow> {
 impl Grammar<'_, '_> {
     /// What the text after a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
     pub(super) fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
-        let (mut at, gap) = self.text.gap(after);
+        let (at, gap) = self.text.gap(after);
         if gap.escaped_space && !clean {
             return None;
         }
+        let found = self.follow_token(at, after, frame, clean)?;
+        // In a string with quotes inside, `"a" # the "b"` is code rather than its end and a comment.
+        let delimiter = self.text.bytes[after - 1];
+        let quotes = !clean && gap.comment && memchr::memchr(delimiter, &self.text.bytes[after..at]).is_some();
+        if quotes { follow(found.cost + cost::QUOTING_COMMENT, Pass::Free) } else { Some(found) }
+    }
+
+    /// What the token at `at` says of the delimiter before `after`.
+    fn follow_token(&mut self, mut at: usize, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let mut open = frame;
         loop {
             let Some(frame) = self.trail.frame(open) else {
