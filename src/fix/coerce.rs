@@ -188,10 +188,29 @@ impl<'c> Coercion<'c> {
             return node.instead(value);
         }
         let list = text.trim_start();
+        if types.allow(Types::ARRAY)
+            && let Some(numbers) = self.numbers(text, &node, rule)
+        {
+            self.note(Code::K6, Verdict::Coerced, &node, "numbers in one text put into a list");
+            return self.array(node.instead(Value::Array(numbers)), rule);
+        }
         if types.allow(Types::ARRAY) && !list.starts_with(['[', '{']) {
             return self.wrapped(node, rule);
         }
         node
+    }
+
+    /// The numbers of `1, 2, 3`, where a list of numbers is wanted.
+    fn numbers<'s>(&self, text: &str, node: &Node<'s>, rule: &Rule) -> Option<Vec<Node<'s>>> {
+        let types = self.schema.rule(rule.items?).types;
+        if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {
+            return None;
+        }
+        let number = |part: &str| match scalar::from_text(part.trim(), types)?.0 {
+            Value::Number(digits) => Some(node.instead(Value::Number(Cow::Owned(digits.into_owned())))),
+            _ => None,
+        };
+        text.split(',').map(number).collect()
     }
 
     /// The container that a string holds, if it is one of a wanted type.
@@ -260,7 +279,7 @@ impl<'c> Coercion<'c> {
         if let Some(fitting) = rule.choices.iter().find(|choice| self.fits(&node, **choice)) {
             return self.value(node, *fitting);
         }
-        let mut best: Option<(u32, Node<'s>, Coercion<'c>)> = None;
+        let mut best: Option<((bool, u32), Node<'s>, Coercion<'c>)> = None;
         let mut tie = false;
         let size = node.size();
         for choice in &rule.choices {
@@ -278,7 +297,10 @@ impl<'c> Coercion<'c> {
             if trial.doubt.is_some() || !self.fits(&tried, *choice) {
                 continue;
             }
-            let cost = trial.cost();
+            // A container stays one where it can.
+            let container = matches!(node.value, Value::Object(_) | Value::Array(_));
+            let changed = container && Types::of_node(&tried) != Types::of_node(&node);
+            let cost = (changed, trial.cost());
             match &best {
                 Some((least, ..)) if cost > *least => {}
                 Some((least, other, _)) if cost == *least => tie |= !keys::same(other, &tried),

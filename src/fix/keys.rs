@@ -202,9 +202,12 @@ fn rename(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule) 
     }
     for name in &missing {
         let Some(property) = rule.named(name) else { continue };
-        let aliases: Vec<String> = schema.aliases(name).map(fold).collect();
+        // `table` for `table_name` means the same, and the other way round.
+        let own = fold(name);
+        let named = own.strip_suffix("name").filter(|bare| !bare.is_empty()).map_or_else(|| format!("{own}name"), str::to_owned);
+        let aliases: Vec<String> = schema.aliases(name).map(fold).chain([named]).collect();
         // Two names that are missing and mean the same: which one is it?
-        if aliases.is_empty() || missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
+        if missing.iter().any(|other| other != name && aliases.contains(&fold(other))) {
             continue;
         }
         let types = schema.rule(property.shape).types;

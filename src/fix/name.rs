@@ -24,7 +24,8 @@ pub enum Resolved<'t> {
 }
 
 /// Prefixes that models put before a name.
-const PREFIXES: [&str; 6] = ["functions.", "default_api.", "tools.", "tool:", "function:", "namespace::"];
+const PREFIXES: [&str; 10] =
+    ["functions.", "functions/", "function.", "function:", "default_api.", "tools.", "tools/", "tool.", "tool:", "namespace::"];
 
 /// A name of an offered tool.
 struct Offered<'t> {
@@ -146,9 +147,9 @@ fn meant<'t>(tools: &'t Tools, name: &str) -> Option<&'t Tool> {
             let parts = parts(name);
             unique(&offered, |offered| {
                 let offered = self::parts(offered.name);
-                offered == parts
-                    || (parts.len() == 2 && offered.len() == 3 && offered[0] == "mcp" && offered[1..] == parts[..])
-                    || (parts.len() == 3 && offered.len() == 2 && parts[0] == "mcp" && offered[..] == parts[1..])
+                // With another separator after the server, or without it: one word alone may mean anything.
+                let bare = || has_words(name) && parts == offered[1..];
+                parts.concat() == offered.concat() || offered.len() > 1 && bare()
             })
         })
         .or_else(|| registered(tools, name))
@@ -201,10 +202,21 @@ fn random_prefix(name: &str) -> Option<&str> {
     (random && !bare.is_empty()).then_some(bare)
 }
 
-/// The folded parts of a name of the form `server:tool`, `server.tool`, `server__tool`, `mcp__server__tool`.
+/// Whether a name has more than one word.
+fn has_words(name: &str) -> bool {
+    let mut letters = name.trim_matches(|c: char| !c.is_alphanumeric()).chars();
+    letters.next();
+    letters.any(|c| c.is_uppercase() || matches!(c, '_' | '-')) && name.contains(char::is_lowercase)
+}
+
+/// The folded parts of a name of the form `server:tool`, `server.tool`, `server__tool`, `mcp__server__tool`: server and tool.
 fn parts(name: &str) -> Vec<String> {
     let name = name.replace("__", ":").replace("--", ":");
-    name.split([':', '.', '/']).map(fold).filter(|part| !part.is_empty()).collect()
+    let mut parts: Vec<String> = name.split([':', '.', '/']).map(fold).filter(|part| !part.is_empty()).collect();
+    if parts.len() > 2 && parts[0] == "mcp" {
+        parts.remove(0);
+    }
+    parts
 }
 
 /// Up to three offered names by edit distance, at most half of the letters apart.

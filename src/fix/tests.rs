@@ -233,6 +233,14 @@ fn strings_that_hold_code() {
             "main() {\n  puts(\"a\\n\");\n}\n",
         ),
         ("T3", r#"{"file_path":"n.txt","body":"a = "b"\n"c" is d\n"}"#, Verdict::Guess, "a = \"b\"\n\"c\" is d\n"),
+        // Every second quote lacks its backslash.
+        ("T3", r#"{"file_path":"n.txt","body":"x=\"y"\n"}"#, Verdict::Guess, "x=\"y\"\n"),
+        (
+            "T3",
+            r#"{"body":"```\n{\"a\": {\"b\": \"c"}}\n```\n\nThen `d`.\n","file_path":"n.txt"}"#,
+            Verdict::Guess,
+            "```\n{\"a\": {\"b\": \"c\"}}\n```\n\nThen `d`.\n",
+        ),
         // A docstring at the beginning of a string.
         ("T3", r#"{"file_path":"n.txt","body":""""Adds."""\nimport os\n"}"#, Verdict::Guess, "\"\"\"Adds.\"\"\"\nimport os\n"),
         ("S8", r#"{"file_path":"n.txt","body":""""one" and "two" """}"#, Verdict::Lossless, r#""one" and "two" "#),
@@ -252,6 +260,28 @@ fn several_strings_with_quotes_inside() {
     let schema = r#"{"properties":{"find":{"type":"string"},"put":{"type":"string"}},"required":["find","put"]}"#;
     let source = r#"{"find":"x = "a", y","put":"x = "b", y"}"#;
     becomes("T3", schema, source, Verdict::Guess, json!({"find": "x = \"a\", y", "put": "x = \"b\", y"}));
+    // One odd quote in each: the string that reaches from the first to the second is cheaper there, but lacks a key at the end.
+    let schema =
+        r#"{"properties":{"find":{"type":"string"},"put":{"type":"string"},"all":{"type":"boolean"}},"required":["find","put"]}"#;
+    let source = r#"{"find":"a " b","put":"c d " e","all":true}"#;
+    becomes("T3", schema, source, Verdict::Guess, json!({"find": "a \" b", "put": "c d \" e", "all": true}));
+}
+
+#[test]
+fn other_words_for_parameters() {
+    let edit = r#"{"properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}},
+        "required":["file_path","old_string","new_string"]}"#;
+    let source = r#"{"path":"a","old_str":"b","new_text":"c"}"#;
+    becomes("N2", edit, source, Verdict::Guess, json!({"file_path": "a", "old_string": "b", "new_string": "c"}));
+    let table = r#"{"properties":{"table_name":{"type":"string"}},"required":["table_name"]}"#;
+    becomes("N2", table, r#"{"table":"t"}"#, Verdict::Guess, json!({"table_name": "t"}));
+}
+
+#[test]
+fn numbers_in_one_text_are_a_list_of_numbers() {
+    let schema = r#"{"properties":{"ids":{"type":"array","items":{"type":"integer"}},"names":{"type":"array","items":{"type":"string"}}}}"#;
+    becomes("K6", schema, r#"{"ids":"1,2, 30"}"#, Verdict::Coerced, json!({"ids": [1, 2, 30]}));
+    becomes("K6", schema, r#"{"names":"1,2, 30"}"#, Verdict::Coerced, json!({"names": ["1,2, 30"]}));
 }
 
 #[test]
@@ -517,13 +547,16 @@ fn unions_and_references() {
     let schema = r##"{"$defs":{"place":{"type":"object","properties":{"kind":{"const":"place"},"zip":{"type":"integer"}},"required":["kind","zip"]},
         "person":{"type":"object","properties":{"kind":{"const":"person"},"zip":{"type":"string"}},"required":["kind","zip"]}},
         "type":"object","properties":{"what":{"oneOf":[{"$ref":"#/$defs/place"},{"$ref":"#/$defs/person"}]},
-        "count":{"anyOf":[{"type":"integer"},{"type":"null"}]},"all":{"allOf":[{"$ref":"#/$defs/place"}]}}}"##;
+        "count":{"anyOf":[{"type":"integer"},{"type":"null"}]},"all":{"allOf":[{"$ref":"#/$defs/place"}]},
+        "where":{"oneOf":[{"type":"string"},{"$ref":"#/$defs/place"}]}}}"##;
     for (source, expected) in [
         (r#"{"what":{"kind":"place","zip":"20100"}}"#, json!({"what": {"kind": "place", "zip": 20100}})),
         (r#"{"what":{"kind":"person","zip":20100}}"#, json!({"what": {"kind": "person", "zip": "20100"}})),
         (r#"{"count":"4"}"#, json!({"count": 4})),
         (r#"{"count":"None"}"#, json!({"count": null})),
         (r#"{"all":"{'kind':'place','zip':'1'}"}"#, json!({"all": {"kind": "place", "zip": 1}})),
+        // What is an object stays one, although it could be a text as it is.
+        (r#"{"where":{"kind":"place","zip":"7"}}"#, json!({"where": {"kind": "place", "zip": 7}})),
     ] {
         assert_eq!(value(&fixed(schema, source, End::Closed)), Some(expected), "{source}");
     }

@@ -15,6 +15,8 @@ pub enum Halt {
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
     depth: u32,
+    /// What closes the outermost bracket. No other bracket ends the value: after a broken quote, one of the string's would.
+    closer: u8,
     quote: Option<u8>,
     escape: bool,
     /// The last byte that was not whitespace, outside of strings: decides whether `'` opens a string or is an apostrophe.
@@ -59,8 +61,13 @@ impl Extent {
             match byte {
                 b'"' => self.quote = Some(b'"'),
                 b'\'' if matches!(self.last, b'{' | b'[' | b'(' | b',' | b':' | b'=') => self.quote = Some(b'\''),
-                b'{' | b'[' | b'(' => self.depth += 1,
-                b'}' | b']' | b')' => {
+                b'{' | b'[' | b'(' => {
+                    if self.depth == 0 {
+                        self.closer = closer(byte);
+                    }
+                    self.depth += 1;
+                }
+                b'}' | b']' | b')' if self.depth > 1 || byte == self.closer => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
                         return Some(Halt::Complete(at));
@@ -73,5 +80,14 @@ impl Extent {
             }
         }
         None
+    }
+}
+
+/// The bracket that closes this one.
+fn closer(open: u8) -> u8 {
+    match open {
+        b'{' => b'}',
+        b'[' => b']',
+        _ => b')',
     }
 }

@@ -6,7 +6,7 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, ends_inside, plain_end, sound},
     word,
 };
 use crate::{
@@ -115,7 +115,7 @@ impl JsonReader {
                     }
                 },
                 Phase::Inside(value) => match value.read(text, context.close, context.end) {
-                    Got::More if context.end => return self.cut(text, keys, context),
+                    Got::More if context.end => return self.end_anyhow(text, keys, context),
                     Got::More => return Step::More,
                     Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
                     Got::Closed(..) => return self.leave(self.start),
@@ -138,9 +138,15 @@ impl JsonReader {
                         return Step::More;
                     }
                     let (value_end, end) = (*end, trail.end);
+                    let inside = || ends_inside(&text[end..], context.close, context.end);
                     match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return self.leave(at),
+                        Behind::Nothing if inside() == Start::Maybe => return Step::More,
+                        Behind::Nothing if inside() != Start::No => {
+                            self.phase = Phase::Torn(TornReader::inside(end));
+                            continue;
+                        }
                         // A tag in prose before somebody's code block.
                         Behind::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
                         Behind::Nothing
@@ -164,10 +170,21 @@ impl JsonReader {
                     }
                 }
                 Phase::Torn(torn) => {
-                    let behind = torn.end;
+                    let (behind, inside) = (torn.end, torn.inside);
                     return match torn.read(text, context.close) {
                         Some((begin, end)) if self.retake(text, begin, keys, context) => self.leave(end),
                         Some(_) => self.leave(self.start),
+                        None if context.end && inside => {
+                            self.calls.truncate(self.before);
+                            match self.end_anyhow(text, keys, context) {
+                                // It has an end of its own, which is another value's if it is not this one's.
+                                Step::Cut { .. } if !context.marked => {
+                                    Step::Passed { end: behind, sound: sound(&text[self.start..behind]) }
+                                }
+                                Step::Cut { whole, cut, .. } => Step::Cut { whole, cut, closed: false },
+                                step => step,
+                            }
+                        }
                         None if context.end => self.leave(behind),
                         None => Step::More,
                     };
@@ -201,6 +218,14 @@ impl JsonReader {
     /// Nothing more belongs to it: a call if anything was read.
     fn leave(&mut self, end: usize) -> Step {
         if self.calls.is_empty() { Step::Reject } else { Step::Done { calls: std::mem::take(&mut self.calls), end } }
+    }
+
+    /// The text is over, and nobody saw the value end: its quotes may be broken.
+    fn end_anyhow(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
+        match plain_end(&text[self.start..], context.close) {
+            Some((begin, end)) if self.take(text, self.start + begin, keys, context) => self.leave(self.start + end),
+            _ => self.cut(text, keys, context),
+        }
     }
 
     /// The text is over inside of a value.

@@ -14,9 +14,21 @@ const QUOTES: [char; 7] = ['"', '\'', '`', TYPOGRAPHIC[0], TYPOGRAPHIC[1], TYPOG
 pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('{')?;
+    let mut last = "";
+    // Out of step: quotes inside of the value are not escaped. What is left belongs to it, less the closing brace.
+    let whole = |value: &'_ str| {
+        let whole = value.trim_end();
+        whole.strip_suffix('}').unwrap_or(whole).trim_end().len()
+    };
     loop {
         rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with('}') {
+            // An escape after the object: its brace was one of the string's.
+            if rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')')).starts_with('\\')
+                && let Some((_, value)) = out.last_mut()
+            {
+                *value = &last[..whole(last)];
+            }
             return Some(out);
         }
         let (key, after) = key(rest)?;
@@ -27,11 +39,9 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
             || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
         if follows.is_empty() || follows.starts_with([',', '}']) || lacks_comma() {
             out.push((key, value[..end].trim_end()));
-            rest = follows;
+            (last, rest) = (value, follows);
         } else {
-            // Out of step: quotes inside of the value are not escaped. What is left belongs to it, less the closing brace.
-            let whole = value.trim_end();
-            out.push((key, whole.strip_suffix('}').unwrap_or(whole).trim_end()));
+            out.push((key, &value[..whole(value)]));
             return Some(out);
         }
     }

@@ -6,7 +6,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, ends_inside, plain_end, sound},
     word,
 };
 use crate::{
@@ -98,6 +98,11 @@ impl NamedReader {
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
         let unfinished =
             || if context.end { Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false } } else { Step::More };
+        // The quotes of a value whose end nobody saw may be broken.
+        let ended_anyhow = || {
+            let (begin, end) = plain_end(&text[from..], context.close)?;
+            Some(done(parsed(from + begin), from + end, named, context))
+        };
         loop {
             match &mut self.body {
                 Body::Before => {
@@ -121,7 +126,8 @@ impl NamedReader {
                     };
                 }
                 Body::Value(value) => match value.read(text, context.close, context.end) {
-                    Got::More => return unfinished(),
+                    Got::More if context.end => return ended_anyhow().unwrap_or_else(unfinished),
+                    Got::More => return Step::More,
                     Got::Closed(begin, end) => return done(parsed(begin), end, named, context),
                     Got::Balanced(end) => self.body = Body::ended(end),
                 },
@@ -141,6 +147,7 @@ impl NamedReader {
                 Body::Torn(torn) => {
                     return match torn.read(text, context.close) {
                         Some((begin, end)) => done(parsed(begin), end, named, context),
+                        None if context.end && torn.inside => ended_anyhow().unwrap_or_else(unfinished),
                         None if context.end => done(parsed(torn.end), torn.end, named, context),
                         None => Step::More,
                     };
@@ -150,17 +157,24 @@ impl NamedReader {
                     if head.fenced && trail.end == *end && trail.fence(text, FENCE, context.end) == Start::Maybe {
                         return Step::More;
                     }
+                    let end = *end;
+                    let inside = || match text[from..].starts_with('{') {
+                        true => ends_inside(&text[end..], context.close, context.end),
+                        false => Start::No,
+                    };
                     match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
-                        Behind::Marker(at) => return done(parsed(*end), at, named, context),
+                        Behind::Marker(at) => return done(parsed(end), at, named, context),
+                        Behind::Nothing if inside() == Start::Maybe => return Step::More,
+                        Behind::Nothing if inside() != Start::No => self.body = Body::Torn(TornReader::inside(end)),
                         Behind::Nothing
                             if !context.close.is_empty()
                                 && text[from..].starts_with(['{', '[', '"', '\''])
-                                && !sound(text[from..*end].trim()) =>
+                                && !sound(text[from..end].trim()) =>
                         {
-                            self.body = Body::Torn(TornReader::behind(*end));
+                            self.body = Body::Torn(TornReader::behind(end));
                         }
-                        Behind::Nothing => return done(parsed(*end), trail.end, named, context),
+                        Behind::Nothing => return done(parsed(end), trail.end, named, context),
                     }
                 }
             }

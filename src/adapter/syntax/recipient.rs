@@ -5,7 +5,7 @@ use super::{
     Context, Parsed, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
     tagged::TaggedReader,
     unclosed,
-    value::{Behind, Got, TornReader, Trail, ValueReader, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, ends_inside, plain_end, sound},
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
@@ -275,6 +275,11 @@ impl RecipientReader {
         let behind_end = |begin: usize, end: usize| {
             if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }
         };
+        // The quotes of a value whose end nobody saw may be broken.
+        let ended_anyhow = || {
+            let (begin, end) = plain_end(&text[from..], ends)?;
+            Some(done(&text[from..from + begin], behind_end(from + begin, from + end)))
+        };
         loop {
             match &mut self.body {
                 Body::Before => {
@@ -306,19 +311,25 @@ impl RecipientReader {
                     return tagged.read(text, tags, context);
                 }
                 Body::Value(value) => match value.read(text, ends, context.end) {
-                    Got::More => return cut(&text[from..]),
+                    Got::More if context.end => return ended_anyhow().unwrap_or_else(|| cut(&text[from..])),
+                    Got::More => return Step::More,
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
                     Got::Balanced(end) => self.body = Body::Ended(Trail::behind(end)),
                 },
                 Body::Ended(trail) => match trail.read(text, &data.end, context.end) {
                     Behind::More => return Step::More,
                     Behind::Marker(at) => return done(&text[from..trail.end], at),
-                    Behind::Nothing if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
-                    Behind::Nothing => self.body = Body::Torn(TornReader::behind(trail.end)),
+                    Behind::Nothing => match ends_inside(&text[trail.end..], ends, context.end) {
+                        Start::Maybe => return Step::More,
+                        Start::Yes(_) => self.body = Body::Torn(TornReader::inside(trail.end)),
+                        Start::No if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
+                        Start::No => self.body = Body::Torn(TornReader::behind(trail.end)),
+                    },
                 },
                 Body::Torn(torn) => {
                     return match torn.read(text, ends) {
                         Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),
+                        None if context.end && torn.inside => ended_anyhow().unwrap_or_else(|| cut(&text[from..])),
                         None if context.end => done(&text[from..torn.end], torn.end),
                         None => Step::More,
                     };

@@ -145,13 +145,20 @@ impl Trail {
 pub(crate) struct TornReader {
     /// Where the value seemed to end.
     pub(crate) end: usize,
+    /// It certainly did not end there.
+    pub(crate) inside: bool,
     seen: usize,
 }
 
 impl TornReader {
     /// The value seemed to end at `end`.
     pub(crate) fn behind(end: usize) -> TornReader {
-        TornReader { end, seen: end }
+        TornReader { end, inside: false, seen: end }
+    }
+
+    /// The value seemed to end at `end`, inside one of its strings.
+    pub(crate) fn inside(end: usize) -> TornReader {
+        TornReader { end, inside: true, seen: end }
     }
 
     /// Where the marker begins and ends; `None` if it is not there yet.
@@ -174,6 +181,56 @@ impl TornReader {
             }
         }
         None
+    }
+}
+
+/// Where a value ends whose quotes are broken, and where the closing marker after it ends, if there is one. Nobody knows what is a
+/// string in such a value, so brackets count wherever they are: it ends where all are closed, before a closing marker or at the end
+/// of the text. A value whose last quote opens a string was never closed.
+pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let (mut braces, mut brackets, mut end) = (0_i64, 0_i64, None);
+    // The last character outside of whitespace, and the one before the last quote.
+    let (mut last, mut before_quote) = (0, 0);
+    for (at, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'{' => braces += 1,
+            b'[' => brackets += 1,
+            b'}' => braces -= 1,
+            b']' => brackets -= 1,
+            b'"' if last != b'\\' => before_quote = last,
+            _ => {}
+        }
+        let opened = matches!(before_quote, b':' | b',' | b'[' | b'{' | b'(');
+        if matches!(byte, b'}' | b']') {
+            end = (braces == 0 && brackets == 0 && !opened).then_some(at + 1);
+        } else if !byte.is_ascii_whitespace() && byte != b'`' {
+            if let (Some(end), Start::Yes(length)) = (end, starts_with_any(text.get(at..).unwrap_or_default(), close, true)) {
+                return Some((end, at + length));
+            }
+            end = None;
+        }
+        if !byte.is_ascii_whitespace() {
+            last = byte;
+        }
+    }
+    end.map(|end| (end, text.len()))
+}
+
+/// Whether a quote follows a value at once, or escapes that are no layout: what seemed to be the value's end is in one of its
+/// strings.
+pub(crate) fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
+    let rest = text.trim_start_matches(['}', ']', ')']);
+    let mut behind = rest.trim_start();
+    while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| behind.strip_prefix(escape)) {
+        behind = next.trim_start();
+    }
+    let escapes = behind.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
+    match starts_with_any(behind, close, over) {
+        _ if matches!(behind, "" | "\\") && !over => Start::Maybe,
+        Start::No if escapes && !behind.is_empty() => Start::Yes(0),
+        Start::Maybe => Start::Maybe,
+        _ => Start::No,
     }
 }
 

@@ -16,8 +16,17 @@ fn resolved<'t>(tools: &'t Tools, written: &str) -> Option<(&'t str, bool)> {
 
 #[test]
 fn spellings_of_one_tool() {
-    let tools =
-        tools(&["move_card", "list_cards", "mcp--board--sync", "board.archive", "notes__tag", "k3x9ab_make_chart", "OpenDoor"]);
+    let tools = tools(&[
+        "move_card",
+        "list_cards",
+        "mcp--board--sync",
+        "board.archive",
+        "notes__tag",
+        "k3x9ab_make_chart",
+        "OpenDoor",
+        "mcp__notes__tag_note",
+        "read-graph",
+    ]);
     for (written, meant) in [
         ("move_card", "move_card"),
         ("moveCard", "move_card"),
@@ -47,6 +56,13 @@ fn spellings_of_one_tool() {
         ("make_chart", "k3x9ab_make_chart"),
         ("zz81qq_make_chart", "k3x9ab_make_chart"),
         ("open_door", "OpenDoor"),
+        ("tag_note", "mcp__notes__tag_note"),
+        ("tagNote", "mcp__notes__tag_note"),
+        ("notes_tag_note", "mcp__notes__tag_note"),
+        ("notes-tag-note", "mcp__notes__tag_note"),
+        ("read:graph", "read-graph"),
+        ("functions/move_card", "move_card"),
+        ("tool.move_card", "move_card"),
     ] {
         assert_eq!(resolved(&tools, written), Some((meant, written == meant)), "{written:?}");
     }
@@ -73,6 +89,11 @@ fn what_only_looks_alike_is_not_executed() {
         "readpagewrite_page",
     ] {
         assert_eq!(resolved(&tools, written), None, "{written:?}");
+    }
+    // Two servers have one of this name.
+    let twice = self::tools(&["mcp__one__read_page", "mcp__two__read_page", "one__BigStep", "fs__READ"]);
+    for written in ["read_page", "ReadPage", "big", "READ", "read"] {
+        assert_eq!(resolved(&twice, written), None, "{written:?}");
     }
     // A verb of six letters is no random prefix.
     assert_eq!(resolved(&self::tools(&["delete_card"]), "card"), None);

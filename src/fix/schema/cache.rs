@@ -9,8 +9,14 @@ use super::Schema;
 const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Names that models use for the same parameter: each list is one meaning. Data, not logic: another table may be given.
-const ALIASES: [&[&str]; 3] =
-    [&["path", "file_path", "filename", "file", "uri"], &["content", "text", "new_content"], &["command", "cmd"]];
+const ALIASES: [&[&str]; 6] = [
+    &["path", "file_path", "filename", "file", "uri", "target_file"],
+    &["content", "text", "new_content", "contents", "file_text"],
+    &["command", "cmd"],
+    &["old_string", "old_str", "old_text"],
+    &["new_string", "new_str", "new_text"],
+    &["query", "q", "search_query", "sql"],
+];
 
 /// Compiled schemas, shared by all requests; compiled for the called tool only, when it is called.
 #[derive(Debug)]

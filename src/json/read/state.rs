@@ -57,7 +57,7 @@ pub(super) struct Frame {
     pub(super) seen: u64,
     /// Other keys so far: head of a list in `keys`.
     pub(super) keys: u32,
-    /// Names this frame and those around it.
+    /// Names the place of this bracket, and those around it with their known keys.
     pub(super) hash: u64,
 }
 

@@ -49,7 +49,7 @@ impl Trail {
     /// Opens a bracket; `None` where it would nest too deep.
     pub(super) fn open(&mut self, state: &mut State, bracket: Bracket, at: usize, guide: &dyn Guide) -> Option<()> {
         let (depth, shape, hash) = match self.frame(state.frame) {
-            Some(parent) => (parent.depth + 1, parent.value, parent.hash),
+            Some(parent) => (parent.depth + 1, parent.value, mix(parent.hash, parent.seen)),
             None => (1, guide.root(), 0),
         };
         if depth > MAX_DEPTH {
@@ -98,9 +98,10 @@ impl Trail {
         (!seen).then_some(known)
     }
 
-    /// A number for the state of a reading that goes on at this place with these brackets.
+    /// A number for the state of a reading that goes on at this place with these brackets and known keys: one that lacks a
+    /// required key may be cheaper here and dearer at the end.
     pub(super) fn name(&self, at: u32, frame: u32) -> u64 {
-        mix(self.frame(frame).map_or(0, |frame| frame.hash), u64::from(at))
+        mix(self.frame(frame).map_or(0, |frame| mix(frame.hash, frame.seen)), u64::from(at))
     }
 }
 

@@ -45,6 +45,12 @@ impl Grammar<'_, '_> {
             state.want = Want::Next;
             return Some(());
         }
+        if frame.parent == NONE {
+            // Where the text may be cut, only its own bracket closes the root.
+            state.at = (at + 1) as u32;
+            state.cost += self.tail(at + 1);
+            return self.over(state, Ending::Open, 0);
+        }
         self.close(state, at, at + 1)
     }
 
@@ -123,10 +129,12 @@ impl Grammar<'_, '_> {
 
     /// What it costs that the root has ended and this follows.
     pub(crate) fn tail(&self, at: usize) -> u32 {
-        let mut at = self.text.skip(at);
+        let (mut at, mut gap) = self.text.gap(at);
         while let Some(byte) = self.text.at(at) {
             match byte {
-                b'}' | b']' | b')' | b';' | b',' => at = self.text.skip(at + 1),
+                b'}' | b']' | b')' | b';' | b',' => (at, gap) = self.text.gap(at + 1),
+                // A `\n` that is spelled out belongs to a string.
+                _ if gap.escaped_space && self.text.more_json(at) => return cost::SPILT,
                 b'<' | b'`' if !self.text.more_json(at) => return 0,
                 b'{' | b'[' | b'`' => return cost::ODDITY,
                 _ if byte.is_ascii_alphabetic() && self.another_object(at) => return cost::PROSE,

@@ -32,7 +32,9 @@ impl Grammar<'_, '_> {
     /// What the text after a delimiter says: `None` if the string cannot end there. `clean`: no delimiter was passed yet.
     pub(super) fn follow(&mut self, after: usize, frame: u32, clean: bool) -> Option<Follow> {
         let (at, gap) = self.text.gap(after);
-        if gap.escaped_space && !clean {
+        // A `\n` that is spelled out, and then a quote that opens no key: the text goes on.
+        let quote = || self.text.quote(at).is_some() && self.text.key(at).is_none();
+        if gap.escaped_space && (!clean || quote()) {
             return None;
         }
         let found = self.follow_token(at, after, frame, clean)?;
