@@ -134,6 +134,10 @@ pub enum Why {
     TooLarge(usize),
     /// A call without a marker lacks required parameters; the text names them.
     Missing(String),
+    /// Arguments that only show the form of a call: `...`, `<path>`.
+    Placeholders,
+    /// Text follows an unmarked call before this one, so that one is not run; nor is this one: steps of a plan run together.
+    Scattered,
     /// The conversation holds the result of the same call, and nothing can have changed since.
     Repeated,
 }
@@ -156,6 +160,8 @@ impl std::fmt::Display for Why {
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
+            Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
+            Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),
         }
     }

@@ -11,6 +11,7 @@ mod fixer;
 mod keys;
 pub mod name;
 mod patch;
+mod placeholder;
 mod report;
 mod schema;
 mod stages;
@@ -23,6 +24,7 @@ use crate::json::strict;
 use crate::json::tree::Value;
 
 pub use fixer::{Checked, Fixer};
+pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};
 pub(crate) use schema::{Place, Types, View, fold};
 pub use schema::{Schema, Schemas};

@@ -1,10 +1,13 @@
 //! What any family may write around calls that it does not make: thoughts under names that the adapter does not know, examples,
 //! results that it repeats, and turns that it plays on its own after the end of its answer.
 
+/// The tags that most models think in.
+pub(super) const THINK: [&str; 2] = ["<think>", "</think>"];
+
 /// Tags around thoughts, examples and results. What is inside stays text. A marked call in there counts like an unmarked one:
 /// where nothing but calls follows it.
 pub(super) const ASIDES: [[&str; 2]; 13] = [
-    ["<think>", "</think>"],
+    THINK,
     ["<THINK>", "</THINK>"],
     ["<thinking>", "</thinking>"],
     ["<thought>", "</thought>"],

@@ -36,6 +36,7 @@ mod message;
 mod strings;
 mod tentative;
 mod text;
+mod withdrawn;
 mod wrap;
 
 use before::Before;
@@ -46,6 +47,7 @@ use left::Left;
 use message::Message;
 use tentative::Tentative;
 use text::Inline;
+use withdrawn::Enclosing;
 
 /// What a scanner may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +100,7 @@ pub struct Scanner {
     left: Left,
     draft: Draft,
     message: Message,
+    enclosing: Enclosing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +133,7 @@ impl Scanner {
             left: Left::nothing(open),
             draft: Draft::new(open),
             message: Message::new(primed),
+            enclosing: Enclosing::nothing(),
         }
     }
 
@@ -175,6 +179,7 @@ impl Scanner {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
             let at = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
             self.buf.truncate(at);
+            self.enclosing.search_again();
             (self.candidate, self.tentative.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);

@@ -258,6 +258,6 @@ impl Closing {
 }
 
 /// The first of the markers after `from`: where it begins and ends.
-fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
+pub(super) fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
     markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::{Code, End, MAX_BYTES, Report, Schemas, Tally, Verdict, fix, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Schemas, Tally, Verdict, are_placeholders, fix, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
@@ -146,11 +146,10 @@ impl Fixer {
             _ if open.too_large => (open.name.as_str(), Report::refused(Why::TooLarge(self.limit))),
             name::Resolved::Known { tool, .. } => {
                 let schema = self.schemas.get(tool.checked_schema());
-                (
-                    tool.name.as_str(),
-                    patch::fix(tool, &open.arguments, end)
-                        .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name))),
-                )
+                let report = patch::fix(tool, &open.arguments, end)
+                    .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool));
+                (tool.name.as_str(), if shown { Report::refused(Why::Placeholders) } else { report })
             }
             // Nothing is known of its parameters, but arguments are an object.
             name::Resolved::Unknown { .. } => {

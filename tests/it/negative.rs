@@ -57,6 +57,11 @@ fn answers(number: usize) -> Vec<String> {
         format!("The {number} files are:\n1. {place}\n2. {other}.rs\n\n{{\"a\": {port}}}\n\nDone."),
         format!("Math: [1, 2, {number}] and {{x | x < {port}}}, f({number}) = <{tool}|{other}>."),
         format!("Action items for {number}:\n- Thought: none\n- {tool} is ready\n"),
+        format!("{{\"name\": \"{tool}\", \"path\": \"{place}\", \"size\": {port}}}"),
+        format!("[{{\"name\": \"{tool}\", \"description\": \"Number {number}\", \"parameters\": {{\"path\": \"{place}\"}}}}]"),
+        format!("{{\"name\": \"{tool}\", \"arguments\": {{\"path\": \"<path>\", \"line\": {number}}}}}"),
+        format!("// {call}"),
+        format!("One way is\n\n```json\n{call}\n```\n\nand another is\n\n```json\n{}\n```", call.replace(place, "x/y")),
     ]
 }
 
@@ -71,6 +76,7 @@ fn tutorials(adapter: &Adapter, number: usize) -> Vec<String> {
     if !text.contains(['`', '\n']) {
         out.push(format!("In one line it is `{text}`, example {number}, and the client runs it."));
     }
+    out.push(format!("<document kind=\"{number}\">\nA call is written so:\n{text}\nThat is all.\n</document>\nThere it is."));
     let marked = adapter.calls.first().is_some_and(|form| !form.open.is_empty() || !form.section.is_empty());
     if !marked && !text.contains("```") {
         out.push(format!("Without any marker it is\n{text}\nand that is example {number}."));

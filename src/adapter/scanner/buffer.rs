@@ -28,7 +28,7 @@ pub(super) struct Buffer {
     inside_value: usize,
     /// The strings of values that are no calls: not even a marked call begins in them.
     strings: Strings,
-    /// Up to here, counted from the beginning of the answer, the text is what a call writes that was cut.
+    /// Up to here, counted from the beginning of the answer, the text is what a call writes that was cut, or a quoted call.
     inside_content: usize,
     /// Why the answer ended, once it has.
     ended: Option<FinishReason>,
@@ -141,9 +141,10 @@ impl Buffer {
         self.inside_value = self.inside_value.max(self.gone + to);
     }
 
-    /// All of the text is what a call of raw text writes that was cut: no call begins in it.
-    pub(super) fn pass_content(&mut self) {
-        self.inside_content = self.gone + self.text.len();
+    /// The text up to `to` is what a call of raw text writes that was cut, or a call that is quoted: no call begins in it.
+    pub(super) fn pass_content(&mut self, to: usize) {
+        self.inside_content = self.inside_content.max(self.gone + to);
+        self.pass_value(to);
     }
 
     /// What begins at `at` is no call. `named`: it names an offered tool.

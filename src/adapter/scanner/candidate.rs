@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Scanner, entry::Entry, relaxed};
+use super::{Region, Scanner, entry::Entry, relaxed};
 use crate::{
     adapter::{
         Call, Syntax,
@@ -10,7 +10,7 @@ use crate::{
     },
     event::{FinishReason, Sink, Tool, Why},
     fix::{
-        End, fix,
+        End, are_placeholders, fix,
         name::{Resolved, is_known, resolve},
     },
 };
@@ -32,6 +32,8 @@ pub(super) struct Candidate {
     pub(super) fence: Option<Fence>,
     /// The answer ended after its marker before a name did.
     pub(super) nameless: bool,
+    /// The calls that were read, and where they end in the body, while what follows decides whether they are meant.
+    pub(super) read: Option<(Vec<Parsed>, usize)>,
 }
 
 /// The code fence that a candidate is in.
@@ -86,7 +88,10 @@ impl Scanner {
         let lenient = self.options.elements;
         let context = Context { call, close, tools: &self.tools, marked, lenient, end: end && window == self.buf.len() };
         let reader = candidate.reader.get_or_insert_with(|| Reader::new(&call.syntax));
-        let step = reader.read(&self.buf[body..window], context);
+        let step = match candidate.read.take() {
+            Some((calls, end)) => Step::Done { calls, end },
+            None => reader.read(&self.buf[body..window], context),
+        };
         // An element of another name is no call; at most somebody tells the model.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
@@ -121,6 +126,21 @@ impl Scanner {
                     return true;
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
+                    if !calls.is_empty() && self.region == Region::Text && !self.is_wrapped() {
+                        match self.is_withdrawn(to, marked && !call.element, end) {
+                            Some(false) => {}
+                            Some(true) => {
+                                self.buf.pass_content(to);
+                                self.reject(&candidate, out);
+                                return true;
+                            }
+                            None => {
+                                candidate.read = Some((calls, stop));
+                                self.candidate = Some(candidate);
+                                return false;
+                            }
+                        }
+                    }
                     self.accept(calls, &candidate, form, marked, to, out);
                     return true;
                 }
@@ -170,7 +190,7 @@ impl Scanner {
                     self.buf.pass_value(self.buf.len());
                     match &call.syntax {
                         Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),
-                        _ => self.buf.pass_content(),
+                        _ => self.buf.pass_content(self.buf.len()),
                     }
                 }
                 self.buf.waste(window - body);
@@ -241,6 +261,9 @@ impl Scanner {
     fn has_required(&self, tool: &Tool, arguments: &str) -> bool {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
+        if report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool)) {
+            return false;
+        }
         let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
         let types = Types::new(Some(tool));
         // A model that fills a form with `null` has nothing to call it with.

@@ -1,11 +1,14 @@
 //! What becomes of a candidate: its calls leave, wait, are refused, or it was text.
 
-use super::{Region, Scanner, candidate::Candidate, relaxed};
+use super::{Region, Scanner, candidate::Candidate, relaxed, tentative::same};
 use crate::{
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
     event::{Event, Sink, Why},
     fix::name::means_none,
 };
+
+/// Maximum length of a list's number, and of the blanks after it, in bytes.
+const BULLET_BYTES: usize = 3;
 
 impl Scanner {
     /// Calls were read in `candidate.at..to`.
@@ -42,12 +45,12 @@ impl Scanner {
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        let echoed = !marked && candidate.fresh && self.repeats(&calls);
+        let echoed = candidate.fresh && self.repeats(&calls, marked);
         let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
         if meant.is_empty() && !self.left.has_said() {
             self.left.swallow_blank(true);
         }
-        self.left.set_last_marked(if marked { meant } else { Vec::new() });
+        self.left.set_last(meant, marked);
         self.left.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
@@ -58,15 +61,10 @@ impl Scanner {
         }
     }
 
-    /// Whether the marked calls right before this place are the same: a model may write them once more without markers.
-    pub(super) fn repeats(&self, calls: &[Parsed]) -> bool {
-        let value = |call: &Parsed| serde_json::from_str::<serde_json::Value>(&call.arguments).ok();
-        let same = |(one, other): (&Parsed, &Parsed)| {
-            one.name == other.name
-                && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
-        };
-        let last = self.left.last_marked();
-        !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(same)
+    /// Whether the calls right before this place are the same: a model may write them once more, with markers or without.
+    fn repeats(&self, calls: &[Parsed], marked: bool) -> bool {
+        let last = self.left.last_in_another_form(marked);
+        !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(|(one, other)| same(one, other))
     }
 
     /// The text before a call has left; whitespace beside the call goes.
@@ -111,12 +109,21 @@ impl Scanner {
         }
     }
 
-    /// Unmarked calls after prose count now: nothing but calls followed them.
+    /// Unmarked calls after prose count now: nothing but calls followed them. Where others before them do not, because text
+    /// followed those, they are the last steps of a plan: the model is told to write it anew, or it is text.
     pub(super) fn accept_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_empty() {
             return;
         }
-        let (calls, stray) = self.tentative.take();
+        let lacks_a_step = self.tentative.lacks_a_step();
+        let (mut calls, mut stray) = self.tentative.take();
+        if lacks_a_step && !self.options.strays {
+            return self.emit(self.buf.pos(), out);
+        }
+        if lacks_a_step {
+            calls.truncate(1);
+            stray = Some(Why::Scattered);
+        }
         for call in calls {
             match &stray {
                 Some(why) => self.refuse(&call, why, out),
@@ -205,8 +212,12 @@ impl Scanner {
             Start::Maybe => Some(false),
             Start::No if at == self.buf.len() && !end => Some(false),
             Start::No => {
-                let glue = self.buf[at..].len()
-                    - self.buf[at..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
+                let rest = &self.buf[at..];
+                let glue = match bullet(rest, end) {
+                    Start::Maybe if self.at_line_start(at) => return Some(false),
+                    Start::Yes(length) if self.at_line_start(at) => length,
+                    _ => rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len(),
+                };
                 if glue > 0 && self.buf.pos() < at + glue {
                     self.buf.look_to(at + glue);
                     return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
@@ -214,5 +225,23 @@ impl Scanner {
                 None
             }
         }
+    }
+}
+
+/// The bullet or number of a list's item that is a call.
+fn bullet(text: &str, end: bool) -> Start {
+    let digits = text.bytes().take(BULLET_BYTES).take_while(u8::is_ascii_digit).count();
+    let sign = text[digits..].chars().next();
+    let is_sign = |c: char| if digits > 0 { matches!(c, '.' | ')') } else { matches!(c, '-' | '*' | '+') };
+    let after = match sign {
+        Some(sign) if is_sign(sign) => digits + sign.len_utf8(),
+        None if !end => return Start::Maybe,
+        _ => return Start::No,
+    };
+    let at = after + text[after..].bytes().take_while(|&byte| byte == b' ').count();
+    match text.as_bytes().get(at) {
+        Some(b'{' | b'[') if at > after => Start::Yes(at),
+        None if !end && at - after <= BULLET_BYTES => Start::Maybe,
+        _ => Start::No,
     }
 }

@@ -55,7 +55,7 @@ impl Scanner {
         let fresh = self.before.is_fresh();
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
-        if bracket && (self.buf.is_inside_value(at) || self.is_in_block_quote(at)) {
+        if bracket && (self.buf.is_inside_value(at) || self.is_in_block_quote(at) || self.is_in_comment(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -142,6 +142,7 @@ impl Scanner {
             fresh: self.before.is_fresh(),
             fence,
             nameless: false,
+            read: None,
         });
         begun
     }

@@ -67,16 +67,12 @@ impl Scanner {
             return Some(true);
         }
         if found.mark.reasoning_close {
-            let rest = &self.buf[behind..];
-            let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
-            let ends_line = match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
-                Some(b'\n' | b'<') => true,
-                None if rest.len() >= GAP_BYTES => false,
-                None if !end => return Some(false),
-                None => true,
-                Some(_) => false,
-            };
+            let Some(ends_line) = self.ends_line(behind, end) else { return Some(false) };
             if anywhere || ends_line || self.at_line_start(at) {
+                // Calls before it were drafts.
+                if self.proves_thoughts(&self.buf[at..behind]) {
+                    self.tentative.forget();
+                }
                 self.remove(at, behind, out);
                 self.left.swallow_blank(!self.left.has_said());
                 // Closed without being opened: what came before it was reasoning.
@@ -104,6 +100,18 @@ impl Scanner {
             }
         }
         None
+    }
+
+    /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.
+    pub(super) fn ends_line(&self, behind: usize, end: bool) -> Option<bool> {
+        let rest = &self.buf[behind..];
+        let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
+        match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
+            Some(b'\n' | b'<') => Some(true),
+            None if rest.len() >= GAP_BYTES => Some(false),
+            None => end.then_some(true),
+            Some(_) => Some(false),
+        }
     }
 
     /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.

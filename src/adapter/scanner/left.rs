@@ -2,18 +2,21 @@
 
 use crate::adapter::syntax::Parsed;
 
+/// How many characters say what kind of line it is.
+const HEAD_CHARS: usize = 2;
+/// The first of them, without blanks.
+pub(super) type LineHead = [Option<char>; HEAD_CHARS];
+
 /// What has left.
 #[derive(Debug)]
 pub(super) struct Left {
     /// Content other than whitespace has left.
     said: bool,
     calls: u32,
-    /// The marked calls that left last, until others did.
-    last_marked: Vec<Parsed>,
-    /// The text since the last newline is blank.
-    line_blank: bool,
-    /// It begins with the mark of a block quote.
-    line_quoted: bool,
+    /// The calls that left last, and whether they were marked.
+    last: (Vec<Parsed>, bool),
+    /// What the text since the last newline begins with, without blanks: as much as says what kind of line it is.
+    line_head: String,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
     inline: usize,
     /// Whitespace at the start of the text that comes next belongs to framing before it.
@@ -24,7 +27,7 @@ pub(super) struct Left {
 
 impl Left {
     pub(super) fn nothing(swallow_blank: bool) -> Left {
-        Left { said: false, calls: 0, last_marked: Vec::new(), line_blank: true, line_quoted: false, inline: 0, swallow_blank }
+        Left { said: false, calls: 0, last: (Vec::new(), false), line_head: String::new(), inline: 0, swallow_blank }
     }
 
     pub(super) fn has_said(&self) -> bool {
@@ -35,16 +38,17 @@ impl Left {
         self.calls
     }
 
-    pub(super) fn last_marked(&self) -> &[Parsed] {
-        &self.last_marked
+    /// The calls that left last, if their markers tell them from these: what comes right after them may be the same again.
+    pub(super) fn last_in_another_form(&self, marked: bool) -> &[Parsed] {
+        if self.last.1 == marked { &[] } else { &self.last.0 }
     }
 
     pub(super) fn is_line_blank(&self) -> bool {
-        self.line_blank
+        self.line_head.is_empty()
     }
 
-    pub(super) fn is_line_quoted(&self) -> bool {
-        self.line_quoted
+    pub(super) fn line_head(&self) -> &str {
+        &self.line_head
     }
 
     pub(super) fn inline(&self) -> usize {
@@ -60,12 +64,11 @@ impl Left {
         self.swallow_blank = false;
         let line = memchr::memrchr(b'\n', text.as_bytes()).map(|newline| &text[newline..]);
         if line.is_some() {
-            (self.line_blank, self.line_quoted) = (true, false);
+            self.line_head.clear();
         }
-        let line = line.unwrap_or(text).trim_start();
-        if self.line_blank && !line.is_empty() {
-            (self.line_blank, self.line_quoted) = (false, is_block_quote(line));
-        }
+        let line = line.unwrap_or(text);
+        let line = if self.line_head.is_empty() { line.trim_start() } else { line };
+        self.line_head.extend(line.chars().take(HEAD_CHARS.saturating_sub(self.line_head.chars().count())));
         self.said |= !reasoning && !text.trim().is_empty();
     }
 
@@ -80,14 +83,15 @@ impl Left {
         self.calls - 1
     }
 
-    /// These calls have left, and only they since the last ones; empty: they had no marker.
-    pub(super) fn set_last_marked(&mut self, calls: Vec<Parsed>) {
-        self.last_marked = calls;
+    /// These calls have left, and only they since the last ones.
+    pub(super) fn set_last(&mut self, calls: Vec<Parsed>, marked: bool) {
+        self.last = (calls, marked);
     }
 
     /// What comes next begins a line, as far as inline code and indented markers are concerned.
     pub(super) fn begin_line(&mut self) {
-        (self.line_blank, self.line_quoted, self.inline) = (true, false, 0);
+        self.line_head.clear();
+        self.inline = 0;
     }
 
     pub(super) fn swallow_blank(&mut self, swallow: bool) {
@@ -112,7 +116,16 @@ impl Left {
     }
 }
 
-/// Whether a line, without blanks before it, is in a block quote of Markdown.
-pub(super) fn is_block_quote(line: &str) -> bool {
-    line.starts_with('>') && !line.starts_with(">>")
+/// Whether a line is in a block quote of Markdown.
+pub(super) fn is_block_quote([first, second]: LineHead) -> bool {
+    first == Some('>') && second != Some('>')
+}
+
+/// Whether it is a comment in code.
+pub(super) fn is_comment([first, second]: LineHead) -> bool {
+    match first {
+        Some('/') => second == Some('/'),
+        Some('#') => second.is_none_or(|c| c != '#' && !c.is_alphanumeric()),
+        _ => false,
+    }
 }

@@ -3,12 +3,20 @@
 use super::wrap::Wrap;
 use crate::{adapter::syntax::Parsed, event::Why};
 
+/// Whether two calls are the same but for how they are written.
+pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
+    let value = |call: &Parsed| serde_json::from_str::<serde_json::Value>(&call.arguments).ok();
+    one.name == other.name && (one.arguments == other.arguments || value(one).is_some_and(|one| value(other) == Some(one)))
+}
+
 /// Calls that count if nothing but calls follows.
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,
     /// Why the one call is refused when it counts.
     stray: Option<Why>,
+    /// Calls that text followed: the steps of a plan that do not run.
+    skipped: Vec<Parsed>,
     /// What is around the whole of the answer.
     pub(super) wrap: Option<Wrap>,
 }
@@ -38,8 +46,23 @@ impl Tentative {
 
     /// Text follows: none of it counts.
     pub(super) fn clear(&mut self) {
+        let calls = std::mem::take(&mut self.calls);
+        // In code it is an example.
+        let (stray, wrap) = (self.stray.take(), self.wrap.take());
+        if stray.is_none() && wrap.is_none() {
+            self.skipped.extend(calls);
+        }
+    }
+
+    /// What was read as calls is an example.
+    pub(super) fn forget(&mut self) {
         self.calls.clear();
-        (self.stray, self.wrap) = (None, None);
+        self.stray = None;
+    }
+
+    /// Whether a call before these is not run, and they do not make it again.
+    pub(super) fn lacks_a_step(&self) -> bool {
+        self.skipped.iter().any(|skipped| !self.calls.iter().any(|call| same(skipped, call)))
     }
 
     /// The calls, which count now, and why they are refused if they are.

@@ -1,6 +1,6 @@
 //! How text that is no call leaves: at once, but for whitespace that a call may still swallow; and where inline code ends.
 
-use super::{Region, Scanner, left::is_block_quote};
+use super::{Region, Scanner, left::{LineHead, is_block_quote, is_comment}};
 use crate::{
     adapter::syntax::blank,
     event::{Event, Sink},
@@ -56,6 +56,9 @@ impl Scanner {
             self.draft.reasoned(text);
             out.event(Event::Reasoning(text));
         } else {
+            if self.region == Region::Text && self.tools.wanted() {
+                self.enclosing.text(text, self.adapter.triggers.closers());
+            }
             out.event(Event::Text(text));
         }
         self.buf.leave_to(to);
@@ -72,11 +75,22 @@ impl Scanner {
 
     /// Whether `at` is in a line that Markdown quotes.
     pub(super) fn is_in_block_quote(&self, at: usize) -> bool {
+        is_block_quote(self.line_head(at))
+    }
+
+    /// Whether `at` is in a line that is a comment.
+    pub(super) fn is_in_comment(&self, at: usize) -> bool {
+        is_comment(self.line_head(at))
+    }
+
+    /// How the line before `at` begins, without blanks.
+    fn line_head(&self, at: usize) -> LineHead {
         let before = &self.buf[self.buf.from()..at];
-        match before.rfind('\n') {
-            Some(newline) => is_block_quote(before[newline..].trim_start()),
-            None => self.left.is_line_quoted() || (self.left.is_line_blank() && is_block_quote(before.trim_start())),
-        }
+        let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
+        let is_new = line.starts_with('\n') || self.left.is_line_blank();
+        let (head, line) = if is_new { ("", line.trim_start()) } else { (self.left.line_head(), line) };
+        let mut characters = head.chars().chain(line.chars());
+        [characters.next(), characters.next()]
     }
 
     /// Whether a marker of a call is alone at the end of the answer.
@@ -103,6 +117,7 @@ impl Scanner {
         } else {
             // What comes before it may still be a call: it waits, without the framing after it.
             self.buf.cut_out(at, to);
+            self.enclosing.search_again();
         }
     }
 

@@ -207,6 +207,7 @@ impl Scanner {
     pub(super) fn unwrap(&mut self, out: &mut dyn Sink) {
         let Some(wrap) = self.tentative.wrap.take() else { return };
         self.buf.look_again();
+        self.tentative.forget();
         self.advance(self.buf.place(wrap.content), out);
         match wrap.kind {
             Kind::Fence(tick, length) => self.region = Region::Fence(tick, length),

@@ -78,3 +78,68 @@ fn a_final_answer_is_for_the_user() {
     let acts = "Thought: light\nAction: lamp\nAction Input: {\"on\": true}\n";
     assert_eq!(written(&read("generic", false, acts)).len(), 1);
 }
+
+#[test]
+fn what_closes_after_a_call_shows_that_it_was_not_meant() {
+    let calls = |answer: &str| written(&read("hermes", false, answer)).len();
+    for answer in [
+        format!("<artifact kind=\"doc\">\nA call looks so:\n{CALL}\nThat is all.\n</artifact>\nDone."),
+        format!("Here it is: <document>\nbefore\n{CALL}\nafter\n</document>"),
+        format!("<answer>\nI would write\n{CALL}\n</answer>\n\nShall I?"),
+        format!("<file>\n{CALL}\nis a call.\n</file>\n"),
+        format!("<a>\ntext\n<b>\n{CALL}\n</b>\nmore\n</a>"),
+        // The prompt has opened the reasoning.
+        format!("Maybe {CALL} but no.\n</think>\n\nIt stays dark."),
+        format!("{CALL}\n</think>\nNo."),
+        format!("Maybe\n{CALL}\n</think>"),
+        "Maybe {\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</think>".to_owned(),
+        "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n\nNo.\n</think>\nNo.".to_owned(),
+    ] {
+        assert_eq!(calls(&answer), 0, "{answer}");
+        assert!(read("hermes", false, &answer).text().contains("lamp"), "{answer}");
+    }
+    let gemma = "Maybe\n<|tool_call>call:lamp{on:true}<tool_call|>\nbut no.\n</think>\n\nNo.";
+    assert!(written(&read("gemma4", false, gemma)).is_empty());
+    let twice = format!("```json\n{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}}}\n```\n\n{CALL}");
+    assert_eq!(calls(&twice), 1, "the same call in another form");
+    for (answer, count) in [
+        (format!("<answer>\n{CALL}\n</answer>\nDone."), 1),
+        (format!("<answer>\nI switch it on.\n{CALL}\n{}\n</answer>\n", CALL.replace("true", "false")), 2),
+        (format!("<br>\nLight.\n{CALL}\nIt is on."), 1),
+        (format!("A `<li>` and Vec<String>.\n\n{CALL}\n"), 1),
+        (format!("<details>\nWhy\n</details>\n{CALL}\nOn."), 1),
+        (format!("Maybe {CALL} no.\n</think>\n{CALL}"), 1),
+        (format!("<think>\nLight.\n</think>\n{CALL}\nIn `</think>` it ends.\n</think>\n"), 1),
+    ] {
+        assert_eq!(calls(&answer), count, "{answer}");
+    }
+}
+
+#[test]
+fn a_plan_runs_from_its_first_step_or_not_at_all() {
+    let [on, off] = [true, false].map(|on| format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}"));
+    for (answer, count) in [
+        (format!("First:\n\n{on}\n\nThen:\n\n{off}"), 0),
+        (format!("First:\n```json\n{on}\n```\nThen:\n```json\n{off}\n```"), 0),
+        (format!("{on}\nThen:\n{off}\nAt last:\n{on}"), 1),
+        (format!("First:\n\n{on}\n\nSo the call is:\n\n{on}"), 1),
+        (format!("`{on}` is the form. Now:\n{off}"), 1),
+        (format!("Both:\n{on}\n{off}"), 2),
+        (format!("- {on}\n- {off}"), 2),
+        (format!("Plan:\n1. {on}\n2. {off}\n"), 2),
+        (format!("Plan:\n1. {on}\n2. {off}\n3. wait"), 0),
+    ] {
+        assert_eq!(written(&read("hermes", false, &answer)).len(), count, "{answer}");
+    }
+}
+
+#[test]
+fn a_comment_is_no_call() {
+    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    for answer in [format!("// {call}"), format!("Switch:\n # {call}"), format!("//{call}")] {
+        assert_eq!(read("generic", false, &answer), text(&answer), "{answer}");
+    }
+    for answer in [format!("// on\n{call}"), format!("#1: {call}"), format!("### {call}")] {
+        assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
+    }
+}

@@ -80,3 +80,48 @@ fn a_key_that_never_ends_is_decided_alike_however_it_is_cut() {
         }
     }
 }
+
+#[test]
+fn calls_in_the_objects_of_other_protocols() {
+    for text in [
+        "{\"functionCall\": {\"name\": \"lamp\", \"args\": {\"on\": true}}}",
+        "{\"toolUse\": {\"toolUseId\": \"t1\", \"name\": \"lamp\", \"input\": {\"on\": true}}}",
+        "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": \"tools/call\", \"params\": {\"name\": \"lamp\", \"arguments\": {\"on\": true}}}",
+        "<tool_call>\n{\"method\": \"tools/call\", \"params\": {\"name\": \"lamp\", \"arguments\": {\"on\": true}}}\n</tool_call>",
+    ] {
+        assert!(is_lamp(&read("generic", false, text)), "{text}");
+    }
+    for text in [
+        "{\"jsonrpc\": \"2.0\", \"id\": 3, \"method\": \"tools/list\", \"params\": {\"name\": \"lamp\"}}",
+        "{\"jsonrpc\": \"2.0\", \"id\": 3, \"result\": {\"name\": \"lamp\", \"arguments\": {\"on\": true}}}",
+    ] {
+        assert!(written(&read("generic", false, text)).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn two_names_are_no_call() {
+    let two = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}, \"name\": \"door\"}";
+    assert!(written(&read("generic", false, two)).is_empty());
+    let twice = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}, \"name\": \"lamp\"}";
+    assert!(is_lamp(&read("generic", false, twice)));
+}
+
+#[test]
+fn an_array_between_tokens_counts_wherever_it_is() {
+    let around = "On.\n<|tool_call|>[{\"name\": \"lamp\", \"arguments\": {\"on\": true}}]<|/tool_call|>\nDone.";
+    assert_eq!(written(&read("phi4-mini", false, around)).len(), 1);
+}
+
+#[test]
+fn the_header_of_the_models_own_turn_is_no_text() {
+    let call = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>";
+    for (adapter, header) in [
+        ("generic", "<|im_start|>assistant\n"),
+        ("llama3", "<|start_header_id|>assistant<|end_header_id|>\n\n"),
+        ("gemma3", "<start_of_turn>model\n"),
+    ] {
+        assert!(is_lamp(&read(adapter, false, &format!("{header}{call}"))), "{adapter}");
+        assert_eq!(read(adapter, false, &format!("{header}Hello.")), text("Hello."), "{adapter}");
+    }
+}

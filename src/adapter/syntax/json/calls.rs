@@ -24,11 +24,14 @@ const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function
 const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
 const NESTED_WRAPPERS: usize = 3;
 /// Keys of what calls may be wrapped in.
-pub(super) const WRAPPERS: [&str; 6] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls"];
+pub(super) const WRAPPERS: [&str; 9] =
+    ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "functionCall", "toolUse", "toolCall"];
 /// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
 const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
-pub(super) const OTHER_KEYS: [&str; 5] = ["type", "id", "call_id", "tool_call_id", "index"];
+pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "jsonrpc"];
+/// The method of a request of the Model Context Protocol whose parameters are a call.
+const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys of the record of a call that was made.
@@ -89,6 +92,9 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
         return calls(wrapped, keys, context, depth + 1, open);
     }
+    if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
+        return calls(params, keys, context, depth + 1, open);
+    }
     let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
     let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
     let unsure =
@@ -106,8 +112,13 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             return Some(vec![Found::default()]);
         }
         let written = unquote(name);
+        // Two names are two calls or none: the fixer refuses a key that has two values.
+        if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
+            let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
+            return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
+        }
         let (arguments, closed) = match find(&members, &keys.arguments) {
-            Some(_) if !context.marked && members.iter().any(|(key, _)| RECORD.contains(&key.as_str())) => return None,
+            Some((arguments, _)) if !context.marked && reports(&members, arguments) => return None,
             Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
@@ -189,14 +200,23 @@ fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
 }
 
+/// Whether an object with arguments is the record of a call, or describes a tool.
+fn reports(members: &[(String, &str)], arguments: &str) -> bool {
+    let has = |key: &str| members.iter().any(|(known, _)| known == key);
+    RECORD.into_iter().any(has) || (arguments == "parameters" && has("description"))
+}
+
 /// Whether an object that names a tool is no call of it, but says something about it: its result, its description, a package of
-/// that name. A tool that requires something shows it by what is missing; for any other, all keys beside the name must be
-/// parameters.
+/// that name. For a tool that requires nothing, all keys beside the name must be parameters. For any other, as many may be unknown
+/// as required ones are missing, because these may be misspelt; where the key of the name says that a tool is meant, any number.
 fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Resolved::Known { tool, .. } = resolve(tools, written) else { return false };
     let types = Types::new(Some(tool));
-    let known = |key: &str| OTHER_KEYS.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
-    types.required().next().is_none() && members.iter().any(|(key, _)| key != name && !known(key))
+    let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
+    let known = |key: &str| said.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
+    let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
+    let missing = types.required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
+    unknown > missing && (name == "name" || types.required().next().is_none())
 }
 
 /// Arguments that are beside the name instead of in an object of their own.

@@ -1,0 +1,267 @@
+//! What follows a call may show that it is not meant: the element around it closes and holds more than calls, or
+//! reasoning closes that nothing has opened. A call waits, read, until that is known.
+
+use std::sync::Arc;
+
+use super::Scanner;
+use crate::adapter::{
+    Call, Inside,
+    asides::THINK,
+    syntax::{blank, find_any},
+};
+
+/// Elements that are followed at a time.
+const ELEMENTS: usize = 16;
+/// Maximum length of a tag, in bytes.
+const TAG_BYTES: usize = 256;
+
+/// The elements of the text that has left that are still open, and how far the text after them was searched.
+#[derive(Debug)]
+pub(super) struct Enclosing {
+    /// The outermost first.
+    open: Vec<Element>,
+    /// A tag in the text, as far as it has left.
+    tag: String,
+    /// Whether only blanks come before it in its line.
+    line_blank: bool,
+    /// Up to where, counted from the beginning of the answer, closing tags were searched, and the one that was found.
+    searched: usize,
+    closing: Option<Closing>,
+    /// Up to where markers of reasoning were searched.
+    thought: usize,
+}
+
+#[derive(Debug)]
+struct Element {
+    name: String,
+    /// It holds something other than calls.
+    has_text: bool,
+}
+
+/// A closing tag, counted from the beginning of the answer.
+#[derive(Debug)]
+struct Closing {
+    name: String,
+    at: usize,
+    behind: usize,
+}
+
+// === impl Enclosing ===
+
+impl Enclosing {
+    pub(super) fn nothing() -> Enclosing {
+        Enclosing { open: Vec::new(), tag: String::new(), line_blank: true, searched: 0, closing: None, thought: 0 }
+    }
+
+    /// This text leaves. The tags in `markers` close calls.
+    pub(super) fn text(&mut self, text: &str, markers: &[String]) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            if self.tag.is_empty() {
+                let at = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
+                self.pass(&rest[..at]);
+                rest = &rest[at..];
+                if let Some(after) = rest.strip_prefix('<') {
+                    self.tag.push('<');
+                    rest = after;
+                }
+                continue;
+            }
+            let whole = self.tag.ends_with('>');
+            let next = rest.chars().next().unwrap_or_default();
+            if whole || matches!(next, '<' | '\n') || self.tag.len() > TAG_BYTES {
+                let tag = std::mem::take(&mut self.tag);
+                self.turn(&tag, next == '\n', markers);
+                continue;
+            }
+            self.tag.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+
+    /// The text is over for now: a tag that is alone in its line has ended.
+    fn end_tag(&mut self, markers: &[String]) {
+        if self.tag.ends_with('>') {
+            let tag = std::mem::take(&mut self.tag);
+            self.turn(&tag, false, markers);
+        }
+    }
+
+    fn pass(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.open.iter_mut().for_each(|element| element.has_text = true);
+        }
+        match text.rfind('\n') {
+            Some(newline) => self.line_blank = text[newline..].trim().is_empty(),
+            None => self.line_blank &= text.trim().is_empty(),
+        }
+    }
+
+    /// The text after the position that is read has changed: what was searched in it is searched again.
+    pub(super) fn search_again(&mut self) {
+        (self.searched, self.closing, self.thought) = (0, None, 0);
+    }
+
+    /// This element and those in it are over.
+    fn leave(&mut self, at: usize) {
+        self.open.truncate(at);
+        self.closing = None;
+    }
+
+    /// A tag, or what looked like one.
+    fn turn(&mut self, tag: &str, ends_line: bool, markers: &[String]) {
+        let begins_line = self.line_blank;
+        if let Some(name) = closed(tag)
+            && let Some(at) = self.open.iter().rposition(|element| element.name == name)
+        {
+            self.open.truncate(at);
+        }
+        self.pass(tag);
+        let marks = |name: &str| markers.iter().any(|marker| closed(marker) == Some(name));
+        if let Some(name) = opened(tag).filter(|name| !marks(name))
+            && (begins_line || ends_line)
+            && self.open.len() < ELEMENTS
+        {
+            self.open.push(Element { name: name.to_owned(), has_text: false });
+        }
+    }
+
+    /// The first closing tag of an open element after `from`; `text` begins at the place `gone`.
+    fn find_closing(&mut self, text: &str, gone: usize, from: usize, end: bool) -> Option<&Closing> {
+        if self.closing.as_ref().is_some_and(|closing| closing.at < from || self.open.iter().all(|open| open.name != closing.name)) {
+            self.closing = None;
+        }
+        self.searched = self.searched.max(from);
+        while self.closing.is_none() {
+            let Some(found) = text[self.searched - gone..].find("</") else {
+                let tail = text.len() - usize::from(text.ends_with('<'));
+                self.searched = self.searched.max(gone + tail);
+                break;
+            };
+            let at = self.searched + found;
+            let rest = &text[at - gone..];
+            let rest = &rest[..rest.floor_char_boundary(TAG_BYTES)];
+            match rest.find('>') {
+                None if rest.len() < TAG_BYTES && !end => {
+                    self.searched = at;
+                    break;
+                }
+                stop => {
+                    let name = stop.and_then(|stop| closed(&rest[..=stop])).unwrap_or_default();
+                    let behind = at + stop.map_or(2, |stop| stop + 1);
+                    if self.open.iter().any(|element| element.name == name) {
+                        self.closing = Some(Closing { name: name.to_owned(), at, behind });
+                    }
+                    self.searched = behind;
+                }
+            }
+        }
+        self.closing.as_ref()
+    }
+}
+
+// === impl Scanner ===
+
+impl Scanner {
+    /// Whether what follows a call that ends at `to` shows that it is not meant. `counts_inside`: it would count inside of any
+    /// element. `None`: more text is needed to know.
+    pub(super) fn is_withdrawn(&mut self, to: usize, counts_inside: bool, end: bool) -> Option<bool> {
+        match self.closes_thoughts(to, end) {
+            Some(false) if counts_inside => self.closes_element(to, end),
+            decided => decided,
+        }
+    }
+
+    /// Whether this marker of the end of reasoning ends nothing else.
+    pub(super) fn proves_thoughts(&self, marker: &str) -> bool {
+        let is_marker = |known: &String| known == marker;
+        let ends = |call: &Call| call.close.iter().chain(&call.section_close).any(is_marker);
+        !self.adapter.framing.drop.iter().any(is_marker) && !self.adapter.calls.iter().any(ends)
+    }
+
+    /// Whether reasoning closes after `to` that nothing has opened: the prompt has, and all before its end are thoughts.
+    fn closes_thoughts(&mut self, to: usize, end: bool) -> Option<bool> {
+        let adapter = Arc::clone(&self.adapter);
+        if self.inside() == Inside::Parse || self.draft.began().is_some() || !self.options.framing {
+            return Some(false);
+        }
+        let proves = |marker: &String| self.proves_thoughts(marker);
+        let own = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.close.iter().all(proves));
+        // A model that was trained further may think in the usual tags, whatever its family.
+        let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
+        open.extend(own.iter().flat_map(|own| &own.open).cloned());
+        close.extend(own.iter().flat_map(|own| &own.close).cloned());
+        let anywhere = own.is_some_and(|own| own.anywhere);
+        let mut from = to.max(self.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
+        while let Some((at, behind)) = find_any(&self.buf, from, &close) {
+            if find_any(&self.buf[..at], from, &open).is_some() {
+                return Some(false);
+            }
+            match self.ends_line(behind, end) {
+                None => return None,
+                Some(ends_line) if anywhere || ends_line || self.at_line_start(at) => return Some(true),
+                Some(_) => from = behind,
+            }
+        }
+        if find_any(&self.buf, from, &open).is_some() {
+            return Some(false);
+        }
+        let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
+        let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
+        self.enclosing.thought = self.buf.in_answer(searched);
+        end.then_some(false)
+    }
+
+    /// Whether the element around a call that ends at `to` closes, so that it is seen what else it holds: text after the call, or
+    /// text before the call and more of the answer after its end.
+    fn closes_element(&mut self, to: usize, end: bool) -> Option<bool> {
+        let gone = self.buf.in_answer(0);
+        self.enclosing.end_tag(self.adapter.triggers.closers());
+        while !self.enclosing.open.is_empty() {
+            let Some(closing) = self.enclosing.find_closing(&self.buf, gone, gone + to, end) else {
+                if end {
+                    // Nothing closes them any more.
+                    self.enclosing.open.clear();
+                }
+                return end.then_some(false);
+            };
+            let (close, behind, name) = (closing.at - gone, closing.behind - gone, closing.name.clone());
+            let Some(at) = self.enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
+            let before = self.enclosing.open.get(at).is_some_and(|element| element.has_text);
+            let next = to + blank(&self.buf[to..]);
+            let calls_follow = || {
+                let found = self.adapter.triggers.next(&self.buf, next, true);
+                found.is_ok_and(|found| found.at == next && !found.mark.calls.is_empty())
+            };
+            if next < close && !calls_follow() {
+                return Some(true);
+            }
+            let rest = self.buf[behind..].trim_start();
+            if before && !rest.is_empty() {
+                return Some(true);
+            }
+            if before && !end {
+                return None;
+            }
+            self.enclosing.leave(at);
+        }
+        Some(false)
+    }
+}
+
+/// The name of an opening tag with or without attributes.
+fn opened(tag: &str) -> Option<&str> {
+    let inside = tag.strip_prefix('<')?.strip_suffix('>').filter(|inside| !inside.ends_with('/'))?;
+    let name = inside.split(char::is_whitespace).next()?;
+    is_name(name).then_some(name)
+}
+
+/// The name of a closing tag.
+fn closed(tag: &str) -> Option<&str> {
+    let name = tag.strip_prefix("</")?.strip_suffix('>')?.trim_end();
+    is_name(name).then_some(name)
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:".contains(c))
+}

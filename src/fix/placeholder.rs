@@ -1,0 +1,117 @@
+//! Arguments that only show the form of a call: `{"path": "..."}`, `{"path": "<path>"}`, `turn_on(name=value, area=value)`.
+//! Nothing is to run on them. A value that may be meant (`...` or `<div>` in a text to search) is none among real ones.
+
+use serde_json::{Map, Value};
+
+use super::{name::fold, schema::View};
+use crate::event::Tool;
+
+/// Arguments that only show a form are short; in bytes.
+const BYTES: usize = 1024;
+/// Words that stand, in brackets, for a value of any parameter.
+const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool"];
+/// Parts of the names of parameters that hold a place, which such a value never is.
+const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The parameter's own name in brackets.
+    Own,
+    /// Three dots, or words in brackets that describe a value.
+    Described,
+    /// The parameter's own name, or the word `value`: real if it is alone.
+    Bare,
+    Real,
+}
+
+/// Whether these arguments show the form of a call of this tool and are none.
+pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
+    if arguments.len() > BYTES {
+        return false;
+    }
+    let Ok(members) = serde_json::from_str::<Map<String, Value>>(arguments) else { return false };
+    let view = View::of(Some(tool));
+    let required = |key: &str| view.root().required().any(|required| required == key);
+    let kinds: Vec<(&str, Kind)> = members.iter().flat_map(|(key, value)| texts(key, value)).collect();
+    let is_place = |key: &str| PLACES.iter().any(|part| fold(key).contains(part));
+    let proves = |(key, kind): &(&str, Kind)| match kind {
+        Kind::Own => required(key),
+        Kind::Described => required(key) && is_place(key),
+        Kind::Bare | Kind::Real => false,
+    };
+    let all = match kinds.as_slice() {
+        [] | [(_, Kind::Bare)] => false,
+        kinds => kinds.iter().all(|(_, kind)| *kind != Kind::Real),
+    };
+    all || kinds.iter().any(proves)
+}
+
+/// What the strings of one argument are.
+fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
+    match value {
+        Value::String(text) => vec![(key, kind(key, text.trim()))],
+        Value::Array(items) => items.iter().flat_map(|item| texts(key, item)).collect(),
+        Value::Object(_) => vec![(key, Kind::Real)],
+        _ => Vec::new(),
+    }
+}
+
+fn kind(key: &str, text: &str) -> Kind {
+    let key = fold(key);
+    let own = |text: &str| !key.is_empty() && fold(text) == key;
+    if matches!(text, "..." | "\u{2026}") {
+        return Kind::Described;
+    }
+    let inside = |open: char, close: char| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
+    if let Some(inner) = inside('<', '>').or_else(|| inside('{', '}')).or_else(|| inside('[', ']')) {
+        let words = !inner.is_empty() && inner.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c));
+        let tag = text.starts_with('<');
+        return match words {
+            true if own(inner) => Kind::Own,
+            true if fold(inner).contains(&key) && !key.is_empty() => Kind::Described,
+            true if tag && (ANY.contains(&inner) || inner.contains([' ', '_'])) => Kind::Described,
+            _ if inner == "..." => Kind::Described,
+            _ => Kind::Real,
+        };
+    }
+    if own(text) || text == "value" { Kind::Bare } else { Kind::Real }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shows_a_form(arguments: &str) -> bool {
+        let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"tags":{"type":"array"}},"required":["path"]}"#;
+        are_placeholders(arguments, &Tool::new("edit", "", schema))
+    }
+
+    #[test]
+    fn values_that_stand_for_values() {
+        for arguments in [
+            r#"{"path": "..."}"#,
+            r#"{"path": "<path>", "old_text": "<p>"}"#,
+            r#"{"path": "<file_path>", "old_text": "a"}"#,
+            r#"{"path": "{path}"}"#,
+            r#"{"path": "<string>", "tags": ["<string>"]}"#,
+            r#"{"path": "value", "old_text": "value"}"#,
+            r#"{"path": "path", "old_text": "old_text"}"#,
+            r#"{"old_text": "<insert the text here>"}"#,
+        ] {
+            assert!(shows_a_form(arguments), "{arguments}");
+        }
+        for arguments in [
+            "{}",
+            r#"{"tags": []}"#,
+            r#"{"path": "a", "old_text": "..."}"#,
+            r#"{"path": "a.html", "old_text": "<div>"}"#,
+            r#"{"path": "path"}"#,
+            r#"{"path": "value"}"#,
+            r#"{"path": "[id].tsx", "old_text": "<old_text>x</old_text>"}"#,
+            r#"{"old_text": "<path d=\"M0\"/>"}"#,
+            r#"{"tags": [{"a": "..."}]}"#,
+        ] {
+            assert!(!shows_a_form(arguments), "{arguments}");
+        }
+    }
+}
