@@ -82,6 +82,15 @@ pub fn means_none(tools: &Tools, written: &str) -> bool {
     NOTHING.contains(&fold(written).as_str()) && !is_known(tools, written)
 }
 
+/// What models write in the place of a name when they put their answer to the user into the form of a call, folded.
+const ANSWERS: [&str; 9] =
+    ["answer", "finalanswer", "response", "finalresponse", "reply", "respond", "message", "error", "errormessage"];
+
+/// Whether `written` says that the arguments are the answer. Not where a tool has this name.
+pub fn means_answer(tools: &Tools, written: &str) -> bool {
+    ANSWERS.contains(&fold(written).as_str()) && !is_known(tools, written)
+}
+
 /// The name without what models put around it, from the longest form to the shortest.
 fn spellings(written: &str) -> Vec<&str> {
     let mut name = written.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '*'));

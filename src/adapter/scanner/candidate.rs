@@ -292,7 +292,9 @@ impl Scanner {
         };
         // The description of a tool has a schema in the place of the arguments.
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
-        if !self.options.strays || !named || described || !call.arguments.trim_start().starts_with('{') || !plain() {
+        let speaks = self.spoken(call).is_some();
+        let asks = self.options.strays && call.arguments.trim_start().starts_with('{') && plain();
+        if !named || described || !(speaks || asks) {
             return None;
         }
         match resolve(&self.tools, &call.name) {

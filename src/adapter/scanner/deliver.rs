@@ -1,10 +1,12 @@
 //! What becomes of a candidate: its calls leave, wait, are refused, or it was text.
 
+use serde_json::Value;
+
 use super::{Region, Scanner, candidate::Candidate, relaxed, tentative::same};
 use crate::{
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
     event::{Event, Sink, Why},
-    fix::name::means_none,
+    fix::name::{means_answer, means_none},
 };
 
 /// Maximum length of a list's number, and of the blanks after it, in bytes.
@@ -93,9 +95,32 @@ impl Scanner {
 
     /// Sends the calls whose names do not say that nothing is called, and answers with them.
     pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
-        calls.retain(|call| !means_none(&self.tools, &call.name));
+        calls.retain(|call| !means_none(&self.tools, &call.name) && !self.say(call, out));
         calls.iter().for_each(|call| self.send(call, true, out));
         calls
+    }
+
+    /// Sends the text of an answer that has the form of a call. `false`: it is a call.
+    fn say(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
+        let Some(text) = self.spoken(call) else { return false };
+        self.left.text(&text, false);
+        out.event(Event::Text(&text));
+        true
+    }
+
+    /// The one text that a call of `answer` or the like holds.
+    pub(super) fn spoken(&self, call: &Parsed) -> Option<String> {
+        if !means_answer(&self.tools, &call.name) {
+            return None;
+        }
+        match serde_json::from_str(&call.arguments).ok()? {
+            Value::String(text) => Some(text),
+            Value::Object(members) => match members.into_iter().collect::<Vec<_>>().as_slice() {
+                [(_, Value::String(text))] => Some(text.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The answer ended inside of a call.
@@ -126,6 +151,7 @@ impl Scanner {
         }
         for call in calls {
             match &stray {
+                Some(_) if self.say(&call, out) => {}
                 Some(why) => self.refuse(&call, why, out),
                 None => self.send(&call, true, out),
             }
