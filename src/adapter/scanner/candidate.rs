@@ -125,7 +125,7 @@ impl Scanner {
                     self.before.after_held_call(form);
                     return true;
                 }
-                if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls)) {
+                if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls, to)) {
                     if !calls.is_empty() && self.region == Region::Text && !self.is_wrapped() {
                         match self.is_withdrawn(to, marked && !call.element, end) {
                             Some(false) => {}
@@ -177,7 +177,7 @@ impl Scanner {
                     whole.clear();
                 }
                 let counts = match marked {
-                    true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut)),
+                    true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut), self.buf.len()),
                     false if call.whole_answer => false,
                     false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
                 };
@@ -204,9 +204,11 @@ impl Scanner {
     }
 
     /// Whether calls after a marker are only spoken of: the marker is within a line, no tool of theirs is offered, and
-    /// what takes the place of their arguments is not JSON.
-    fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
-        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && !sound(&call.arguments);
+    /// what takes the place of their arguments is not JSON, or nothing.
+    fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
+        let body = self.buf.get(candidate.at + candidate.marker.0..to);
+        let is_bare = !body.unwrap_or_default().contains(['{', '(']);
+        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !sound(&call.arguments));
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
     }
 

@@ -75,9 +75,9 @@ enum Body {
     /// Its brackets are balanced.
     Ended(Trail),
     Torn(TornReader),
-    /// Text that is the one parameter of the tool, searched for its end from here.
+    /// Text, searched for its end from here: the one parameter of the tool, or whatever else the fixer can make of it.
     Raw {
-        key: String,
+        key: Option<String>,
         seen: usize,
     },
 }
@@ -162,7 +162,8 @@ pub(crate) fn is_arguments(body: &str, data: &Recipient, tool: Option<&Tool>, en
     let tags = data.parameters.iter().map(|parameters| &parameters.argument[0]);
     match starts_with_any(body, data.end.iter().chain(&data.start).chain(tags), end) {
         Start::No if body.is_empty() || body.starts_with('{') => Start::Yes(0),
-        Start::No if !data.forms && tool.is_some_and(|tool| raw_parameter(tool).is_some()) => Start::Yes(0),
+        // What is addressed to a tool is no text, whatever it is.
+        Start::No if !data.forms && tool.is_some_and(|tool| !data.plain || raw_parameter(tool).is_some()) => Start::Yes(0),
         _ if body.is_empty() && !end => Start::Maybe,
         start => start,
     }
@@ -302,8 +303,9 @@ impl RecipientReader {
                             Body::Tagged(Box::new(TaggedReader::headed(name.clone(), start, tags, context)))
                         }
                         _ if text[start..].starts_with('{') => Body::Value(ValueReader::at(start)),
-                        Some(key) => Body::Raw { key, seen: start },
-                        None => return Step::Reject,
+                        None if text[start..].starts_with('[') => Body::Value(ValueReader::at(start)),
+                        None if data.plain => return Step::Reject,
+                        key => Body::Raw { key, seen: start },
                     };
                 }
                 Body::Tagged(tagged) => {
@@ -336,8 +338,8 @@ impl RecipientReader {
                 }
                 Body::Raw { key, seen } => match find_any(text, *seen, ends) {
                     Some((begin, end)) => {
-                        let arguments = serde_json::json!({ key.as_str(): text[from..begin].trim() });
-                        return done(&arguments.to_string(), behind_end(begin, end));
+                        let arguments = raw(key.as_deref(), &text[from..begin]);
+                        return done(&arguments, behind_end(begin, end));
                     }
                     None => {
                         let longest = ends.iter().map(String::len).max().unwrap_or(1);
@@ -345,8 +347,7 @@ impl RecipientReader {
                         if !context.end {
                             return Step::More;
                         }
-                        let arguments = serde_json::json!({ key.as_str(): text[from..].trim() });
-                        return cut(&unclosed(&arguments.to_string()));
+                        return cut(&unclosed(&raw(key.as_deref(), &text[from..])));
                     }
                 },
             }
@@ -357,6 +358,11 @@ impl RecipientReader {
     pub(crate) fn name(&self) -> Option<String> {
         self.head.as_ref().map(|head| head.name.clone())
     }
+}
+
+/// The arguments that a text is: the value of this parameter, or as it is.
+fn raw(key: Option<&str>, text: &str) -> String {
+    key.map_or_else(|| text.trim().to_owned(), |key| serde_json::json!({ key: text.trim() }).to_string())
 }
 
 /// The name without the kind of body that hangs on it, where only that names a tool.

@@ -125,3 +125,33 @@ fn the_header_of_the_models_own_turn_is_no_text() {
         assert_eq!(read(adapter, false, &format!("{header}Hello.")), text("Hello."), "{adapter}");
     }
 }
+
+#[test]
+fn what_is_addressed_to_a_tool_is_no_text() {
+    let to_lamp = "<|channel|>commentary to=functions.lamp <|constrain|>json<|message|>";
+    for (body, calls) in [("[{\"on\": true}]", 1), ("We switch it on: {\"on\": true}", 1), ("the light, please", 1)] {
+        let seen = read("gpt-oss", false, &format!("{to_lamp}{body}<|call|>"));
+        assert_eq!((written(&seen).len(), seen.text()), (calls, String::new()), "{body}");
+    }
+}
+
+#[test]
+fn a_word_between_markers_in_a_line_is_no_call() {
+    for text in ["Wrap it in <|tool_call> and <tool_call|> tags.", "The form is <|tool_call>...<tool_call|>, as you see."] {
+        assert!(written(&read("gemma4", false, text)).is_empty(), "{text}");
+    }
+    assert_eq!(written(&read("gemma4", false, "On: <|tool_call>call:lamp{on:true}<tool_call|>")).len(), 1);
+}
+
+#[test]
+fn frames_of_other_clients() {
+    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    for text in [
+        format!("```tool_use\n{call}\n```"),
+        format!("```homeassistant\n{call}\n```"),
+        format!("<TOOL_CALL>{call}</TOOL_CALL>"),
+        "✿FUNCTION✿: lamp\n✿ARGS✿: {\"on\": true}\n✿RESULT✿: on".to_owned(),
+    ] {
+        assert_eq!(written(&read("hermes", false, &text)), [("lamp {\"on\": true}".to_owned(), true)], "{text}");
+    }
+}
