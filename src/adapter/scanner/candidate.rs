@@ -204,10 +204,10 @@ impl Scanner {
     }
 
     /// Whether calls after a marker are only spoken of: the marker is within a line, no tool of theirs is offered, and
-    /// what takes the place of their arguments is not JSON, or nothing.
+    /// what takes the place of their arguments is not JSON, or there is only a word and its closing marker.
     fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
-        let body = self.buf.get(candidate.at + candidate.marker.0..to);
-        let is_bare = !body.unwrap_or_default().contains(['{', '(']);
+        let body = self.buf.get(candidate.at + candidate.marker.0..to).unwrap_or_default();
+        let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
         let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !sound(&call.arguments));
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
     }
