@@ -189,28 +189,16 @@ impl<'c> Coercion<'c> {
         }
         let list = text.trim_start();
         if types.allow(Types::ARRAY)
-            && let Some(numbers) = self.numbers(text, &node, rule)
+            && let Some(numbers) = rule.items.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
         {
             self.note(Code::K6, Verdict::Coerced, &node, "numbers in one text put into a list");
-            return self.array(node.instead(Value::Array(numbers)), rule);
+            let items = numbers.into_iter().map(|number| node.instead(number)).collect();
+            return self.array(node.instead(Value::Array(items)), rule);
         }
         if types.allow(Types::ARRAY) && !list.starts_with(['[', '{']) {
             return self.wrapped(node, rule);
         }
         node
-    }
-
-    /// The numbers of `1, 2, 3`, where a list of numbers is wanted.
-    fn numbers<'s>(&self, text: &str, node: &Node<'s>, rule: &Rule) -> Option<Vec<Node<'s>>> {
-        let types = self.schema.rule(rule.items?).types;
-        if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {
-            return None;
-        }
-        let number = |part: &str| match scalar::from_text(part.trim(), types)?.0 {
-            Value::Number(digits) => Some(node.instead(Value::Number(Cow::Owned(digits.into_owned())))),
-            _ => None,
-        };
-        text.split(',').map(number).collect()
     }
 
     /// The container that a string holds, if it is one of a wanted type.

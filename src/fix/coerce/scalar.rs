@@ -38,6 +38,18 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     None
 }
 
+/// The numbers of `1, 2, 3`, where a list of these types is wanted.
+pub(super) fn numbers(text: &str, types: Types) -> Option<Vec<Value<'static>>> {
+    if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {
+        return None;
+    }
+    let number = |part: &str| match from_text(part.trim(), types)?.0 {
+        Value::Number(digits) => Some(Value::Number(Cow::Owned(digits.into_owned()))),
+        _ => None,
+    };
+    text.split(',').map(number).collect()
+}
+
 /// A number or a truth value where something else is wanted; `written` is its source text.
 pub(super) fn from_scalar(value: &Value<'_>, written: &str, types: Types) -> Option<Converted> {
     match value {
