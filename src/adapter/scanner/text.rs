@@ -1,6 +1,9 @@
 //! How text that is no call leaves: at once, but for whitespace that a call may still swallow; and where inline code ends.
 
-use super::{Region, Scanner, left::{LineHead, is_block_quote, is_comment}};
+use super::{
+    Region, Scanner,
+    left::{LineHead, is_block_quote, is_comment},
+};
 use crate::{
     adapter::syntax::blank,
     event::{Event, Sink},

@@ -128,7 +128,11 @@ impl Enclosing {
 
     /// The first closing tag of an open element after `from`; `text` begins at the place `gone`.
     fn find_closing(&mut self, text: &str, gone: usize, from: usize, end: bool) -> Option<&Closing> {
-        if self.closing.as_ref().is_some_and(|closing| closing.at < from || self.open.iter().all(|open| open.name != closing.name)) {
+        if self
+            .closing
+            .as_ref()
+            .is_some_and(|closing| closing.at < from || self.open.iter().all(|open| open.name != closing.name))
+        {
             self.closing = None;
         }
         self.searched = self.searched.max(from);
