@@ -1,10 +1,13 @@
 //! Calls that are not the answer's: in thoughts that the adapter does not know, in examples, in repeated results, in turns that
 //! the model plays on its own.
 
-use super::{Seen, only_call, read, text, written};
+use std::sync::Arc;
+
+use super::{Options, Scanner, Seen, only_call, read, text, written};
 use crate::{
     adapter::{Adapter, Inside},
-    seen::library,
+    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
+    seen::{library, schemas},
 };
 
 const CALL: &str = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>";
@@ -131,6 +134,19 @@ fn a_plan_runs_from_its_first_step_or_not_at_all() {
     ] {
         assert_eq!(written(&read("hermes", false, &answer)).len(), count, "{answer}");
     }
+}
+
+#[test]
+fn a_model_that_can_be_asked_is_told_to_write_its_plan_anew() {
+    let tool = Tool::new("lamp", "", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#);
+    let tools = Arc::new(Tools::new([tool], ToolChoice::Auto));
+    let options = Options { strays: true, ..Options::default() };
+    let mut scanner = Scanner::new(Arc::clone(library().get("hermes").unwrap()), tools, schemas(), options);
+    let mut seen = Seen::default();
+    let [on, off] = [true, false].map(|on| format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": {on}}}}}"));
+    scanner.push(Channel::Content, &format!("First:\n{on}\nThen:\n{off}"), &mut seen);
+    scanner.finish(FinishReason::Stop, &mut seen);
+    assert_eq!((seen.refused(), written(&seen).len()), (1, 0), "{seen:?}");
 }
 
 #[test]
