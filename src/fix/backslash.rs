@@ -7,7 +7,8 @@
 //! * Otherwise the characters win where the escapes would put a control character into a path, or a backspace or form feed
 //!   in front of a letter. That is a guess.
 //! * A string that is laid out with `\n` (indented lines, blank lines, a newline at its end) keeps its newlines either way.
-//! * A string with raw line breaks was written without escapes, so its `\n` and `\t` are characters. That is a guess.
+//! * A string with raw line breaks was written without escapes, so its `\n` and `\t` are characters, unless they begin a line or
+//!   quotes are escaped. That is a guess.
 //! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. That is a guess.
 //! * A doubled backslash before a letter shows that the writer escapes. So does `\u000a`, in which a control character of a
 //!   value without escapes (the text between two tags) arrives here.

@@ -58,7 +58,7 @@ pub(super) struct Escapes<'r> {
     doubled: bool,
     /// `\n` is used as a newline.
     lines: bool,
-    /// There are raw line breaks between its lines.
+    /// There are raw line breaks between its lines, and no escape is used for a quote or at the beginning of a line.
     unescaped: bool,
     /// Paths with single backslashes, from their first backslash on.
     paths: Vec<Range<usize>>,
@@ -70,7 +70,8 @@ impl<'r> Escapes<'r> {
     pub(super) fn of(raw: &'r str) -> Escapes<'r> {
         let bytes = raw.as_bytes();
         let (controls, paths) = (Vec::new(), Vec::new());
-        let unescaped = memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
+        let layout = ["\n\\t", "\n\\n", "\\r\n", "\\\""].iter().any(|written| raw.contains(written));
+        let unescaped = !layout && memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
         let mut escapes =
             Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, unescaped, paths };
         let mut at = 0;

@@ -99,6 +99,8 @@ const ROWS: &[Row] = &[
     // Raw line breaks: their writer does not escape.
     ("body", "int main() {\n  puts('a\\n');\n}", "int main() {\n  puts('a\\n');\n}", GUESS),
     ("body", "x = y.split('\\t')\nprint(x)", "x = y.split('\\t')\nprint(x)", GUESS),
+    ("body", "all:\n\\tcc -o $@ a.c\n\\trm x", "all:\n\tcc -o $@ a.c\n\trm x", LOSSLESS),
+    ("body", "say(\\\"a\\tb\\\")\nx", "say(\"a\tb\")\nx", LOSSLESS),
     ("body", "\none\\ttwo\n", "\none\ttwo\n", LOSSLESS),
     ("body", "# Title\\n\\nText\nmore", "# Title\n\nText\nmore", LOSSLESS),
     ("body", "a\\\\nb\nc\\td", "a\\nb\nc\td", LOSSLESS),
