@@ -3,7 +3,7 @@
 //! [`Library`] holds the adapters (embedded in the binary, overlaid by a user directory) and finds the one of a model;
 //! [`Scanner`] reads a model's text with it; [`render`] writes the other direction.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
@@ -37,15 +37,19 @@ pub struct Adapter {
     /// The letters in which it can write the names of tools.
     pub names: Names,
     /// What divides its answers.
-    pub framing: Framing,
+    pub framing: Arc<Framing>,
     /// How it is asked for calls where its backend has no native tools for it.
     pub prompt: render::Prompt,
     /// The forms of its calls, the family's own first, the generic ones after.
-    pub calls: Vec<Call>,
+    pub calls: Vec<Arc<Call>>,
     /// How many of them are the family's own.
     own_calls: usize,
-    triggers: Arc<triggers::Triggers>,
+    triggers: Lazy<triggers::Triggers>,
+    turns: Lazy<quote::Turns>,
 }
+
+/// What is built when it is first needed: of all families, a process uses one or two.
+type Lazy<T> = Arc<LazyLock<T, Box<dyn FnOnce() -> T + Send>>>;
 
 /// What divides the answers of a family into reasoning, text and messages. It is looked for in every answer, with or without
 /// tools.
@@ -357,6 +361,11 @@ impl Adapter {
             Proof::Recorded => ("recorded", "checked against recorded answers of real models"),
             Proof::Live => ("live", "checked against a running model"),
         }
+    }
+
+    /// The control tokens that divide the family's prompt into turns.
+    pub fn turns(&self) -> &quote::Turns {
+        &self.turns
     }
 
     /// Every text that may mean something to this adapter: what prose must not be mistaken for.

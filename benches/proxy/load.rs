@@ -183,7 +183,8 @@ impl Framed {
         while !self.ended {
             if self.left > 0 {
                 let taken = self.left.min(self.held.len());
-                text.extend(self.held.drain(..taken));
+                // The line break is no text: a proxy may cut chunks within a stamp.
+                text.extend(self.held.drain(..taken).take(self.left.saturating_sub(2)));
                 self.left -= taken;
                 if self.left > 0 {
                     return;

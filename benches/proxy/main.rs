@@ -41,7 +41,7 @@ const SCENARIOS: [Scenario; 6] = [
     Scenario {
         name: "ollama",
         load: Load { streams: 300, at_once: 32, pieces: 400, ndjson: true, ..Load::CHAT },
-        targets: PLAIN,
+        targets: &["direct", "nginx", "toolglot, Ollama"],
     },
 ];
 const ROUNDS: usize = 5;

@@ -28,14 +28,17 @@ struct Part(Child);
 pub(super) fn targets(folder: &Path, port: u16) -> io::Result<Vec<Target>> {
     let nginx = free()?;
     let nginx = Target { name: "nginx", port: nginx, prefix: "", part: Some(Rc::new(start_nginx(folder, nginx, port)?)) };
-    let plain = start_toolglot(folder, "toolglot", port)?;
-    let (page, scraped) = (start_toolglot(folder, "with page", port)?, start_toolglot(folder, "with scraper", port)?);
+    let openai = format!("kind = \"openai\"\nurl = \"http://127.0.0.1:{port}/v1\"");
+    let plain = start_toolglot(folder, "toolglot", &openai)?;
+    let (page, scraped) = (start_toolglot(folder, "with page", &openai)?, start_toolglot(folder, "with scraper", &openai)?);
+    let ollama = format!("kind = \"ollama\"\nurl = \"http://127.0.0.1:{port}\"");
+    let ollama = start_toolglot(folder, "toolglot, Ollama", &ollama)?;
     watch(page.port, "/ui/events", None);
     watch(scraped.port, "/metrics", Some(Duration::from_secs(1)));
     let within = |name, prefix| Target { name, prefix, port: plain.port, part: plain.part.clone() };
     let (react, shell) = (within("react", "/react"), within("shell", "/shell"));
     let direct = Target { name: "direct", port, prefix: "", part: None };
-    Ok(vec![direct, nginx, plain, page, scraped, react, shell])
+    Ok(vec![direct, nginx, plain, page, scraped, react, shell, ollama])
 }
 
 fn start_nginx(folder: &Path, port: u16, backend: u16) -> io::Result<Part> {
@@ -58,18 +61,16 @@ fn start_nginx(folder: &Path, port: u16, backend: u16) -> io::Result<Part> {
     start(command, port)
 }
 
-fn start_toolglot(folder: &Path, name: &'static str, backend: u16) -> io::Result<Target> {
+fn start_toolglot(folder: &Path, name: &'static str, backend: &str) -> io::Result<Target> {
     let (port, home) = (free()?, folder.join(name));
     fs::create_dir(&home)?;
-    let configuration = format!(
-        "workers = 1\n\
-         [[backend]]\nname = \"openai\"\nkind = \"openai\"\nurl = \"http://127.0.0.1:{backend}/v1\"\n\
-         [[backend]]\nname = \"ollama\"\nkind = \"ollama\"\nurl = \"http://127.0.0.1:{backend}\"\n"
-    );
-    fs::write(home.join("proxy.toml"), configuration)?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_toolglot"));
+    fs::write(home.join("proxy.toml"), format!("workers = 1\n[[backend]]\nname = \"models\"\n{backend}\n"))?;
+    let program = Path::new(env!("CARGO_BIN_EXE_toolglot"));
+    let mut command = Command::new(program);
     command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--config"]).arg(home.join("proxy.toml"));
-    command.env("HOME", &home);
+    // Mode `shell` wants the program in PATH.
+    let path = format!("{}:/usr/bin:/bin", program.parent().unwrap_or(folder).display());
+    command.env("HOME", &home).env("PATH", path);
     Ok(Target { name, port, prefix: "", part: Some(Rc::new(start(command, port)?)) })
 }
 

@@ -1,12 +1,17 @@
 //! An adapter file: TOML -> [`Adapter`], with errors that name the file, the key and the remedy.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, Framing, Inside, JsonKeys, Lax, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim,
-    Wrapper, triggers::Triggers,
+    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim,
+    Wrapper,
+    quote::Turns,
+    triggers::{self, Triggers},
 };
 use crate::{config, error::Error};
 
@@ -104,18 +109,19 @@ pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
 
 impl Adapter {
     /// Reads an adapter file. `generic` are the forms that come after every family's own.
-    pub fn parse(name: &str, text: &str, generic: &[Call]) -> Result<Adapter, Error> {
+    pub fn parse(name: &str, text: &str, generic: &[Arc<Call>]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
         let mut file: File = toml::from_str(text)
             .map_err(|error| Error::proxy(format!("adapter {name}.toml{}", config::explained(&error, text))))?;
         file.respell();
         let mut calls = Vec::with_capacity(file.call.len() + generic.len());
         for (at, call) in file.call.into_iter().enumerate() {
-            calls.push(call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?);
+            let call = call.validate().map_err(|what| fail(format!("[[call]] number {}: {what}", at + 1)))?;
+            calls.push(Arc::new(call));
         }
         let own_calls = calls.len();
         let recipient = file.recipient.map(Arc::new);
-        calls.extend(recipient.iter().map(Call::headed));
+        calls.extend(recipient.iter().map(Call::headed).map(Arc::new));
         calls.extend_from_slice(generic);
         if let Some(recipient) = &recipient
             && (recipient.message.is_empty()
@@ -129,11 +135,19 @@ impl Adapter {
             Reasoning { open, close, label: Vec::new(), tool_call_inside: Inside::AtEnd, anywhere: false }
         };
         let reasoning = file.reasoning.or_else(|| recipient.is_none().then(usual));
-        let framing = Framing { drop: file.drop, reasoning, answer: file.answer, recipient };
+        let framing = Arc::new(Framing { drop: file.drop, reasoning, answer: file.answer, recipient });
         if framing.markers().any(|marker| marker.trim().is_empty()) {
             return Err(fail("an empty marker would match everywhere; remove it".into()));
         }
-        let triggers = Triggers::new(&framing, &calls).map_err(fail)?;
+        triggers::check(&framing, &calls).map_err(fail)?;
+        let triggers = {
+            let (framing, calls) = (Arc::clone(&framing), calls.clone());
+            lazy(move || Triggers::new(&framing, &calls))
+        };
+        let turns = {
+            let framing = Arc::clone(&framing);
+            lazy(move || Turns::of(&framing))
+        };
         Ok(Adapter {
             name: name.to_owned(),
             models: file.models,
@@ -145,9 +159,14 @@ impl Adapter {
             prompt: file.prompt,
             calls,
             own_calls,
-            triggers: Arc::new(triggers),
+            triggers,
+            turns,
         })
     }
+}
+
+fn lazy<T>(build: impl FnOnce() -> T + Send + 'static) -> Lazy<T> {
+    Arc::new(LazyLock::new(Box::new(build)))
 }
 
 // === impl Call ===

@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Adapter, Call};
+use super::Adapter;
 use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
@@ -69,11 +69,10 @@ impl Library {
     fn from_files(files: Vec<(String, String)>) -> Result<Library, Error> {
         let generic_text = files.iter().find(|(name, _)| name == GENERIC).map(|(_, text)| text.as_str()).unwrap_or_default();
         let generic = Arc::new(Adapter::parse(GENERIC, generic_text, &[])?);
-        let forms: &[Call] = &generic.calls;
         let adapters = files
             .iter()
             .filter(|(name, _)| name != GENERIC)
-            .map(|(name, text)| Adapter::parse(name, text, forms).map(Arc::new))
+            .map(|(name, text)| Adapter::parse(name, text, &generic.calls).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
         let globs = adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| Glob::new(glob, adapter)));
         let mut globs: Vec<Glob> = globs.collect();

@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::Adapter;
+use super::{Adapter, Framing};
 use crate::{event::Tools, fix::name};
 
 /// Breaks the control tokens of a family's prompt.
@@ -35,10 +35,10 @@ const TOKEN_BYTES: usize = 64;
 
 impl Turns {
     /// The control tokens of this family.
-    pub fn of(adapter: &Adapter) -> Turns {
-        let headers = adapter.framing.recipient.iter().filter(|recipient| !recipient.plain);
+    pub(crate) fn of(framing: &Framing) -> Turns {
+        let headers = framing.recipient.iter().filter(|recipient| !recipient.plain);
         let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
-        let markers: Vec<String> = adapter.framing.drop.iter().chain(headers).cloned().collect();
+        let markers: Vec<String> = framing.drop.iter().chain(headers).cloned().collect();
         Turns { markers: automaton(markers) }
     }
 

@@ -1,7 +1,7 @@
 //! The places in a text where something may begin: one automaton over all markers of an adapter, and the length of the
 //! tail that may still become one of them.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -71,8 +71,7 @@ pub(super) struct Found<'t> {
 /// All markers of an adapter.
 #[derive(Debug)]
 pub(super) struct Triggers {
-    /// Built when the first text is searched: of all families a process uses one or two.
-    automaton: OnceLock<Option<AhoCorasick>>,
+    automaton: Option<AhoCorasick>,
     /// The markers in order.
     sorted: Vec<String>,
     /// What each of them may mean.
@@ -107,7 +106,7 @@ impl Mark {
 // === impl Triggers ===
 
 impl Triggers {
-    pub(super) fn new(framing: &Framing, calls: &[Call]) -> Result<Triggers, String> {
+    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>]) -> Triggers {
         let Framing { drop, reasoning, answer, recipient } = framing;
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
@@ -139,7 +138,7 @@ impl Triggers {
             recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.header = true));
             recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.message_end = true));
         }
-        for token in calls.iter().flat_map(control_tokens) {
+        for token in calls.iter().flat_map(|call| control_tokens(call)) {
             add(token, &mut |mark| mark.drop = true);
         }
         for (index, call) in calls.iter().enumerate() {
@@ -169,10 +168,6 @@ impl Triggers {
         FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));
         add("`", &mut |mark| mark.code = true);
         add("~~~", &mut |mark| mark.code = true);
-        let bytes: usize = texts.iter().map(String::len).sum();
-        if bytes > MARKERS_BYTES {
-            return Err(format!("the markers have {bytes} bytes together; at most {MARKERS_BYTES} are possible"));
-        }
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
         let mut first = vec![false; 256];
         for byte in texts.iter().filter_map(|text| text.as_bytes().first()) {
@@ -190,10 +185,12 @@ impl Triggers {
         let mut marked: Vec<(String, Mark)> = texts.into_iter().zip(marks).collect();
         marked.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let (sorted, marks) = marked.into_iter().unzip();
-        let needs_none = |(_, call): &(usize, &Call)| call.stripped.iter().any(String::is_empty);
+        let needs_none = |(_, call): &(usize, &Arc<Call>)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
         let closers = closers(framing, calls);
-        Ok(Triggers { automaton: OnceLock::new(), sorted, marks, first, pairs, longest, bare, closers })
+        let mut builder = AhoCorasick::builder();
+        let automaton = builder.match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(&sorted).ok();
+        Triggers { automaton, sorted, marks, first, pairs, longest, bare, closers }
     }
 
     /// All markers that mean something by themselves, each once.
@@ -224,11 +221,7 @@ impl Triggers {
     }
 
     fn find<'t>(&'t self, text: &str, from: usize) -> Option<Found<'t>> {
-        let automaton = self.automaton.get_or_init(|| {
-            let mut builder = AhoCorasick::builder();
-            builder.match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(&self.sorted).ok()
-        });
-        let found = automaton.as_ref()?.find(aho_corasick::Input::new(text).range(from..))?;
+        let found = self.automaton.as_ref()?.find(aho_corasick::Input::new(text).range(from..))?;
         let mark = self.marks.get(found.pattern().as_usize())?;
         Some(Found { at: found.start(), len: found.len(), mark })
     }
@@ -268,6 +261,17 @@ impl Triggers {
     }
 }
 
+/// Fails if there are more markers than an automaton can be built of.
+pub(super) fn check(framing: &Framing, calls: &[Arc<Call>]) -> Result<(), String> {
+    let headers = framing.recipient.iter().flat_map(|recipient| recipient.start.iter().chain(&recipient.end));
+    let of_calls = calls.iter().flat_map(|call| [&call.section, &call.section_close, &call.open, &call.close, &call.stripped]);
+    let bytes: usize = framing.markers().chain(headers).chain(of_calls.flatten()).map(String::len).sum();
+    if bytes > MARKERS_BYTES {
+        return Err(format!("the markers have {bytes} bytes together; at most {MARKERS_BYTES} are possible"));
+    }
+    Ok(())
+}
+
 /// The special tokens of a form: where they are no part of a call they are no text either. Not of a form some of whose special
 /// tokens end within a tag: half of its markup would stay.
 fn control_tokens(call: &Call) -> Vec<&str> {
@@ -284,7 +288,7 @@ fn control_tokens(call: &Call) -> Vec<&str> {
 }
 
 /// The closing markers that are tags: prose does not begin with them. Not those that close something else as well.
-fn closers(framing: &Framing, calls: &[Call]) -> Vec<String> {
+fn closers(framing: &Framing, calls: &[Arc<Call>]) -> Vec<String> {
     let tags = [("</", '>'), ("[/", ']'), ("[END", ']')];
     let is_tag = |marker: &&String| tags.iter().any(|(begin, end)| marker.starts_with(begin) && marker.ends_with(*end));
     let Framing { reasoning, answer, .. } = framing;

@@ -4,6 +4,8 @@
 //! Written is the canonical spelling: the first of every list of markers. What a form cannot carry (a value that contains
 //! its own closing marker) is `None`, never something that reads back differently.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Parameters, Recipient, Syntax, Tagged, Trim, syntax::entities};
@@ -63,7 +65,7 @@ impl Adapter {
             };
             [&form.section, &form.section_close, &form.open, &form.close, &inner].into_iter().flatten().cloned().collect()
         };
-        let markers: Vec<String> = self.own().iter().flat_map(markers).filter(|marker| !marker.is_empty()).collect();
+        let markers: Vec<String> = self.own().iter().flat_map(|form| markers(form)).filter(|marker| !marker.is_empty()).collect();
         let values = calls.iter().flat_map(|call| call.arguments.values()).map(Value::to_string);
         values.into_iter().all(|value| !markers.iter().any(|marker| value.contains(marker.as_str())))
     }
@@ -79,7 +81,7 @@ impl Adapter {
     }
 
     /// The family's own forms, without the generic ones after them.
-    pub fn own(&self) -> &[Call] {
+    pub fn own(&self) -> &[Arc<Call>] {
         self.calls.get(..self.own_calls).unwrap_or_default()
     }
 }

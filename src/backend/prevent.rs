@@ -2,6 +2,8 @@
 //! offered tool and arguments that fit its schema. The server takes such a grammar (`grammar_lazy`, `grammar_triggers`) only for
 //! text completions; so it is asked for the prompt that its chat template makes (`/apply-template`), and then to go on with that.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::{Kind, Prepared, Profile, Round, ToolMode, error_from, request::parameters_of};
@@ -66,7 +68,7 @@ impl Held {
         }
         let family = round.adapter;
         let own = family.own().first();
-        let markers = markers(own.into_iter().chain(family.calls.iter()))?;
+        let markers = markers(own.into_iter().chain(family.calls.iter()).map(Arc::as_ref))?;
         if own.is_some_and(|own| !is_plain_json(own)) {
             return None;
         }

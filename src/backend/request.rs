@@ -9,10 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Dialect, Kind, Prepared, Round, ToolMode, history};
 use crate::{
-    adapter::{
-        quote::Turns,
-        render::{self, System},
-    },
+    adapter::render::{self, System},
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
     openai::{ChatRequest, Message},
@@ -69,7 +66,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
 
 /// The conversation in the form that this backend's model takes.
 fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
-    let mut chat = history::clean(round.chat, &Turns::of(round.adapter), notes);
+    let mut chat = history::clean(round.chat, round.adapter.turns(), notes);
     if !round.tools.is_empty() {
         without_logprobs(&mut chat, notes);
     }

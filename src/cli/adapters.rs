@@ -144,7 +144,7 @@ fn one(model: &str, found: &Found) -> String {
     }
     let headed =
         adapter.framing.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
-    let own = headed.chain(adapter.own().iter().map(entries));
+    let own = headed.chain(adapter.own().iter().map(|form| entries(form)));
     let behind = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
     for (at, form) in own.chain(behind).enumerate() {
         let label = if at == 0 { "calls" } else { "or" };

@@ -1,7 +1,7 @@
 use super::*;
 
 fn turns(adapter: &str) -> Turns {
-    Turns::of(crate::seen::library().get(adapter).expect("an adapter"))
+    Turns::of(&crate::seen::library().get(adapter).expect("an adapter").framing)
 }
 
 /// The cleaned messages in wire form, and how many notes there are.
@@ -97,7 +97,7 @@ fn control_tokens_in_results_are_text() {
 fn no_control_token_of_any_family_survives_in_a_result() {
     let library = crate::seen::library();
     for adapter in library.iter() {
-        let turns = Turns::of(adapter);
+        let turns = adapter.turns();
         for token in adapter.framing.drop.iter().filter(|token| token.trim().len() > 1) {
             for text in [token.clone(), format!("a{token}b"), token.repeat(3), format!("{token}\n{token}"), format!("<{token}>")]
             {

@@ -2,7 +2,10 @@
 //! had to be fixed, and what to do about the rest.
 
 use std::{
-    sync::mpsc::{self, Sender},
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
     time::Duration,
 };
 
@@ -275,7 +278,7 @@ fn form(adapter: Option<&Adapter>, text: &str) -> String {
     let marked = |call: &&Call| call.section.iter().chain(&call.open).any(|text| marker(&text));
     let fenced = |call: &&Call| call.fence.iter().any(|language| text.contains(&format!("```{language}\n")));
     let stripped = |call: &&Call| call.stripped.iter().any(|text| marker(&text));
-    let calls = || adapter.iter().flat_map(|adapter| &adapter.calls);
+    let calls = || adapter.iter().flat_map(|adapter| &adapter.calls).map(Arc::as_ref);
     let found = calls().find(marked).or_else(|| calls().find(fenced)).or_else(|| calls().find(stripped));
     match found {
         Some(call) => adapters::entries(call),
