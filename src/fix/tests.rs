@@ -241,6 +241,10 @@ fn strings_that_hold_code() {
             Verdict::Guess,
             "```\n{\"a\": {\"b\": \"c\"}}\n```\n\nThen `d`.\n",
         ),
+        // One quote too many, and quotes at the beginning of the content.
+        ("S19", r#"{"file_path":"n.txt","body":""/a/b"}"#, Verdict::Guess, "/a/b"),
+        ("T3", r#"{"file_path":"n.txt","body":""a" is b"}"#, Verdict::Guess, "\"a\" is b"),
+        ("T3", r#"{"file_path":"n.txt","body":""a", "b""}"#, Verdict::Guess, "\"a\", \"b\""),
         // A docstring at the beginning of a string.
         ("T3", r#"{"file_path":"n.txt","body":""""Adds."""\nimport os\n"}"#, Verdict::Guess, "\"\"\"Adds.\"\"\"\nimport os\n"),
         ("S8", r#"{"file_path":"n.txt","body":""""one" and "two" """}"#, Verdict::Lossless, r#""one" and "two" "#),

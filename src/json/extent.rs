@@ -83,11 +83,88 @@ impl Extent {
     }
 }
 
+/// The end of a value whose quotes are broken. Nobody knows what is a string in it, so brackets count wherever they are: it ends
+/// where all are closed, unless its last quote opens a string.
+#[derive(Debug, Clone, Default)]
+pub struct PlainExtent {
+    braces: i64,
+    brackets: i64,
+    /// The last byte outside of whitespace, and the one before the last quote that is not escaped.
+    last: u8,
+    before_quote: u8,
+    closed: bool,
+}
+
+impl PlainExtent {
+    /// Feeds the next byte.
+    pub fn feed(&mut self, byte: u8) {
+        match byte {
+            b'{' => self.braces += 1,
+            b'[' => self.brackets += 1,
+            b'}' => self.braces -= 1,
+            b']' => self.brackets -= 1,
+            b'"' if self.last != b'\\' => self.before_quote = self.last,
+            _ => {}
+        }
+        if byte.is_ascii_whitespace() {
+            return;
+        }
+        let opened = matches!(self.before_quote, b':' | b',' | b'[' | b'{' | b'(');
+        self.closed = matches!(byte, b'}' | b']') && self.braces == 0 && self.brackets == 0 && !opened;
+        self.last = byte;
+    }
+
+    /// Whether the value ends with what was fed last.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether all of the text is such a value.
+    pub fn closes(text: &str) -> bool {
+        let mut extent = PlainExtent::default();
+        text.bytes().for_each(|byte| extent.feed(byte));
+        extent.is_closed()
+    }
+}
+
 /// The bracket that closes this one.
 fn closer(open: u8) -> u8 {
     match open {
         b'{' => b'}',
         b'[' => b']',
         _ => b')',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_bracket_closes_a_value() {
+        for (text, end) in [
+            (r#"{"a": [1, 2}} x"#, Some(13)),
+            (r#"{"a": "f(\"b")"#, None),
+            (r#"["a"}, 1] x"#, Some(9)),
+            (r#"(1, {"a": ")"}) x"#, Some(15)),
+        ] {
+            assert_eq!(Extent::default().feed(text.as_bytes()), end, "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_close_a_value_with_broken_quotes() {
+        for (text, closed) in [
+            (r#"{"q": "5" disk", "n": [3]}"#, true),
+            (r#"{"q": "f(\"a")\n"}"#, true),
+            (r#"{"q": "{"a": 1}"}"#, true),
+            // Cut in the text, after brackets of its own.
+            (r#"{"q": "{"a": {"b": "c"}}"#, false),
+            (r#"{"q": "}"#, false),
+            (r#"{"q": "say("}"#, false),
+            (r#"{"q": "a" b"#, false),
+        ] {
+            assert_eq!(PlainExtent::closes(text), closed, "{text}");
+        }
     }
 }

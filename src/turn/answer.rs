@@ -11,7 +11,7 @@ use crate::{
     client::shape::Carrier,
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
     fix::{Checked, Fixer, Schemas, Tally},
-    json::extent::Extent,
+    json::extent::{Extent, PlainExtent},
     plan::Repeats,
 };
 
@@ -195,7 +195,7 @@ impl Answer {
 /// Whether the brackets of a native call's arguments are balanced; without any there is nothing to close.
 fn closed(arguments: &str) -> bool {
     let text = arguments.trim();
-    !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some()
+    !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some() || PlainExtent::closes(text)
 }
 
 /// The stages after the scanner.

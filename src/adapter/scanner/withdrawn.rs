@@ -179,7 +179,7 @@ impl Scanner {
     /// Whether this marker of the end of reasoning ends nothing else.
     pub(super) fn proves_thoughts(&self, marker: &str) -> bool {
         let is_marker = |known: &String| known == marker;
-        let ends = |call: &Call| call.close.iter().chain(&call.section_close).any(is_marker);
+        let ends = |call: &Arc<Call>| call.close.iter().chain(&call.section_close).any(is_marker);
         !self.adapter.framing.drop.iter().any(is_marker) && !self.adapter.calls.iter().any(ends)
     }
 

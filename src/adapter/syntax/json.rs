@@ -141,7 +141,10 @@ impl JsonReader {
                     let inside = || ends_inside(&text[end..], context.close, context.end);
                     match trail.read(text, context.close, context.end) {
                         Behind::More => return Step::More,
-                        Behind::Marker(at) => return self.leave(at),
+                        Behind::Marker(at) => {
+                            self.widen(text, value_end, keys, context);
+                            return self.leave(at);
+                        }
                         Behind::Nothing if inside() == Start::Maybe => return Step::More,
                         Behind::Nothing if inside() != Start::No => {
                             self.phase = Phase::Torn(TornReader::inside(end));
@@ -152,7 +155,8 @@ impl JsonReader {
                         Behind::Nothing
                             if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) =>
                         {
-                            return self.leave(end);
+                            let braces = self.widen(text, value_end, keys, context);
+                            return self.leave(end.max(value_end + braces));
                         }
                         Behind::Nothing => {}
                     }
@@ -213,6 +217,19 @@ impl JsonReader {
     fn retake(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         self.calls.truncate(self.before);
         self.take(text, end, keys, context)
+    }
+
+    /// Braces right after a value whose quotes are broken belong to it. Returns how many there are.
+    fn widen(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> usize {
+        let braces = text[end..].bytes().take_while(|&byte| byte == b'}').count();
+        if braces > 0
+            && !sound(&text[self.start..end])
+            && let Some(found) = calls(&text[self.start..end + braces], keys, context, 0, false)
+        {
+            self.calls.truncate(self.before);
+            self.calls.extend(found.into_iter().map(|found| found.call));
+        }
+        braces
     }
 
     /// Nothing more belongs to it: a call if anything was read.

@@ -2,7 +2,7 @@
 //! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
 
 use super::{Start, members::comment, starts_with_any};
-use crate::json::extent::{Extent, Halt};
+use crate::json::extent::{Extent, Halt, PlainExtent};
 
 /// Braces too many, separators and whitespace after a value.
 const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
@@ -184,34 +184,21 @@ impl TornReader {
     }
 }
 
-/// Where a value ends whose quotes are broken, and where the closing marker after it ends, if there is one. Nobody knows what is a
-/// string in such a value, so brackets count wherever they are: it ends where all are closed, before a closing marker or at the end
-/// of the text. A value whose last quote opens a string was never closed.
+/// Where a value ends whose quotes are broken ([`PlainExtent`]): before a closing marker, or at the end of the text; and where the
+/// marker ends.
 pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let (mut braces, mut brackets, mut end) = (0_i64, 0_i64, None);
-    // The last character outside of whitespace, and the one before the last quote.
-    let (mut last, mut before_quote) = (0, 0);
-    for (at, &byte) in bytes.iter().enumerate() {
-        match byte {
-            b'{' => braces += 1,
-            b'[' => brackets += 1,
-            b'}' => braces -= 1,
-            b']' => brackets -= 1,
-            b'"' if last != b'\\' => before_quote = last,
-            _ => {}
+    let (mut extent, mut end) = (PlainExtent::default(), None);
+    for (at, byte) in text.bytes().enumerate() {
+        // A fence around the value is framing.
+        if end.is_some() && byte == b'`' {
+            continue;
         }
-        let opened = matches!(before_quote, b':' | b',' | b'[' | b'{' | b'(');
-        if matches!(byte, b'}' | b']') {
-            end = (braces == 0 && brackets == 0 && !opened).then_some(at + 1);
-        } else if !byte.is_ascii_whitespace() && byte != b'`' {
-            if let (Some(end), Start::Yes(length)) = (end, starts_with_any(text.get(at..).unwrap_or_default(), close, true)) {
-                return Some((end, at + length));
-            }
-            end = None;
+        if let (Some(end), Start::Yes(length)) = (end, starts_with_any(text.get(at..).unwrap_or_default(), close, true)) {
+            return Some((end, at + length));
         }
+        extent.feed(byte);
         if !byte.is_ascii_whitespace() {
-            last = byte;
+            end = extent.is_closed().then_some(at + 1);
         }
     }
     end.map(|end| (end, text.len()))

@@ -286,6 +286,16 @@ impl Grammar<'_, '_> {
 
     /// Starts to look for the end of the string that opens at `at`.
     pub(super) fn begin_string(&mut self, state: &mut State, at: usize, length: usize, quote: Quote, more: bool) -> Option<()> {
+        if let Quote::Double = quote
+            && !more
+            && self.text.at(at + 1) == Some(b'"')
+        {
+            // `""/a/b"`: one quote too many.
+            let mut single = *state;
+            self.repair(&mut single, STRAY_QUOTE, at, at + 1);
+            single.cost += cost::ODDITY;
+            self.branch_in(single, Scan::new(at + 1, at + 2, Quote::Double, more), single.cost);
+        }
         let scan = Scan::new(at, at + length, quote, more);
         self.scan(state, scan)
     }
