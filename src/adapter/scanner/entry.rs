@@ -55,7 +55,8 @@ impl Scanner {
         let fresh = self.before.is_fresh();
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
-        if bracket && (self.buf.is_inside_value(at) || self.is_in_block_quote(at) || self.is_in_comment(at)) {
+        let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
+        if bracket && (self.buf.is_inside_value(at) || inside() || self.is_in_block_quote(at) || self.is_in_comment(at)) {
             return false;
         }
         let mut entries = Vec::new();

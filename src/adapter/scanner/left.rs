@@ -17,6 +17,8 @@ pub(super) struct Left {
     last: (Vec<Parsed>, bool),
     /// What the text since the last newline begins with, without blanks: as much as says what kind of line it is.
     line_head: String,
+    /// The last characters of the text, without whitespace.
+    tail: Tail,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
     inline: usize,
     /// Whitespace at the start of the text that comes next belongs to framing before it.
@@ -27,7 +29,15 @@ pub(super) struct Left {
 
 impl Left {
     pub(super) fn nothing(swallow_blank: bool) -> Left {
-        Left { said: false, calls: 0, last: (Vec::new(), false), line_head: String::new(), inline: 0, swallow_blank }
+        Left {
+            said: false,
+            calls: 0,
+            last: (Vec::new(), false),
+            line_head: String::new(),
+            tail: Tail::default(),
+            inline: 0,
+            swallow_blank,
+        }
     }
 
     pub(super) fn has_said(&self) -> bool {
@@ -51,6 +61,10 @@ impl Left {
         &self.line_head
     }
 
+    pub(super) fn tail(&self) -> Tail {
+        self.tail
+    }
+
     pub(super) fn inline(&self) -> usize {
         self.inline
     }
@@ -69,6 +83,7 @@ impl Left {
         let line = line.unwrap_or(text);
         let line = if self.line_head.is_empty() { line.trim_start() } else { line };
         self.line_head.extend(line.chars().take(HEAD_CHARS.saturating_sub(self.line_head.chars().count())));
+        self.tail = self.tail.after(text);
         self.said |= !reasoning && !text.trim().is_empty();
     }
 
@@ -112,6 +127,31 @@ impl Left {
             0 => self.inline = length,
             open if open == length => self.inline = 0,
             _ => {}
+        }
+    }
+}
+
+/// The last two characters of a text, without whitespace.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tail([Option<char>; 2]);
+
+impl Tail {
+    /// The same after more text.
+    pub(super) fn after(self, text: &str) -> Tail {
+        let mut last = text.chars().rev().filter(|c| !c.is_whitespace());
+        match (last.next(), last.next()) {
+            (None, _) => self,
+            (last, None) => Tail([self.0[1], last]),
+            (last, before) => Tail([before, last]),
+        }
+    }
+
+    /// Whether JSON data goes on here: a value after a key, a member of a list.
+    pub(super) fn is_inside_data(self) -> bool {
+        match self.0 {
+            [_, Some('[' | '{')] | [Some('"'), Some(':')] => true,
+            [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
+            _ => false,
         }
     }
 }

@@ -155,3 +155,20 @@ fn frames_of_other_clients() {
         assert_eq!(written(&read("hermes", false, &text)), [("lamp {\"on\": true}".to_owned(), true)], "{text}");
     }
 }
+
+#[test]
+fn an_object_inside_of_data_is_no_call_however_the_data_end() {
+    let lamp = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for text in [
+        format!(r#"{{"plan": [{lamp}"#),
+        format!(r#"{{"plan": [{lamp}]"#),
+        format!(r#"{{"plan": [{{"step": 1}}, {lamp}"#),
+        format!(r#"{{"ready": false, "next": {lamp}"#),
+        format!("Data:\n[1, {lamp}"),
+    ] {
+        assert_eq!(read("generic", false, &text), self::text(&text), "{text}");
+    }
+    for text in [format!("Now: {lamp}"), format!("Sure, {lamp}"), format!("{lamp}, {lamp}")] {
+        assert!(!written(&read("generic", false, &text)).is_empty(), "{text}");
+    }
+}
