@@ -6,7 +6,7 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, ends_inside, plain_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
     word,
 };
 use crate::{
@@ -138,15 +138,14 @@ impl JsonReader {
                         return Step::More;
                     }
                     let (value_end, end) = (*end, trail.end);
-                    let inside = || ends_inside(&text[end..], context.close, context.end);
-                    match trail.read(text, context.close, context.end) {
+                    let behind = trail.read(text, context.close, context.end);
+                    match behind.of_object(&text[end..], context.close, context.end) {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => {
                             self.widen(text, value_end, keys, context);
                             return self.leave(at);
                         }
-                        Behind::Nothing if inside() == Start::Maybe => return Step::More,
-                        Behind::Nothing if inside() != Start::No => {
+                        Behind::Inside => {
                             self.phase = Phase::Torn(TornReader::inside(end));
                             continue;
                         }

@@ -16,7 +16,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     let mut rest = text.trim().strip_prefix('{')?;
     let mut last = "";
     // Out of step: quotes inside of the value are not escaped. What is left belongs to it, less the closing brace.
-    let whole = |value: &'_ str| {
+    let whole = |value: &str| {
         let whole = value.trim_end();
         whole.strip_suffix('}').unwrap_or(whole).trim_end().len()
     };

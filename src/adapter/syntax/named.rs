@@ -6,7 +6,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, ends_inside, plain_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
     word,
 };
 use crate::{
@@ -158,15 +158,14 @@ impl NamedReader {
                         return Step::More;
                     }
                     let end = *end;
-                    let inside = || match text[from..].starts_with('{') {
-                        true => ends_inside(&text[end..], context.close, context.end),
-                        false => Start::No,
+                    let behind = match trail.read(text, context.close, context.end) {
+                        behind if text[from..].starts_with('{') => behind.of_object(&text[end..], context.close, context.end),
+                        behind => behind,
                     };
-                    match trail.read(text, context.close, context.end) {
+                    match behind {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return done(parsed(end), at, named, context),
-                        Behind::Nothing if inside() == Start::Maybe => return Step::More,
-                        Behind::Nothing if inside() != Start::No => self.body = Body::Torn(TornReader::inside(end)),
+                        Behind::Inside => self.body = Body::Torn(TornReader::inside(end)),
                         Behind::Nothing
                             if !context.close.is_empty()
                                 && text[from..].starts_with(['{', '[', '"', '\''])

@@ -5,7 +5,7 @@ use super::{
     Context, Parsed, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
     tagged::TaggedReader,
     unclosed,
-    value::{Behind, Got, TornReader, Trail, ValueReader, ends_inside, plain_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
@@ -318,16 +318,16 @@ impl RecipientReader {
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
                     Got::Balanced(end) => self.body = Body::Ended(Trail::behind(end)),
                 },
-                Body::Ended(trail) => match trail.read(text, &data.end, context.end) {
-                    Behind::More => return Step::More,
-                    Behind::Marker(at) => return done(&text[from..trail.end], at),
-                    Behind::Nothing => match ends_inside(&text[trail.end..], ends, context.end) {
-                        Start::Maybe => return Step::More,
-                        Start::Yes(_) => self.body = Body::Torn(TornReader::inside(trail.end)),
-                        Start::No if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
-                        Start::No => self.body = Body::Torn(TornReader::behind(trail.end)),
-                    },
-                },
+                Body::Ended(trail) => {
+                    let behind = trail.read(text, &data.end, context.end);
+                    match behind.of_object(&text[trail.end..], ends, context.end) {
+                        Behind::More => return Step::More,
+                        Behind::Marker(at) => return done(&text[from..trail.end], at),
+                        Behind::Inside => self.body = Body::Torn(TornReader::inside(trail.end)),
+                        Behind::Nothing if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
+                        Behind::Nothing => self.body = Body::Torn(TornReader::behind(trail.end)),
+                    }
+                }
                 Body::Torn(torn) => {
                     return match torn.read(text, ends) {
                         Some((begin, end)) => done(&text[from..begin], behind_end(begin, end)),

@@ -80,6 +80,8 @@ pub(crate) enum Behind {
     More,
     /// A closing marker that ends here; braces too many and separators before it are framing.
     Marker(usize),
+    /// More of the value: what seemed to be its end is in one of its strings.
+    Inside,
     /// Nothing that belongs to the call.
     Nothing,
 }
@@ -135,6 +137,21 @@ impl Trail {
             Start::Yes(length) => Behind::Marker(self.seen + length),
             Start::Maybe => Behind::More,
             Start::No => Behind::Nothing,
+        }
+    }
+}
+
+impl Behind {
+    /// The same after an object: where nothing of the call follows, the object itself may go on. `text` begins after it, and `close`
+    /// may end it.
+    pub(crate) fn of_object(self, text: &str, close: &[String], over: bool) -> Behind {
+        match self {
+            Behind::Nothing => match ends_inside(text, close, over) {
+                Start::Maybe => Behind::More,
+                Start::Yes(_) => Behind::Inside,
+                Start::No => Behind::Nothing,
+            },
+            behind => behind,
         }
     }
 }
@@ -206,7 +223,7 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
 
 /// Whether a quote follows a value at once, or escapes that are no layout: what seemed to be the value's end is in one of its
 /// strings.
-pub(crate) fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
+fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
     let rest = text.trim_start_matches(['}', ']', ')']);
     let mut behind = rest.trim_start();
     while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| behind.strip_prefix(escape)) {
