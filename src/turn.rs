@@ -79,7 +79,7 @@ struct Written {
     front: Front,
     bytes: BytesMut,
     begun: Instant,
-    /// Text that leaves together with what follows it in the same step.
+    /// Text that leaves together with what follows it in the same piece.
     held: Held,
 }
 
@@ -205,8 +205,9 @@ impl Written {
 }
 
 impl Sink for Written {
-    /// Adjacent pieces of text are written as one: a model whose text might become a call is read byte by byte at times, and
-    /// an event of its own for each byte would be a hundred times the size of the text.
+    /// What one piece of the backend's answer yields is written as one piece: text that might become a call is read byte by
+    /// byte at times, and an event for each byte would be a hundred times the size of the text. Pieces of the backend are
+    /// not joined: clients count them as tokens.
     fn event(&mut self, event: Event<'_>) {
         let (text, is_reasoning) = match event {
             Event::Text(text) => (text, false),

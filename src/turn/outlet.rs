@@ -32,6 +32,10 @@ impl<O: Sink> Sink for Onward<'_, O> {
             self.outlet.event(event);
         }
     }
+
+    fn divide(&mut self) {
+        self.outlet.out.divide();
+    }
 }
 
 impl<O: Sink> Sink for Outlet<O> {

@@ -84,6 +84,7 @@ impl Reading {
                 tracing::warn!(?note, "context");
                 onward.event(Event::Note(&note));
             }
+            onward.divide();
             answer.delta(delta, onward);
         };
         let broken = match next {

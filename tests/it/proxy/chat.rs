@@ -127,6 +127,21 @@ async fn a_call_in_the_text_arrives_as_a_call_streamed_and_not() {
 }
 
 #[tokio::test]
+async fn pieces_that_arrive_together_stay_pieces() {
+    let (proxy, _fake) = with_ollama(|_, _| {
+        let written = ["One, two,", " three,", " four", "."].map(|piece| match text(piece) {
+            Step::Send(line) => line,
+            _ => unreachable!(),
+        });
+        Script::lines(vec![Step::Send(written.concat()), done("stop")])
+    })
+    .await;
+    let saw = stream(&proxy).await;
+    let contents: Vec<&str> = saw.raw.split("\"content\":\"").skip(2).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(contents, ["One, two,", " three,", " four", "."], "{}", saw.raw);
+}
+
+#[tokio::test]
 async fn a_model_without_tools_is_asked_in_its_prompt_and_that_is_remembered() {
     let (proxy, fake) = with_ollama(|_, seen| match seen.body.contains("\"tools\"") {
         true => Script::json(400, r#"{"error":"registry.ollama.ai/library/m does not support tools"}"#),
