@@ -234,6 +234,19 @@ impl<'s> Text<'s> {
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
     }
 
+    /// The key at `i` where one pair of quotes is around key and value: `"limit=10"`, `"limit: 10"`.
+    pub(crate) fn key_of_pair(&self, i: usize) -> Option<&'s str> {
+        let (quote, length) = self.quote(i)?;
+        let start = i + length;
+        let end = self.word(start);
+        self.look(KEY_REACH / 8);
+        let (_, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
+        let pair = end > start
+            && matches!(self.at(end), Some(b'=' | b':'))
+            && matches!(self.at(self.skip(after)), None | Some(b',' | b'}'));
+        pair.then(|| &self.source[start..end])
+    }
+
     /// Whether there is a colon at `i`, also a full-width one.
     pub(crate) fn colon(&self, i: usize) -> bool {
         self.at(i) == Some(b':') || self.starts(i, "\u{ff1a}")

@@ -279,6 +279,16 @@ fn found_by_hand() {
         // Opened by one kind of quote, closed by another.
         (TOWN, "{“town\": \"Turku”}", End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, "{\"town\": \"Turku”, \"nights\": 2}", End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        // One pair of quotes around a key and its value.
+        (TOWN, r#"{"town":"Turku","nights=2"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        (TOWN, r#"{"nights: 2","town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        (TOWN, r#"{"town":"a \"b\",\"nights=2\" c"}"#, End::Closed, Some(json!({"town": "a \"b\",\"nights=2\" c"}))),
+        (
+            NOTE,
+            r#"{"file_path":"a.py","body":"d = {"a","file_path=b"}"}"#,
+            End::Closed,
+            Some(json!({"file_path": "a.py", "body": "d = {\"a\",\"file_path=b\"}"})),
+        ),
     ] {
         let report = fixed(schema, source, end);
         assert_eq!(value(&report), expected, "{source}\n{report:?}");
