@@ -1,4 +1,5 @@
-//! Arguments that only show the form of a call: `{"path": "..."}`, `{"path": "<path>"}`, `turn_on(name=value, area=value)`.
+//! Arguments that only show the form of a call: `{"path": "..."}`, `{"path": "<path>"}`, `turn_on(name=value, area=value)`, and
+//! parameters with their own descriptions, as the tool's definition has them.
 //! Nothing is to run on them. A value that may be meant (`...` or `<div>` in a text to search) is none among real ones.
 
 use serde_json::{Map, Value};
@@ -15,7 +16,7 @@ const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The parameter's own name in brackets.
+    /// The parameter's own name in brackets, or its description.
     Own,
     /// Three dots, or words in brackets that describe a value.
     Described,
@@ -32,7 +33,13 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     let Ok(members) = serde_json::from_str::<Map<String, Value>>(arguments) else { return false };
     let view = View::of(Some(tool));
     let required = |key: &str| view.root().required().any(|required| required == key);
-    let kinds: Vec<(&str, Kind)> = members.iter().flat_map(|(key, value)| texts(key, value)).collect();
+    let described = |key: &str, value: &Value| {
+        let description = view.root().property(key).keyword("description").and_then(Value::as_str);
+        description
+            .is_some_and(|text| text.trim().contains(' ') && value.as_str().is_some_and(|value| value.trim() == text.trim()))
+    };
+    let texts = |(key, value)| if described(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
+    let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let is_place = |key: &str| PLACES.iter().any(|part| fold(key).contains(part));
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
@@ -82,7 +89,7 @@ mod tests {
     use super::*;
 
     fn shows_a_form(arguments: &str) -> bool {
-        let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"tags":{"type":"array"}},"required":["path"]}"#;
+        let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"Where the file is."},"old_text":{"type":"string","description":"text"},"tags":{"type":"array"}},"required":["path"]}"#;
         are_placeholders(arguments, &Tool::new("edit", "", schema))
     }
 
@@ -97,6 +104,7 @@ mod tests {
             r#"{"path": "value", "old_text": "value"}"#,
             r#"{"path": "path", "old_text": "old_text"}"#,
             r#"{"old_text": "<insert the text here>"}"#,
+            r#"{"path": "Where the file is.", "old_text": "a"}"#,
         ] {
             assert!(shows_a_form(arguments), "{arguments}");
         }
@@ -107,6 +115,7 @@ mod tests {
             r#"{"path": "a.html", "old_text": "<div>"}"#,
             r#"{"path": "path"}"#,
             r#"{"path": "value"}"#,
+            r#"{"path": "a", "old_text": "text"}"#,
             r#"{"path": "[id].tsx", "old_text": "<old_text>x</old_text>"}"#,
             r#"{"old_text": "<path d=\"M0\"/>"}"#,
             r#"{"tags": [{"a": "..."}]}"#,

@@ -8,7 +8,7 @@ use crate::adapter::{
     Call, Syntax,
     syntax::{
         Start, blank,
-        element::{foreign, unbracketed},
+        element::{self, foreign, unbracketed},
         starts_with_any,
     },
     triggers::Found,
@@ -91,10 +91,12 @@ impl Scanner {
 
     /// Whether a tag, whose bracket is left out here, names a tool, or may still do so.
     fn names_a_tool(&self, text: &str, end: bool) -> bool {
-        let ends: &[char] = if self.options.elements { &['>', ' ', '\t', '/'] } else { &['>'] };
-        self.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
-            Some(after) => after.starts_with(ends) || (after.is_empty() && !end),
-            None => !end && tool.name.starts_with(text),
+        self.tools.iter().any(|tool| match self.options.elements {
+            true => element::may_be_named(text, &tool.name, end) != Start::No,
+            false => text.strip_prefix(tool.name.as_str()).map_or_else(
+                || !end && tool.name.starts_with(text),
+                |after| after.starts_with('>') || (after.is_empty() && !end),
+            ),
         })
     }
 

@@ -1,16 +1,21 @@
 //! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it. Where the prompt asks for
 //! this form ([`Context::lenient`]), a body that does not follow it is read by what the tool's parameters are ([`loose`]).
 
+use std::ops::Range;
+
 use self::foreign::Foreign;
 use super::{
     Closing, Context, Parsed, Start, Step,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
     blank,
     field::one_each,
-    starts_with_any,
+    find_any, starts_with_any,
     typing::{Hint, Types},
 };
-use crate::event::{Tool, Tools};
+use crate::{
+    event::{Tool, Tools},
+    fix::fold,
+};
 
 pub(in crate::adapter) mod foreign;
 mod loose;
@@ -26,12 +31,15 @@ const HEAD_BYTES: usize = 1024;
 /// Reads one call; the body begins at the tag.
 #[derive(Debug, Default)]
 pub(crate) struct ElementReader {
+    /// As the model spells it.
     name: Option<String>,
     types: Types,
     arguments: Arguments,
     /// Where the text between the tags begins, and where the attributes of the opening tag are.
     body: usize,
-    attributes: std::ops::Range<usize>,
+    attributes: Range<usize>,
+    /// The closing tag, in the spellings that go with the opening one.
+    close: Vec<String>,
     /// The body does not follow the form; its end is looked for.
     loose: Option<Closing>,
     /// The element's own tags are missing, and the code fence around it ends it.
@@ -49,7 +57,7 @@ pub(super) struct Element<'a> {
 
 /// What an opening tag says.
 enum Head {
-    Open { attributes: std::ops::Range<usize>, body: usize, closed: bool },
+    Open { written: Range<usize>, attributes: Range<usize>, body: usize, closed: bool },
     Maybe,
     No,
 }
@@ -75,7 +83,7 @@ impl ElementReader {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => return self.done(vec![parsed(&name, arguments)], end, text, context),
                 Outcome::Reject if !context.lenient => return Step::Reject,
-                Outcome::Cut { arguments } if !context.lenient || !text[self.body..].contains(&format!("</{name}>")) => {
+                Outcome::Cut { arguments } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
                     return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
                 }
@@ -98,7 +106,9 @@ impl ElementReader {
             match head(text, at, &tool.name, context) {
                 Head::No => {}
                 Head::Maybe => maybe = true,
-                Head::Open { attributes, body, closed } => return self.enter(tool, attributes, body, closed, text, context),
+                Head::Open { written, attributes, body, closed } => {
+                    return self.enter(tool, &text[written], (attributes, body, closed), text, context);
+                }
             }
         }
         if maybe && !context.end {
@@ -126,9 +136,8 @@ impl ElementReader {
     fn enter(
         &mut self,
         tool: &Tool,
-        attributes: std::ops::Range<usize>,
-        body: usize,
-        closed: bool,
+        written: &str,
+        (attributes, body, closed): (Range<usize>, usize, bool),
         text: &str,
         context: Context<'_>,
     ) -> Option<Step> {
@@ -139,20 +148,23 @@ impl ElementReader {
                 arguments.map_or(Step::Reject, |arguments| Step::Done { calls: vec![parsed(&tool.name, arguments)], end: body }),
             );
         }
-        if !text[attributes.clone()].trim().is_empty() {
+        if written != tool.name || !text[attributes.clone()].trim().is_empty() {
             self.loose = Some(Closing::after(body));
+        }
+        self.close = vec![format!("</{}>", tool.name)];
+        if context.lenient {
+            self.close.extend([format!("</{written}>"), format!("</{} >", tool.name), format!("</{}>", fold(&tool.name))]);
         }
         let form = Element { name: &tool.name, types: &self.types, context };
         self.arguments = Arguments::new(body, None, &form);
-        (self.name, self.body, self.attributes) = (Some(tool.name.clone()), body, attributes);
+        (self.name, self.body, self.attributes) = (Some(written.to_owned()), body, attributes);
         None
     }
 
     /// Waits for the end of the element (or of the code fence around it) and reads what is before it.
     fn read_loosely(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
         let Some(closing) = &mut self.loose else { return Step::Reject };
-        let close = [format!("</{name}>")];
-        self.closed = self.closed.or_else(|| closing.find(text, &close));
+        self.closed = self.closed.or_else(|| closing.find(text, &self.close));
         let body = &text[self.body..self.closed.map_or(text.len(), |(stop, _)| stop)];
         // In the middle of a line a tag is more often mentioned than meant.
         if body.len() > LOOSE_BYTES || (!context.marked && body.contains('\n')) {
@@ -216,25 +228,56 @@ fn parsed(name: &str, arguments: String) -> Parsed {
     Parsed { name: name.to_owned(), id: None, arguments }
 }
 
-/// Whether the opening tag of this tool is at `at`.
+/// Whether `text`, which follows the bracket of a tag, has this name; `Yes` has its length. A name of several words may be spelt in
+/// another way: `read-file`, `Read_File`.
+pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Start {
+    let ends = [' ', '\t', '/', '>'];
+    if let Some(after) = text.strip_prefix(name).filter(|after| after.is_empty() || after.starts_with(ends)) {
+        return if !after.is_empty() {
+            Start::Yes(name.len())
+        } else if end {
+            Start::No
+        } else {
+            Start::Maybe
+        };
+    }
+    let (written, after) = text.split_at(foreign::name_length(text));
+    let several = name.contains(['_', '-']);
+    let (folded, wanted) = (fold(written), fold(name));
+    match after.is_empty() {
+        true if !end && (name.starts_with(text) || (several && wanted.starts_with(&folded))) => Start::Maybe,
+        false if several && folded == wanted && after.starts_with(ends) => Start::Yes(written.len()),
+        _ => Start::No,
+    }
+}
+
+/// Whether the opening tag of this tool is at `at`; a lenient one may spell the name in another way and have attributes.
 fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
     let rest = &text[at..];
+    let written = at + 1..at + 1 + name.len();
     match tag(rest, "<", name, context.end) {
-        Start::Yes(length) => return Head::Open { attributes: 0..0, body: at + length, closed: false },
+        Start::Yes(length) => return Head::Open { written, attributes: 0..0, body: at + length, closed: false },
         Start::Maybe => return Head::Maybe,
         Start::No if !context.lenient => return Head::No,
         Start::No => {}
     }
-    let Some(after) = rest.strip_prefix('<').and_then(|rest| rest.strip_prefix(name)) else { return Head::No };
-    if !after.starts_with([' ', '\t', '/']) {
-        return Head::No;
-    }
-    let start = at + 1 + name.len();
+    let Some(inside) = rest.strip_prefix('<') else { return Head::No };
+    let length = match may_be_named(inside, name, context.end) {
+        Start::Yes(length) => length,
+        Start::Maybe => return Head::Maybe,
+        Start::No => return Head::No,
+    };
+    let (start, after) = (at + 1 + length, &inside[length..]);
     match after.find(['>', '\n']) {
         Some(stop) if after[stop..].starts_with('>') && stop <= HEAD_BYTES => {
             let inside = &after[..stop];
             let attributes = inside.strip_suffix('/').unwrap_or(inside);
-            Head::Open { attributes: start..start + attributes.len(), body: start + stop + 1, closed: attributes.len() < stop }
+            Head::Open {
+                written: at + 1..start,
+                attributes: start..start + attributes.len(),
+                body: start + stop + 1,
+                closed: attributes.len() < stop,
+            }
         }
         None if after.len() <= HEAD_BYTES && !context.end => Head::Maybe,
         _ => Head::No,

@@ -1,6 +1,6 @@
 //! Calls out of fragments. The rule of the field: a new id, or a new name after complete arguments, is a new call,
 //! whatever the index says; everything else belongs to the call that is open. Indices are missing, all 0, or count per
-//! chunk; names and ids are repeated, null or split; arguments come again from their beginning.
+//! chunk; names and ids are repeated, null or split, or one id is given to all calls; arguments come again from their beginning.
 
 use serde::de::IgnoredAny;
 
@@ -21,12 +21,16 @@ pub(super) struct Fragment<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     pending: Vec<Pending>,
+    /// The ids of all calls so far.
+    ids: Vec<String>,
 }
 
 #[derive(Debug, Default)]
 struct Pending {
     index: Option<u64>,
     id: String,
+    /// An earlier call has the same id.
+    is_namesake: bool,
     name: String,
     arguments: String,
     extra: Option<String>,
@@ -42,7 +46,11 @@ impl Calls {
             Some(pending) => pending.add(&fragment),
             None => {
                 self.yield_complete(out);
-                self.pending.push(Pending::new(&fragment));
+                let is_namesake = self.ids.iter().any(|id| id == fragment.id);
+                if !fragment.id.is_empty() && !is_namesake {
+                    self.ids.push(fragment.id.to_owned());
+                }
+                self.pending.push(Pending::new(&fragment, is_namesake));
             }
         }
     }
@@ -67,10 +75,13 @@ impl Calls {
     /// The call that a fragment may belong to: the last of its index, of its id, or the last of all.
     fn open_for(&self, fragment: &Fragment<'_>) -> Option<usize> {
         let last = |wanted: &dyn Fn(&Pending) -> bool| self.pending.iter().rposition(wanted);
-        let by_id = || (!fragment.id.is_empty()).then(|| last(&|pending| pending.id == fragment.id)).flatten();
+        let named = || (!fragment.id.is_empty()).then_some(fragment.id);
+        let by_both = named().and_then(|id| last(&|pending| pending.id == id && pending.index == fragment.index));
+        let by_id = || named().and_then(|id| last(&|pending| pending.id == id));
         let by_index = || fragment.index.and_then(|index| last(&|pending| pending.index == Some(index)));
         let headless = fragment.name.is_empty() && fragment.id.is_empty();
-        by_id()
+        by_both
+            .or_else(by_id)
             .or_else(by_index)
             .or_else(|| (headless || fragment.index.is_none()).then(|| self.pending.len().checked_sub(1)).flatten())
     }
@@ -85,10 +96,11 @@ impl Calls {
 // === impl Pending ===
 
 impl Pending {
-    fn new(fragment: &Fragment<'_>) -> Pending {
+    fn new(fragment: &Fragment<'_>, is_namesake: bool) -> Pending {
         Pending {
             index: fragment.index,
             id: fragment.id.to_owned(),
+            is_namesake,
             name: fragment.name.to_owned(),
             arguments: fragment.arguments.to_owned(),
             extra: fragment.extra.map(str::to_owned),
@@ -99,7 +111,13 @@ impl Pending {
     fn continues(&self, fragment: &Fragment<'_>) -> bool {
         let other_id = !fragment.id.is_empty() && !self.id.is_empty() && fragment.id != self.id;
         let same_id = !fragment.id.is_empty() && fragment.id == self.id;
-        if same_id || (fragment.id.is_empty() && fragment.name.is_empty()) {
+        // The same id under another index, and another call than the one before.
+        let other_index = fragment.index.is_some() && self.index.is_some() && fragment.index != self.index;
+        let other_call = !fragment.name.is_empty() && (fragment.name != self.name || self.is_complete());
+        if same_id {
+            return !(other_index && other_call);
+        }
+        if fragment.id.is_empty() && fragment.name.is_empty() {
             return true;
         }
         if other_id {
@@ -141,7 +159,7 @@ impl Pending {
     }
 
     fn yield_to(self, out: &mut Out<'_>) {
-        let id = (!self.id.is_empty()).then_some(&*self.id);
+        let id = (!self.id.is_empty() && !self.is_namesake).then_some(&*self.id);
         out(Delta::Call { id, name: &self.name, arguments: &self.arguments, extra: self.extra.as_deref() });
     }
 }

@@ -225,6 +225,24 @@ fn fragments_become_the_calls_that_were_meant() {
             &["call p one {}", "call q two {}"],
         ),
         (
+            "one id for all calls",
+            &[
+                r#"{"index":0,"id":"c","function":{"name":"look","arguments":"{\"n\":1}"}}"#,
+                r#"{"index":1,"id":"c","function":{"name":"find","arguments":"{\"q\""}}"#,
+                r#"{"index":1,"id":"c","function":{"arguments":":2}"}}"#,
+                r#"{"index":2,"id":"c","function":{"name":"find","arguments":"{}"}}"#,
+            ],
+            &[r#"call c look {"n":1}"#, r#"call - find {"q":2}"#, "call - find {}"],
+        ),
+        (
+            "one id, and an index that counts fragments",
+            &[
+                r#"{"index":0,"id":"c","function":{"name":"look","arguments":"{\"n\""}}"#,
+                r#"{"index":1,"id":"c","function":{"name":"look","arguments":":1}"}}"#,
+            ],
+            &[r#"call c look {"n":1}"#],
+        ),
+        (
             "a signature alone in a delta",
             &[
                 r#"{"id":"g","function":{"name":"look","arguments":"{}"}}"#,

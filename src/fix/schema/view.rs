@@ -165,7 +165,7 @@ impl<'v> Place<'v> {
     }
 
     /// A keyword of the subschema itself.
-    pub(super) fn keyword(self, name: &str) -> Option<&'v Value> {
+    pub(in crate::fix) fn keyword(self, name: &str) -> Option<&'v Value> {
         self.schema?.get(name)
     }
 

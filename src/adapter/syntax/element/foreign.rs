@@ -91,9 +91,14 @@ enum Name<'t> {
     No,
 }
 
+/// The length of the name of a tag, also of one that was escaped for Markdown.
+pub(super) fn name_length(text: &str) -> usize {
+    text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\\'))).unwrap_or(text.len())
+}
+
 /// The name of a tag without attributes.
 fn name(text: &str) -> Name<'_> {
-    let length = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let length = name_length(text);
     let name = &text[..length];
     if length > NAME_BYTES || name.starts_with(|c: char| !c.is_ascii_alphabetic()) {
         return Name::No;

@@ -1,7 +1,5 @@
 //! The body of an element that does not follow its own prompt, read with the tool's parameters: tags that are missing,
-//! misspelt or unclosed, `key = "value"` lines, attributes in the opening tag.
-
-use std::borrow::Cow;
+//! misspelt or unclosed, tags of another form (`<parameter name="uri">`), `key = "value"` lines, attributes in the opening tag.
 
 use serde_json::Value;
 
@@ -40,64 +38,99 @@ pub(super) fn object(members: &[(String, String)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
+/// An opening tag, or a closing one after its `</`.
+struct Tag<'t> {
+    /// What its closing tag is named.
+    word: &'t str,
+    /// The parameter that it names: `uri` in `<uri>`, `<parameter=uri>` and `<arg name="uri">`.
+    name: &'t str,
+    /// It has no content: `<uri/>`.
+    empty: bool,
+    after: &'t str,
+}
+
 /// `<key>value</key>`, where a tag may be misspelt or missing, but not both of them.
 pub(super) fn elements(body: &str, types: &Types) -> Option<Members> {
+    if let Some(members) = wrapped(body, types) {
+        return Some(members);
+    }
     let mut members = Members::new();
     let mut rest = body;
     while !rest.is_empty() {
+        if let Some(after) = nothing(rest, types) {
+            rest = after.trim_start();
+            continue;
+        }
         let (key, value, after) = opened(rest, types).or_else(|| unopened(rest, types))?;
         members.push((key, one_line_break_each(value).to_owned()));
         rest = after.trim_start();
     }
     // One unknown tag around the one thing that the tool needs.
-    if let ([(key, _)], Some(only)) = (members.as_mut_slice(), only(types))
+    if let ([(key, value)], Some(only)) = (members.as_mut_slice(), only(types))
         && parameter(key, types).is_none()
+        && !is_tagged(value)
     {
         only.clone_into(key);
     }
     Some(members)
 }
 
+/// Parameters with one more element around all of them: `<parameters>..</parameters>`, `<file><path>..</path></file>`.
+fn wrapped(body: &str, types: &Types) -> Option<Members> {
+    let tag = Tag::read(body.strip_prefix('<')?).filter(|tag| parameter(tag.name, types).is_none())?;
+    let inner = tag.after.strip_suffix('>')?.strip_suffix(tag.word)?.strip_suffix("</")?.trim();
+    let members = inner.starts_with('<').then(|| elements(inner, types))??;
+    members.iter().all(|(key, _)| parameter(key, types).is_some()).then_some(members)
+}
+
+/// What says nothing: a comment, or a parameter without content. What follows it.
+fn nothing<'t>(text: &'t str, types: &Types) -> Option<&'t str> {
+    if let Some(comment) = text.strip_prefix("<!--") {
+        return comment.split_once("-->").map(|(_, after)| after);
+    }
+    Tag::read(text.strip_prefix('<')?).filter(|tag| tag.empty && parameter(tag.name, types).is_some()).map(|tag| tag.after)
+}
+
 /// A parameter with its opening tag: its name, its value, and what follows.
 fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)> {
-    let (written, after) = tag(text.strip_prefix('<')?)?;
-    let key = parameter(written, types).map_or(Cow::Borrowed(written), |key| Cow::Owned(key.to_owned()));
-    let close = format!("</{written}>");
+    let Tag { word, name, after, .. } = Tag::read(text.strip_prefix('<')?).filter(|tag| !tag.empty)?;
+    let known = parameter(name, types);
+    let key = known.unwrap_or(name);
+    let close = format!("</{word}>");
     if let Some(end) = after.find(&close) {
-        return Some((key.into_owned(), &after[..end], &after[end + close.len()..]));
+        return Some((key.to_owned(), &after[..end], &after[end + close.len()..]));
     }
-    parameter(written, types)?;
+    known?;
     // Closed by another name, or by nothing: then the next parameter or the end of the line ends it.
     let next = after.match_indices('<').find_map(|(at, _)| {
         let closes = after[at + 1..].strip_prefix('/');
-        let (name, behind) = tag(closes.unwrap_or(&after[at + 1..]))?;
-        let ends = behind.trim_start_matches([' ', '\t']);
+        let tag = Tag::read(closes.unwrap_or(&after[at + 1..]))?;
+        let ends = tag.after.trim_start_matches([' ', '\t']);
         let ends = ends.is_empty() || ends.starts_with(['\n', '\r', '<']);
         match closes {
-            Some(_) => ends.then_some((at, behind)),
-            None => parameter(name, types).filter(|other| *other != key).map(|_| (at, &after[at..])),
+            Some(_) => ends.then(|| (at, tag.after, alike(tag.word, word))),
+            None => parameter(tag.name, types).filter(|other| *other != key).map(|_| (at, &after[at..], false)),
         }
     });
-    let (end, behind) = next.unwrap_or((after.len(), ""));
+    let (end, behind, misspelt) = next.unwrap_or((after.len(), "", false));
     let value = &after[..end];
     // A closing tag inside may be half of this one's.
-    let whole = !value.trim().contains('\n') && !value.contains("</");
-    whole.then(|| (key.into_owned(), value, behind))
+    let whole = (misspelt || !value.trim().contains('\n')) && !value.contains("</");
+    whole.then(|| (key.to_owned(), value, behind))
+}
+
+/// Whether two names differ in spelling, or in that one of them is the plural.
+fn alike(one: &str, other: &str) -> bool {
+    let (one, other) = (fold(one), fold(other));
+    one.strip_suffix('s').unwrap_or(&one) == other.strip_suffix('s').unwrap_or(&other)
 }
 
 /// A parameter of which only the closing tag is there, on one line.
 fn unopened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)> {
     let (value, after) = text.split_once("</")?;
-    let (written, behind) = tag(after)?;
-    let key = parameter(written, types)?.to_owned();
-    (!value.trim().is_empty() && !value.contains(['<', '\n'])).then_some((key, value, behind))
-}
-
-/// The name in a tag whose opening bracket was read, and what follows the tag.
-fn tag(text: &str) -> Option<(&str, &str)> {
-    let (name, after) = text.split_once('>')?;
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    (!name.is_empty() && name.chars().all(plain)).then_some((name, after))
+    let tag = Tag::read(after)?;
+    let key = parameter(tag.name, types)?.to_owned();
+    (!value.trim().is_empty() && !value.contains(['<', '\n'])).then_some((key, value, tag.after))
 }
 
 /// `key = "value"` or `key: value`, each on a line of its own.
@@ -124,11 +157,18 @@ fn led(body: &str, types: &Types) -> Option<Members> {
 fn lone(body: &str, given: &Members, types: &Types) -> Option<Members> {
     let key = only(types).or_else(|| first(body, types)).filter(|key| given.iter().all(|(given, _)| given != key))?;
     // Tags of its own mean that something else was written here.
-    let torn = body.match_indices('<').any(|(at, _)| {
-        let inside = &body[at + 1..];
-        tag(inside.strip_prefix('/').unwrap_or(inside)).is_some_and(|(name, _)| parameter(name, types).is_some())
-    });
+    let torn = is_tagged(body)
+        || body.match_indices('<').any(|(at, _)| {
+            let inside = &body[at + 1..];
+            let tag = Tag::read(inside.strip_prefix('/').unwrap_or(inside));
+            tag.is_some_and(|tag| parameter(tag.name, types).is_some())
+        });
     (!torn).then(|| vec![(key.to_owned(), unquoted(body).to_owned())])
+}
+
+/// Whether a text begins with a tag, of whatever kind.
+fn is_tagged(text: &str) -> bool {
+    text.trim_start().strip_prefix('<').is_some_and(|inside| inside.starts_with(char::is_alphabetic) && inside.contains('>'))
 }
 
 /// The one required parameter, or the only one.
@@ -146,18 +186,19 @@ fn first<'t>(line: &str, types: &'t Types) -> Option<&'t str> {
     types.keys().next().filter(|_| needs_nothing && !line.contains('\n'))
 }
 
-/// The parameter that a name means: its own, in any spelling.
+/// The parameter that a name means: its own, in any spelling, or its plural.
 fn parameter<'t>(written: &str, types: &'t Types) -> Option<&'t str> {
-    types.keys().find(|key| *key == written).or_else(|| types.keys().find(|key| fold(key) == fold(written)))
+    let spelt = || types.keys().find(|key| fold(key) == fold(written));
+    types.keys().find(|key| *key == written).or_else(spelt).or_else(|| types.keys().find(|key| alike(key, written)))
 }
 
-/// `key="value"` in a tag. `None`: something else is there.
+/// `key="value"` in a tag; the only attribute is the one thing that the tool needs. `None`: something else is there.
 fn pairs(text: &str, types: &Types) -> Option<Members> {
     let mut members = Members::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (key, after) = rest.split_once('=')?;
-        let key = parameter(key.trim(), types)?.to_owned();
+        let key = parameter(key.trim(), types).or_else(|| only(types).filter(|_| members.is_empty()))?.to_owned();
         let after = after.trim_start();
         let (value, behind) = match after.chars().next().filter(|c| matches!(c, '"' | '\'')) {
             Some(quote) => after.get(1..)?.split_once(quote)?,
@@ -167,6 +208,28 @@ fn pairs(text: &str, types: &Types) -> Option<Members> {
         rest = behind.trim_start();
     }
     Some(members)
+}
+
+// === impl Tag ===
+
+impl<'t> Tag<'t> {
+    /// The tag whose opening bracket was read. `None`: attributes that name no parameter, or no tag at all.
+    fn read(text: &'t str) -> Option<Tag<'t>> {
+        let (inside, after) = text.split_once('>')?;
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\\');
+        let length = inside.find(|c| !plain(c)).unwrap_or(inside.len());
+        let (word, rest) = inside.split_at(length);
+        let (empty, rest) = rest.strip_suffix('/').map_or((false, rest), |rest| (true, rest));
+        let named = |name: &'t str| (!name.is_empty() && name.chars().all(plain)).then_some(name);
+        let name = match rest.trim() {
+            "" => word,
+            rest => match rest.split_once('=')? {
+                ("" | "name" | "key", name) => named(unquoted(name.trim()))?,
+                _ => return None,
+            },
+        };
+        (!word.is_empty()).then_some(Tag { word, name, empty, after })
+    }
 }
 
 /// Without a code fence around the whole.

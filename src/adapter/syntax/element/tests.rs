@@ -99,6 +99,30 @@ fn a_careless_element_is_read_by_the_tools_parameters() {
             "<write_note>\na/b.md\n<body>x\ny</body>\n</write_note>",
             ("write_note", json!({"note_path": "a/b.md", "body": "x\ny"})),
         ),
+        (
+            "<write_note>\n<note_path>a.md</note_path>\n<body>\nx\ny\n</bodys>\n</write_note>",
+            ("write_note", json!({"note_path": "a.md", "body": "x\ny"})),
+        ),
+        (
+            "<write_note>\n<note_paths>a.md</note_paths>\n<body>\nx\ny\n</body>\n</write_note>",
+            ("write_note", json!({"note_path": "a.md", "body": "x\ny"})),
+        ),
+        // Tags of another form.
+        ("<run_job>\n<parameter name=\"command\">make all</parameter>\n</run_job>", job()),
+        ("<run_job>\n<parameter=command>make all</parameter>\n</run_job>", job()),
+        ("<run_job>\n<parameter=command>\nmake all\n</parameter>\n</run_job>", job()),
+        ("<run_job>\n<arg key='command'>make all</arg>\n</run_job>", job()),
+        ("<run_job>\n<parameters>\n<command>make all</command>\n</parameters>\n</run_job>", job()),
+        ("<open_note>\n<note>\n<path>a/b.md</path>\n</note>\n</open_note>", note()),
+        ("<open_note file=\"a/b.md\">\n</open_note>", note()),
+        ("<open_note>\n<note_path>a/b.md</note_path>\n<from_line/>\n</open_note>", note()),
+        ("<open_note>\n<!-- which one -->\n<note_path>a/b.md</note_path>\n<!-- all of it -->\n</open_note>", note()),
+        // The tool's tags in another spelling.
+        ("<Open_Note>\n<NOTE_PATH>a/b.md</NOTE_PATH>\n</Open_Note>", note()),
+        ("<open-note>\n<note-path>a/b.md</note-path>\n</open-note>", note()),
+        ("<open\\_note>\n<note\\_path>a/b.md</note\\_path>\n</open\\_note>", note()),
+        ("<open_note >\n<note_path>a/b.md</note_path>\n</open_note >", note()),
+        ("<open_note>\n<note_path>a/b.md</note_path>\n</opennote>", note()),
         // JSON inside of the tag.
         ("<find_text>\n{\"query\": \"if a < b\", \"is_regex\": false}\n</find_text>", find()),
         // Code fences, with prose around them.
@@ -165,6 +189,8 @@ fn a_mention_is_no_call() {
         "Call <run_job>make all</run_job> to build, or ask me.",
         "<run_job",
         "<run_job>",
+        "Use <run-job> for jobs, <open\\_note> for notes.",
+        "<div class=\"x\">\n<p>make all</p>\n</div>",
         "That is done by <list_notes>",
         "<list_folder>",
         "<list_folder>\n<page>",
@@ -239,6 +265,9 @@ fn what_was_cut_or_torn_does_not_run() {
         "<list_folder>\nnotes/a\nnotes/b\n</list_folder>",
         // Which of the two is meant?
         "<write_note>\na.md\n</write_note>",
+        // Tags inside of what would be the one parameter.
+        "<run_job>\n<b class=\"x\">make all</b>\n</run_job>",
+        "<run_job>\n<one>\n<two>make all</two>\n<three>x</three>\n</one>\n</run_job>",
         // A text of several lines that nothing closes.
         "<write_note>\n<note_path>a.md</note_path>\n<body>\none\ntwo\n</write_note>\nThat is the note.",
         "<write_note>\n<note_path>a.md</note_path>\n<note_path>b.md</note_path>\nx\n</write_note>",
