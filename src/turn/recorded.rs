@@ -9,14 +9,14 @@ use crate::{
     backend::{Decoder, Dialect},
     client::{self, shape::Shape},
     error::Error,
-    event::{Assembly, Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Usage},
+    event::{Assembly, Channel, Delta, Event, FinishReason, Note, Sink, ToolCall, Tools, Usage},
     fix::Schemas,
     fixture::{Fixture, Round, Wire},
     wire::Frames,
 };
 
 /// A delta of its own, to be fed again in other pieces.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Owned {
     /// A piece of text.
     Text(Channel, String),
@@ -36,8 +36,10 @@ pub struct Case {
     pub adapter: Arc<Adapter>,
     /// The request, as its client wrote it.
     pub incoming: client::Incoming,
+    /// Its tools, shared by all answers.
+    tools: Arc<Tools>,
     /// Compiled schemas.
-    pub schemas: Arc<Schemas>,
+    schemas: Arc<Schemas>,
 }
 
 /// What an answer came to, one line an event.
@@ -120,16 +122,21 @@ impl Case {
     pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
         let adapter = library.find(&round.request.model, None).adapter;
         let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;
-        Ok(Case { adapter, incoming, schemas: Arc::default() })
+        Ok(Case::new(adapter, incoming))
+    }
+
+    /// Reads the answers to this request as the adapter's models write them.
+    pub fn new(adapter: Arc<Adapter>, incoming: client::Incoming) -> Case {
+        let tools = Arc::new(incoming.tools.clone());
+        Case { adapter, incoming, tools, schemas: Arc::default() }
     }
 
     /// Feeds the deltas to an answer.
     pub fn feed(&self, deltas: &[Owned], out: &mut dyn Sink) {
-        let tools = Arc::new(self.incoming.tools.clone());
-        let carrier = Shape::new(self.incoming.shape, Arc::clone(&tools), self.incoming.one_call).carrier();
+        let carrier = Shape::new(self.incoming.shape, Arc::clone(&self.tools), self.incoming.one_call).carrier();
         let answer = Answer::new(Setup {
             adapter: Arc::clone(&self.adapter),
-            tools,
+            tools: Arc::clone(&self.tools),
             schemas: Arc::clone(&self.schemas),
             scanner: scanner::Options { elements: self.incoming.verbatim.is_some(), ..scanner::Options::default() },
             policy: Policy { notice_when_empty: true, ..Policy::default() },

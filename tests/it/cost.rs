@@ -111,7 +111,7 @@ fn cost(model: &str, dialect: Dialect, kind: Kind) -> (u64, usize) {
     ];
     let pieces: Vec<Vec<u8>> = words.iter().map(|word| piece(dialect, word)).collect();
     // Buffers reach their size first.
-    for piece in pieces.iter().cycle().take(2_000) {
+    for piece in pieces.iter().cycle().take(PIECES) {
         way.read(piece);
     }
     let mut written = 0;
