@@ -14,6 +14,7 @@ mod draft;
 mod import;
 mod message;
 mod pattern;
+mod region;
 mod shape;
 #[cfg(test)]
 mod tests;

@@ -64,17 +64,23 @@ pub(super) struct Turn {
     pub(super) usage: Usage,
     /// What the backend had read before; `None`: the conversation was new.
     pub(super) prefix: Option<Prefix>,
-    /// Calls that the client got.
-    pub(super) calls: u32,
+    pub(super) calls: Calls,
+    pub(super) finish: Option<FinishReason>,
+    pub(super) failed: Option<Failed>,
+    /// The tools that toolglot ran.
+    pub(super) ran: Vec<Ran>,
+}
+
+/// What became of the model's calls.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Calls {
+    /// How many the client got.
+    pub(super) delivered: u32,
     /// Verdicts of the fixer, one for each call that it saw.
     pub(super) verdicts: Vec<&'static str>,
     pub(super) fixes: usize,
     /// Why calls were not delivered, one word each.
     pub(super) refusals: Vec<String>,
-    pub(super) finish: Option<FinishReason>,
-    pub(super) failed: Option<Failed>,
-    /// The tools that toolglot ran.
-    pub(super) ran: Vec<Ran>,
 }
 
 /// A tool that toolglot ran.
@@ -212,8 +218,8 @@ impl Tap for Watch {
 
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::CallEnd { .. } => self.turn.calls += 1,
-            Event::Refused { why, .. } => self.turn.refusals.push(word(why)),
+            Event::CallEnd { .. } => self.turn.calls.delivered += 1,
+            Event::Refused { why, .. } => self.turn.calls.refusals.push(word(why)),
             Event::Finish { reason, .. } => self.turn.finish = Some(*reason),
             _ => {}
         }
@@ -226,8 +232,8 @@ impl Tap for Watch {
     }
 
     fn checked(&mut self, checked: &Checked) {
-        self.turn.verdicts.push(checked.report.verdict.as_str());
-        self.turn.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
+        self.turn.calls.verdicts.push(checked.report.verdict.as_str());
+        self.turn.calls.fixes += checked.report.fixes.len() + usize::from(checked.written.is_some());
         self.next.iter_mut().for_each(|next| next.checked(checked));
     }
 

@@ -95,10 +95,10 @@ impl Metrics {
         if let (Some(read), Some(sent), 1) = (turn.first_read, turn.first_sent, turn.rounds) {
             counted.added.observe(sent.saturating_duration_since(read));
         }
-        for verdict in &turn.verdicts {
+        for verdict in &turn.calls.verdicts {
             counted.add(CALLS, &[("adapter", &turn.adapter), ("verdict", verdict)], 1);
         }
-        for reason in &turn.refusals {
+        for reason in &turn.calls.refusals {
             counted.add(REFUSALS, &[("reason", reason)], 1);
         }
         for (kind, tokens) in [("prompt", turn.usage.prompt_tokens), ("completion", turn.usage.completion_tokens)] {

@@ -149,9 +149,9 @@ impl Drop for Ending {
             reread_bytes = prefix.map(|prefix| prefix.before.saturating_sub(prefix.shared)),
             changed_at = prefix.and_then(|prefix| prefix.broke),
             rounds = turn.map(|turn| turn.rounds),
-            calls = turn.map(|turn| turn.calls),
-            fixes = turn.map(|turn| turn.fixes),
-            refusals = turn.map(|turn| turn.refusals.len()),
+            calls = turn.map(|turn| turn.calls.delivered),
+            fixes = turn.map(|turn| turn.calls.fixes),
+            refusals = turn.map(|turn| turn.calls.refusals.len()),
             finish,
             "turn"
         );

@@ -64,9 +64,9 @@ pub(super) fn spans(
         attributes.push(text("toolglot.adapter", &turn.adapter));
         for (name, count) in [
             ("toolglot.rounds", turn.rounds as usize),
-            ("toolglot.calls", turn.calls as usize),
-            ("toolglot.fixes", turn.fixes),
-            ("toolglot.refusals", turn.refusals.len()),
+            ("toolglot.calls", turn.calls.delivered as usize),
+            ("toolglot.fixes", turn.calls.fixes),
+            ("toolglot.refusals", turn.calls.refusals.len()),
         ] {
             attributes.push(number(name, count));
         }

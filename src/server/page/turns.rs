@@ -304,9 +304,10 @@ impl Entry {
         taken: Duration,
     ) {
         let turn = facts.turn.clone().unwrap_or_default();
-        let fixed = turn.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
-        let refused = turn.verdicts.iter().filter(|verdict| **verdict == "refused").count();
-        let calls = turn.calls.max(if facts.mode == "react" { (turn.verdicts.len() - refused) as u32 } else { 0 });
+        let fixed = turn.calls.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
+        let refused = turn.calls.verdicts.iter().filter(|verdict| **verdict == "refused").count();
+        let calls =
+            turn.calls.delivered.max(if facts.mode == "react" { (turn.calls.verdicts.len() - refused) as u32 } else { 0 });
         let failed = status.is_some_and(|status| status >= 400) || turn.failed.is_some();
         let error = error.or(turn.failed.as_ref().map(|failed| failed.message.as_str())).filter(|_| failed).map(shown);
         let result = match () {
@@ -315,7 +316,7 @@ impl Entry {
             () if facts.turn.is_none() => Outcome::Passed,
             () if calls == 0 && refused > 0 => Outcome::Refused,
             () if calls > 0 && turn.rounds > 1 && facts.mode != "react" => Outcome::Again,
-            () if calls > 0 && turn.fixes > 0 => Outcome::Fixed,
+            () if calls > 0 && turn.calls.fixes > 0 => Outcome::Fixed,
             () if calls > 0 => Outcome::Call,
             () => Outcome::Text,
         };
@@ -337,7 +338,7 @@ impl Entry {
                     completion_tokens: turn.usage.completion_tokens,
                     rounds: turn.rounds,
                     calls,
-                    fixes: turn.fixes,
+                    fixes: turn.calls.fixes,
                     refused,
                     error,
                     ..std::mem::take(row)
