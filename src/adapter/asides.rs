@@ -4,9 +4,9 @@
 /// The tags that most models think in.
 pub(super) const THINK: [&str; 2] = ["<think>", "</think>"];
 
-/// Tags around thoughts, examples and results. What is inside stays text. A marked call in there counts like an unmarked one:
-/// where nothing but calls follows it.
-pub(super) const ASIDES: [[&str; 2]; 13] = [
+/// Tags around thoughts and examples. What is inside stays text. A marked call in there counts like an unmarked one: where
+/// nothing but calls follows it.
+pub(super) const ASIDES: [[&str; 2]; 11] = [
     THINK,
     ["<THINK>", "</THINK>"],
     ["<thinking>", "</thinking>"],
@@ -17,29 +17,66 @@ pub(super) const ASIDES: [[&str; 2]; 13] = [
     ["<scratchpad>", "</scratchpad>"],
     ["<plan>", "</plan>"],
     ["<example>", "</example>"],
-    ["<tool_response>", "</tool_response>"],
-    ["<tool_result>", "</tool_result>"],
     ["<!--", "-->"],
 ];
 
+/// The same around results. After a call, a result is another's turn: the model made it up.
+pub(super) const RESULTS: [[&str; 2]; 2] = [["<tool_response>", "</tool_response>"], ["<tool_result>", "</tool_result>"]];
+
 /// Where, at the beginning of a line, a turn begins that is not the model's. What follows is no answer of its.
-pub(super) const TURNS: [&str; 7] = [
+pub(super) const TURNS: [&str; 21] = [
     "<|im_start|>user",
     "<|im_start|>tool",
     "<|im_start|>system",
+    "<|im_user|>user",
+    "<|im_system|>",
     "<|start_header_id|>user",
     "<|start_header_id|>ipython",
+    "<|header_start|>user",
+    "<|header_start|>ipython",
     "<start_of_turn>user",
+    "<|turn>user",
+    "<|turn>system",
+    "]~b]user",
+    "]~b]tool",
+    "]~b]system",
+    "<|start_of_role|>user",
+    "<|start_of_role|>tool",
+    "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>",
+    "<\u{ff5c}User\u{ff5c}>",
+    "[|user|]",
     "[INST]",
 ];
 
-/// The same right after the end of the model's own turn.
-pub(super) const ENDED_TURNS: [&str; 7] = [
+/// The same anywhere: right after the end of the model's own turn, or with the line break or the token that only a prompt has
+/// there.
+pub(super) const ENDED_TURNS: [&str; 28] = [
     "<|im_end|><|im_start|>user",
+    "<|im_end|><|im_user|>user",
+    "<|im_end|><|im_system|>",
     "<|eot_id|><|start_header_id|>user",
     "<|eot_id|><|start_header_id|>ipython",
     "<|eom_id|><|start_header_id|>ipython",
+    "<|eot|><|header_start|>user",
+    "<|eot|><|header_start|>ipython",
     "<end_of_turn><start_of_turn>user",
+    "<turn|><|turn>user",
+    "<|end_of_text|><|start_of_role|>user",
+    "<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>",
+    "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}><\u{ff5c}User\u{ff5c}>",
+    "[|endofturn|][|user|]",
+    "<|start|>user<|message|>",
+    "<|start|>system<|message|>",
+    "<|start|>developer<|message|>",
+    "<|user|>\n",
+    "<|system|>\n",
+    "<|end|><|user|>",
+    "<|bom|><|user|>",
+    "<|eos|><|startoftext|>",
+    "<|assistant_end|><|user_start|>",
+    "<|end_of_sentence|>User:",
+    "<SPECIAL_11>User\n",
+    "<seed:bos>user\n",
     "</s>[INST]",
     "</s> [INST]",
 ];

@@ -284,8 +284,11 @@ impl Scanner {
         if mark.code {
             return self.step_code(at, end, out);
         }
+        // Another's turn ends any message; the rest of them are looked for where calls are.
+        let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
+        let aside = mark.aside.filter(|_| wanted || (turn && self.tools.wanted()));
         let meaningful = (self.options.framing && mark.framing())
-            || (wanted && mark.aside.is_some())
+            || aside.is_some()
             || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
         if !meaningful {
             self.advance(at + found.len, out);
@@ -316,7 +319,7 @@ impl Scanner {
         {
             return progress;
         }
-        if let Some(aside) = mark.aside.filter(|_| wanted)
+        if let Some(aside) = aside
             && self.step_aside(aside, at, out)
         {
             return false;
@@ -346,18 +349,22 @@ impl Scanner {
     /// What surrounds calls that are not meant. Whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
-            Aside::Opens => self.message.set_aside(true),
             Aside::Closes => {}
             Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.left.has_said()) => {
                 self.message.address(true);
             }
-            Aside::Turn | Aside::EndedTurn if aside == Aside::EndedTurn || self.at_line_start(at) => {
+            Aside::Turn | Aside::EndedTurn | Aside::Result
+                if aside == Aside::EndedTurn
+                    || (self.at_line_start(at)
+                        && (aside == Aside::Turn || self.left.calls() > 0 || !self.tentative.is_empty())) =>
+            {
                 self.accept_tentative(out);
                 self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
                 return true;
             }
+            Aside::Opens | Aside::Result => self.message.set_aside(true),
             Aside::Final | Aside::Turn | Aside::EndedTurn => {}
         }
         false

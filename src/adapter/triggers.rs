@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{
     Call, Framing, Syntax,
-    asides::{ASIDES, ENDED_TURNS, FINAL, TURNS},
+    asides::{ASIDES, ENDED_TURNS, FINAL, RESULTS, TURNS},
 };
 
 /// Fewer bytes of a marker than this may be text.
@@ -45,8 +45,10 @@ pub(super) struct Mark {
 /// What any family may write around calls that it does not make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aside {
-    /// Thoughts, an example or a result begin.
+    /// Thoughts or an example begin.
     Opens,
+    /// A result begins.
+    Result,
     /// They end.
     Closes,
     /// The turn of somebody else begins, if this is the beginning of a line.
@@ -161,6 +163,10 @@ impl Triggers {
         }
         for [open, close] in ASIDES {
             add(open, &mut |mark| mark.aside = Some(Aside::Opens));
+            add(close, &mut |mark| mark.aside = Some(Aside::Closes));
+        }
+        for [open, close] in RESULTS {
+            add(open, &mut |mark| mark.aside = Some(Aside::Result));
             add(close, &mut |mark| mark.aside = Some(Aside::Closes));
         }
         TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));

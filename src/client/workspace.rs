@@ -56,6 +56,10 @@ mod tests {
         assert_eq!(place("/w/demo", tree, "src/main.rs"), placed("src/main.rs"));
         assert_eq!(place("/w/demo", tree, "demo/src"), placed("src"));
         assert_eq!(place("/w/demo", tree, "/src/a.rs"), placed("src/a.rs"));
+        assert_eq!(place("/w/demo", tree, "\"src/main.rs\""), placed("src/main.rs"));
+        assert_eq!(place("/w/demo", tree, " /w/demo/src/main.rs\n"), placed("src/main.rs"));
+        assert_eq!(place("/w/demo", tree, "`/w/demo/src/main.rs`"), placed("src/main.rs"));
+        assert_eq!(place("/w/demo", tree, "/w/demo/src/main.rs"), None);
         assert_eq!(place("/w/demo", tree, "workspace"), Some("/w/demo".to_owned()));
         assert_eq!(place("/w/demo", "demo/\n└── workspace/", "workspace"), placed("workspace"));
         let twice = "demo/\n├── demo/\n│   └── __init__.py\n└── setup.py";

@@ -57,8 +57,13 @@ impl Workspace {
     /// right as it is, or nobody knows.
     ///
     /// A relative path is meant in the workspace. So is one with a slash before it, if the user named it without one and it does
-    /// not begin with a folder that systems have at their root.
+    /// not begin with a folder that systems have at their root. Blanks and quotes around a path are not a part of it.
     pub fn place(&self, path: &str) -> Option<String> {
+        let bare = path.trim();
+        let bare = ['"', '\'', '`'].into_iter().find_map(|quote| bare.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(bare);
+        if bare != path && !bare.is_empty() {
+            return Some(self.place(bare).unwrap_or_else(|| bare.to_owned()));
+        }
         let inside = match path.strip_prefix('/') {
             None => path,
             Some(rest) => Some(rest).filter(|rest| !self.holds(path) && self.was_named(rest))?,

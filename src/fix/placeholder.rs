@@ -14,6 +14,9 @@ const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "b
 /// Parts of the names of parameters that hold a place, which such a value never is.
 const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 
+/// A description of fewer words, without a full stop, may be the usual value.
+const SENTENCE_WORDS: usize = 4;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The parameter's own name in brackets, or its description.

@@ -186,7 +186,8 @@ impl Scanner {
                     return true;
                 }
                 // What its last value holds is no call of its own.
-                if !marked && !relaxed(&self.tools.choice) && cut.arguments.contains(':') && self.is_known(&cut.name) {
+                let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
+                if !marked && !relaxed(&self.tools.choice) && has_values && self.is_known(&cut.name) {
                     self.buf.pass_value(self.buf.len());
                     match &call.syntax {
                         Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Scanner;
 use crate::adapter::{
     Call, Inside,
-    asides::THINK,
+    asides::{ENDED_TURNS, THINK},
     syntax::{blank, find_any},
 };
 
@@ -195,6 +195,8 @@ impl Scanner {
         let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
         open.extend(own.iter().flat_map(|own| &own.open).cloned());
         close.extend(own.iter().flat_map(|own| &own.close).cloned());
+        // Whoever plays another's turn plays the thoughts of the next answer, too.
+        open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
         let mut from = to.max(self.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
         while let Some((at, behind)) = find_any(&self.buf, from, &close) {

@@ -205,6 +205,18 @@ impl TaggedReader {
     }
 }
 
+/// The place after a marker that ends at `at` and is repeated there. `None`: that cannot be seen yet.
+fn past_twin(text: &str, at: usize, markers: &[String], end: bool) -> Option<usize> {
+    let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
+        return Some(at);
+    };
+    match starts_with_any(&text[at..], std::slice::from_ref(marker), end) {
+        Start::Yes(length) => Some(at + length),
+        Start::Maybe => None,
+        Start::No => Some(at),
+    }
+}
+
 fn parsed(name: String, arguments: String) -> Parsed {
     Parsed { name, id: None, arguments }
 }
@@ -281,13 +293,16 @@ impl Form for Markers<'_> {
 
     fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
         let Start::Yes(length) = self.argument_begins(text, end) else { return Seen::Maybe };
+        // Some models write its tags twice.
+        let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };
         match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0]], false) {
             Seen::Maybe => Seen::Maybe,
             Seen::Yes(field) if field.text.is_empty() => Seen::No,
             Seen::Yes(field) => {
                 let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
                 let empty = field.attributes.trim_end().ends_with('/');
-                Seen::Yes(Tag { hint: said.map_or(Hint::None, hint_of), key: field.text, length: field.next, empty })
+                let Some(length) = past_twin(text, field.next, &self.tagged.argument[1], end) else { return Seen::Maybe };
+                Seen::Yes(Tag { hint: said.map_or(Hint::None, hint_of), key: field.text, length, empty })
             }
             Seen::No => Seen::No,
         }

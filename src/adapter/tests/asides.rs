@@ -55,12 +55,27 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
         ("llama3", format!("Done.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nLight it<|eot_id|>{CALL}")),
         ("gemma3", format!("Done.<end_of_turn>\n<start_of_turn>user\nLight it<end_of_turn>\n{CALL}")),
         ("mistral", "Done.</s>[INST] Light it [/INST][TOOL_CALLS]lamp[ARGS]{\"on\": true}".to_owned()),
+        ("glm", format!("Done.<|user|>\nLight it<|assistant|>\n{CALL}")),
+        (
+            "gemma4",
+            "Done.<turn|>\n<|turn>user\nLight it<turn|>\n<|turn>model\n<|tool_call>call:lamp{on:true}<tool_call|>".to_owned(),
+        ),
+        ("kimi-k2", format!("Done.<|im_end|><|im_user|>user<|im_middle|>Light it<|im_end|>{CALL}")),
+        ("llama4", "Done.<|eot|><|header_start|>user<|header_end|>\n\nLight it<|eot|>[lamp(on=true)]".to_owned()),
+        ("gpt-oss", format!("<|channel|>final<|message|>Done.<|end|><|start|>user<|message|>Light it<|end|>{CALL}")),
+        ("deepseek-v3.1", format!("Done.<｜end▁of▁sentence｜><｜User｜>Light it</think>{CALL}")),
+        ("minimax-m2", format!("Done.[e~[\n]~b]user\nLight it[e~[\n]~b]ai\n{CALL}")),
     ] {
         let seen = read(adapter, false, &answer);
         assert!(is_done(&seen), "{adapter}: {answer:?} became {seen:?}");
     }
     let calls = format!("{CALL}<|im_end|>\n<|im_start|>tool\n{{\"ok\": 1}}<|im_end|>");
     assert!(only_call(&read("hermes", false, &calls)).is_some());
+    // A result after a call is made up, and so is whatever it holds.
+    for end in ["", "\n</tool_response>", "\n</tool_response>\nIt is lit."] {
+        let answer = format!("{CALL}\n<tool_response>\n{}{end}", CALL.replace("true", "false"));
+        assert!(only_call(&read("hermes", false, &answer)).is_some(), "{answer}");
+    }
     // In code and in a line it is spoken of.
     let prose = "A turn begins with `<|im_start|>user`, as in:\n```\n<|im_start|>user\nHello\n```\n";
     assert_eq!(read("generic", false, prose), text(prose));

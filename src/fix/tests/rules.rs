@@ -279,6 +279,13 @@ fn found_by_hand() {
         // Opened by one kind of quote, closed by another.
         (TOWN, "{“town\": \"Turku”}", End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, "{\"town\": \"Turku”, \"nights\": 2}", End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        // Code that computes a value is none; what only looks like it is text.
+        (TOWN, r#"{"town": BASE + "/x"}"#, End::Closed, None),
+        (TOWN, r#"{"town": f"{base}/x"}"#, End::Closed, None),
+        (TOWN, r#"{"town": os.getcwd()}"#, End::Closed, None),
+        (TOWN, r#"{"town": "Tur" + "ku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
+        (TOWN, r#"{"town": notes (1).txt}"#, End::Closed, Some(json!({"town": "notes (1).txt"}))),
+        (TOWN, r#"{"town": f"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
         // One pair of quotes around a key and its value.
         (TOWN, r#"{"town":"Turku","nights=2"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
         (TOWN, r#"{"nights: 2","town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),

@@ -44,4 +44,5 @@ pub(super) const OPEN_STRING: Rule = &(Code::X3, "open string closed at the end 
 /// Why there is no value: these refuse the text, whatever else it holds.
 pub(super) const NO_VALUE: Rule = &(Code::N6, "a value is missing", true);
 pub(super) const LEFT_OUT: Rule = &(Code::S17, "a value is left out", true);
+pub(super) const EXPRESSION: Rule = &(Code::N6, "an expression instead of a value", true);
 pub(super) const NO_JSON_FORM: Rule = &(Code::S9, "NaN and Infinity have no JSON form", true);

@@ -2,8 +2,8 @@
 
 use super::super::super::lex::{Gap, Quote};
 use super::super::rules::{
-    COMMENT, ESCAPED_SPACE, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE, OTHER_COLON, PARENS,
-    PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
+    COMMENT, ESCAPED_SPACE, EXPRESSION, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE,
+    OTHER_COLON, PARENS, PREFIXED, STRAY_QUOTE, UNCLOSED, UNQUOTED, WORD,
 };
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
 use super::super::{Ending, cost};
@@ -141,6 +141,10 @@ impl Grammar<'_, '_> {
             && let Some((quote, length)) = self.text.quote(end)
             && !matches!(self.text.at(self.text.skip(end + length)), None | Some(b',' | b':' | b'}' | b']'))
         {
+            let inside = self.text.delimiter(end + length, quote).map(|(close, after)| (&self.text.source[end..close], after));
+            if let Some((_, after)) = inside.filter(|(inside, _)| self.text.at(at) == Some(b'f') && inside.contains('{')) {
+                return self.expression(state, at, after);
+            }
             self.repair(state, PREFIXED, at, end);
             state.cost += cost::ODDITY;
             return self.begin_string(state, end, length, quote, false);
@@ -249,8 +253,14 @@ impl Grammar<'_, '_> {
         if end == at {
             return self.dead(at, "no value can start here");
         }
-        if half_quoted && self.text.number(at).is_none_or(|number| number.end != end) {
+        if half_quoted
+            && !is_expression(&self.text.source[at..end])
+            && self.text.number(at).is_none_or(|number| number.end != end)
+        {
             return self.half_quoted(state, at, 0);
+        }
+        if is_expression(&self.text.source[at..end]) {
+            return self.expression(state, at, end + usize::from(half_quoted));
         }
         let mut unquoted = *state;
         if half_quoted {
@@ -266,6 +276,15 @@ impl Grammar<'_, '_> {
         state.want = Want::Next;
         self.branch(*state);
         if half_quoted { None } else { self.half_quoted(&mut unquoted, at, 1) }
+    }
+
+    /// What a program would have to compute.
+    fn expression(&mut self, state: &mut State, at: usize, end: usize) -> Option<()> {
+        self.note(state, StepKind::Void(EXPRESSION), at, end);
+        state.cost += cost::NO_VALUE;
+        state.at = end as u32;
+        state.want = Want::Next;
+        Some(())
     }
 
     /// A string whose opening quote is missing.
@@ -313,4 +332,13 @@ fn literal(word: &str) -> Option<(StepKind, bool)> {
         "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void(NO_JSON_FORM), false),
         _ => return None,
     })
+}
+
+/// Whether a value without quotes is code: strings that are added, or the call of a function.
+fn is_expression(text: &str) -> bool {
+    let added = ["+ \"", "+\"", "\" +", "+ '", "' +"].iter().any(|sign| text.contains(sign));
+    let name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
+    };
+    added || text.strip_suffix(')').and_then(|text| text.split_once('(')).is_some_and(|(function, _)| name(function))
 }
