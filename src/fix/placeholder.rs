@@ -38,8 +38,8 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     let required = |key: &str| view.root().required().any(|required| required == key);
     let described = |key: &str, value: &Value| {
         let description = view.root().property(key).keyword("description").and_then(Value::as_str);
-        description
-            .is_some_and(|text| text.trim().contains(' ') && value.as_str().is_some_and(|value| value.trim() == text.trim()))
+        let sentence = |text: &&str| text.ends_with('.') || text.split_whitespace().nth(SENTENCE_WORDS - 1).is_some();
+        description.map(str::trim).filter(sentence).is_some_and(|text| value.as_str().is_some_and(|value| value.trim() == text))
     };
     let texts = |(key, value)| if described(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
     let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
