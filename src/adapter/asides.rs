@@ -23,6 +23,9 @@ pub(super) const ASIDES: [[&str; 2]; 11] = [
 /// The same around results. After a call, a result is another's turn: the model made it up.
 pub(super) const RESULTS: [[&str; 2]; 2] = [["<tool_response>", "</tool_response>"], ["<tool_result>", "</tool_result>"]];
 
+/// What follows a tool's name in the tag of its result, in the clients' own form.
+pub(super) const CLIENT_RESULT: &str = "_result>";
+
 /// Where, at the beginning of a line, a turn begins that is not the model's. What follows is no answer of its.
 pub(super) const TURNS: [&str; 21] = [
     "<|im_start|>user",

@@ -286,7 +286,8 @@ impl Scanner {
         }
         // Another's turn ends any message; the rest of them are looked for where calls are.
         let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
-        let aside = mark.aside.filter(|_| wanted || (turn && self.tools.wanted()));
+        let Some(result) = (if mark.element && wanted { self.client_result(at, end) } else { Some(None) }) else { return false };
+        let aside = result.or(mark.aside).filter(|_| wanted || (turn && self.tools.wanted()));
         let meaningful = (self.options.framing && mark.framing())
             || aside.is_some()
             || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
@@ -305,7 +306,7 @@ impl Scanner {
                 Inline::Never => self.left.close_inline(),
             }
         }
-        if mark.aside == Some(Aside::Closes) {
+        if aside == Some(Aside::Closes) {
             self.message.set_aside(false);
         }
         if self.options.framing
@@ -328,7 +329,7 @@ impl Scanner {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
                 () if mark.bare => Some(self.begin_bare(at, found.len)),
-                () if mark.element => Some(self.begin_element(at, end)),
+                () if mark.element && result.is_none() => Some(self.begin_element(at, end)),
                 () => Some(false),
             };
             match begun {

@@ -19,7 +19,7 @@ mod role;
 use std::borrow::Cow;
 
 use self::escapes::{Escapes, Reading};
-use self::role::Role;
+pub(super) use self::role::Role;
 use super::report::{Fix, Verdict};
 use super::schema::At;
 use crate::json::Code;

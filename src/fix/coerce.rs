@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::report::{self, Fix, Verdict};
 use super::schema::{At, Rule, Schema, Types};
-use super::{envelope, keys};
+use super::{backslash::Role, envelope, keys};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
@@ -103,7 +103,7 @@ impl<'c> Coercion<'c> {
             Value::Array(_) if types.allow(Types::ARRAY) => self.array(node, rule),
             _ if types.allow(Types::of_node(&node)) => self.fitting(node, types),
             Value::Object(_) => self.object_instead(node, rule),
-            Value::Array(_) => self.array_instead(node, types),
+            Value::Array(_) => self.array_instead(node, rule),
             Value::Text(_) => self.text_instead(node, rule, shape),
             Value::Number(_) | Value::Bool(_) => self.scalar_instead(node, rule),
             Value::Null => node,
@@ -145,18 +145,38 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::ARRAY) {
             return self.wrapped(node, rule);
         }
-        if rule.types.allow(Types::STRING) && !describes_string(&node) {
+        if rule.types.allow(Types::STRING) && !describes_string(&node) && !self.is_place(rule) {
             return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
     }
 
     /// An array where none is wanted.
-    fn array_instead<'s>(&mut self, node: Node<'s>, types: Types) -> Node<'s> {
-        if types.allow(Types::STRING) {
+    fn array_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
+        if rule.types.allow(Types::STRING) && self.is_place(rule) {
+            return self.place_instead(node);
+        }
+        if rule.types.allow(Types::STRING) {
             return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
         }
         node
+    }
+
+    /// Whether the value at hand is a path, of which the JSON text of a container is none.
+    fn is_place(&self, rule: &Rule) -> bool {
+        let (above, last) = self.path.rsplit_once('/').unwrap_or_default();
+        let item = last.parse::<usize>().is_ok();
+        let key = if item { above.rsplit('/').next().unwrap_or_default() } else { last };
+        rule.is_path || Role::of(key, item).path
+    }
+
+    /// K11: a list of one path where a path is wanted.
+    fn place_instead<'s>(&mut self, node: Node<'s>) -> Node<'s> {
+        let Value::Array(items) = &node.value else { return node };
+        let [Node { value: Value::Text(place), .. }] = items.as_slice() else { return node };
+        let place = Value::Text(place.clone());
+        self.note(Code::K11, Verdict::Coerced, &node, "list of one path read as that path");
+        node.instead(place)
     }
 
     /// The JSON text of a container: its source where that is JSON.

@@ -9,7 +9,7 @@ use crate::event::Tool;
 
 /// Arguments that only show a form are short; in bytes.
 const BYTES: usize = 1024;
-/// Words that stand, in brackets, for a value of any parameter.
+/// Words for a value of any parameter.
 const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool"];
 /// Parts of the names of parameters that hold a place, which such a value never is.
 const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
@@ -23,7 +23,7 @@ enum Kind {
     Own,
     /// Three dots, or words in brackets that describe a value.
     Described,
-    /// The parameter's own name, or the word `value`: real if it is alone.
+    /// The parameter's own name, or a word such as `value` or `string`: real if it is alone.
     Bare,
     Real,
 }
@@ -43,7 +43,6 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     };
     let texts = |(key, value)| if described(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
     let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
-    let is_place = |key: &str| PLACES.iter().any(|part| fold(key).contains(part));
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
         Kind::Described => required(key) && is_place(key),
@@ -67,6 +66,7 @@ fn texts<'k>(key: &'k str, value: &Value) -> Vec<(&'k str, Kind)> {
 }
 
 fn kind(key: &str, text: &str) -> Kind {
+    let is_place = is_place(key);
     let key = fold(key);
     let own = |text: &str| !key.is_empty() && fold(text) == key;
     if matches!(text, "..." | "\u{2026}") {
@@ -84,7 +84,19 @@ fn kind(key: &str, text: &str) -> Kind {
             _ => Kind::Real,
         };
     }
-    if own(text) || text == "value" { Kind::Bare } else { Kind::Real }
+    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+    match (ANY.contains(&word), rest) {
+        (true, "(required)" | "(optional)") => Kind::Described,
+        (true, "") if is_place && word != "value" => Kind::Described,
+        (true, "") => Kind::Bare,
+        _ if own(text) => Kind::Bare,
+        _ => Kind::Real,
+    }
+}
+
+/// Whether a parameter of this name holds a place.
+fn is_place(key: &str) -> bool {
+    PLACES.iter().any(|part| fold(key).contains(part))
 }
 
 #[cfg(test)]
@@ -106,6 +118,9 @@ mod tests {
             r#"{"path": "<string>", "tags": ["<string>"]}"#,
             r#"{"path": "value", "old_text": "value"}"#,
             r#"{"path": "path", "old_text": "old_text"}"#,
+            r#"{"path": "string", "old_text": "a"}"#,
+            r#"{"path": "string (required)"}"#,
+            r#"{"old_text": "string", "tags": ["str"]}"#,
             r#"{"old_text": "<insert the text here>"}"#,
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
         ] {
@@ -119,6 +134,9 @@ mod tests {
             r#"{"path": "path"}"#,
             r#"{"path": "value"}"#,
             r#"{"path": "a", "old_text": "text"}"#,
+            r#"{"path": "a", "old_text": "string"}"#,
+            r#"{"old_text": "string"}"#,
+            r#"{"path": "string.c", "old_text": "int (required) x"}"#,
             r#"{"path": "[id].tsx", "old_text": "<old_text>x</old_text>"}"#,
             r#"{"old_text": "<path d=\"M0\"/>"}"#,
             r#"{"tags": [{"a": "..."}]}"#,

@@ -2,6 +2,7 @@
 
 mod cache;
 mod compile;
+mod foreign;
 mod rule;
 mod size;
 #[cfg(test)]
@@ -22,6 +23,9 @@ pub(crate) use view::{Place, View};
 
 use crate::json::read::{Guide, Key, Shape};
 use crate::json::tree::{self, Member, Node};
+
+/// How many keywords may be left out of a schema because the validator rejects them.
+const INVALID_KEYWORDS: usize = 64;
 
 /// One compiled schema. A schema that does not compile, points to another document, or cannot be checked at a bounded cost
 /// validates nothing.
@@ -67,13 +71,12 @@ impl Default for Schema {
 impl Schema {
     /// Compiles a schema text, without network and without files.
     fn compile(text: &str, aliases: Arc<[Vec<String>]>) -> Schema {
-        let view = View::parse(text);
+        let mut view = View::parse(text);
         let cost = size::measure(&view);
         if cost.is_none() {
             tracing::debug!(bytes = text.len(), "a schema cannot be checked at a bounded cost: nothing is checked");
         }
-        let options = jsonschema::options().offline().should_validate_formats(false);
-        let validator = cost.and_then(|_| options.build(view.document()).ok());
+        let validator = cost.and_then(|_| validator(&mut view));
         let rules = if validator.is_some() { compile::rules(&view) } else { vec![Rule::default()] };
         let recursive = (cost == Some(size::Cost::Recursive)).then_some(view);
         Schema { validator, recursive, rules, aliases }
@@ -167,6 +170,23 @@ impl Schema {
     pub(crate) fn aliases(&self, name: &str) -> impl Iterator<Item = &str> {
         self.aliases.iter().filter(move |names| names.iter().any(|other| other == name)).flatten().map(String::as_str)
     }
+}
+
+/// The validator of a schema. A keyword that it rejects (`"required": true` in a property, a pattern of another language) is left
+/// out, so that the others are checked.
+fn validator(view: &mut View) -> Option<jsonschema::Validator> {
+    let options = jsonschema::options().offline().should_validate_formats(false);
+    for _ in 0..INVALID_KEYWORDS {
+        let place = match options.build(view.document()) {
+            Ok(validator) => return Some(validator),
+            Err(error) => error.instance_path().to_string(),
+        };
+        tracing::debug!(place, "a keyword of a schema is not valid: it is not checked");
+        if !view.remove(&place) {
+            break;
+        }
+    }
+    None
 }
 
 /// The value without the root's nulls that are allowed to stay.

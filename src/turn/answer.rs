@@ -10,7 +10,7 @@ use crate::{
     adapter::{Adapter, Scanner, scanner},
     client::shape::Carrier,
     event::{Delta, Event, FinishReason, Sink, ToolCall, Tools, Usage, Why},
-    fix::{Checked, Fixer, Schemas, Tally},
+    fix::{Checked, Fixer, Schemas, Tally, name::means_none},
     json::extent::{Extent, PlainExtent},
     plan::Repeats,
 };
@@ -142,6 +142,9 @@ impl Answer {
             }
             Delta::Call { id, name, arguments, extra } => {
                 self.close_native(out);
+                if means_none(&self.tools, name) {
+                    return;
+                }
                 if !self.native_seen {
                     // The backend reads calls itself: what the text still holds is no call, leaked markup goes.
                     let mut stage = Stage { fixer: &mut self.fixer, gate: &mut self.gate, drop_calls: true, out };
@@ -230,16 +233,20 @@ mod tests {
     use super::*;
     use crate::{event::ToolChoice, seen::library};
 
+    fn answer() -> Answer {
+        Answer::new(Setup {
+            adapter: Arc::clone(&library().find("any", None).adapter),
+            tools: Arc::new(Tools::new([], ToolChoice::Auto)),
+            schemas: Arc::default(),
+            scanner: scanner::Options { argument_bytes: 100, ..scanner::Options::default() },
+            policy: Policy::default(),
+        })
+    }
+
     #[test]
     fn a_call_of_the_backends_own_is_held_to_the_limit_of_the_configuration() {
         let why = |bytes: usize| {
-            let mut answer = Answer::new(Setup {
-                adapter: Arc::clone(&library().find("any", None).adapter),
-                tools: Arc::new(Tools::new([], ToolChoice::Auto)),
-                schemas: Arc::default(),
-                scanner: scanner::Options { argument_bytes: 100, ..scanner::Options::default() },
-                policy: Policy::default(),
-            });
+            let mut answer = answer();
             let arguments = serde_json::json!({"text": "x".repeat(bytes)}).to_string();
             let mut out = |_: Event<'_>| {};
             answer.delta(Delta::Call { id: None, name: "write", arguments: &arguments, extra: None }, &mut out);
@@ -247,5 +254,17 @@ mod tests {
             answer.finish(&mut out).checked[0].report.why.clone()
         };
         assert_eq!((why(50), why(150)), (None, Some(Why::TooLarge(100))));
+    }
+
+    #[test]
+    fn a_call_of_the_backends_own_that_names_nothing_is_none() {
+        let checked = |name: &str| {
+            let mut answer = answer();
+            let mut out = |_: Event<'_>| {};
+            answer.delta(Delta::Call { id: None, name, arguments: "{}", extra: None }, &mut out);
+            answer.delta(Delta::Finish(FinishReason::ToolCalls), &mut out);
+            answer.finish(&mut out).checked.len()
+        };
+        assert_eq!(["none", "no_tool", "write"].map(checked), [0, 0, 1]);
     }
 }

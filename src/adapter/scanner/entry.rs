@@ -6,12 +6,13 @@ use super::{
 };
 use crate::adapter::{
     Call, Syntax,
+    asides::CLIENT_RESULT,
     syntax::{
         Start, blank,
         element::{self, foreign, unbracketed},
         starts_with_any,
     },
-    triggers::Found,
+    triggers::{Aside, Found},
 };
 
 /// Maximum whitespace between two markers, in bytes.
@@ -87,6 +88,25 @@ impl Scanner {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
         let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked }).collect();
         self.begin(at, (1, false), entries, None)
+    }
+
+    /// Whether a tag begins or ends a result in the form in which clients whose prompts ask for elements send them
+    /// (`<read_file_result>`: Void). `None`: more text is needed to know.
+    pub(super) fn client_result(&mut self, at: usize, end: bool) -> Option<Option<Aside>> {
+        if !self.options.elements || self.buf.is_quoted(at) {
+            return Some(None);
+        }
+        let inside = &self.buf[at + 1..];
+        let (name, aside) = inside.strip_prefix('/').map_or((inside, Aside::Result), |name| (name, Aside::Closes));
+        let mut may_be = inside.is_empty();
+        for tool in self.tools.iter() {
+            match name.strip_prefix(tool.name.as_str()) {
+                Some(rest) if rest.starts_with(CLIENT_RESULT) => return Some(Some(aside)),
+                Some(rest) => may_be |= CLIENT_RESULT.starts_with(rest),
+                None => may_be |= tool.name.starts_with(name),
+            }
+        }
+        (end || !may_be).then_some(None)
     }
 
     /// Whether a tag, whose bracket is left out here, names a tool, or may still do so.

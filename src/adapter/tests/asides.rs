@@ -87,6 +87,17 @@ fn the_record_of_a_call_is_data() {
         let answer = format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}, {record}}}");
         assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
     }
+    for data in [
+        r#"{"name": "lamp", "description": "Switches the lamp."}"#,
+        r#"[{"name": "lamp", "description": "Switches the lamp.", "type": "function"}]"#,
+        r#"{"name": "lamp", "version": "1.2.0", "on": true}"#,
+        r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}], "results": ["lit"]}"#,
+    ] {
+        assert!(written(&read("generic", false, data)).is_empty(), "{data}");
+    }
+    for call in [r#"{"name": "lamp", "on": true}"#, r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}]}"#] {
+        assert_eq!(written(&read("generic", false, call)).len(), 1, "{call}");
+    }
 }
 
 #[test]

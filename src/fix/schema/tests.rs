@@ -94,3 +94,35 @@ fn places_say_what_is_described() {
     assert!(root.member("e").is_untyped() && root.member("e").allows(Types::STRING).is_none());
     assert_eq!(View::of(None).root().keys().count(), 0);
 }
+
+#[test]
+fn schemas_in_words_of_other_languages_are_checked() {
+    for (property, fits, misfit) in [
+        (json!({"type": "INTEGER"}), "7", Some("\"seven\"")),
+        (json!({"type": "dict", "properties": {"a": {"type": "int"}}}), "{\"a\":1}", Some("{\"a\":\"x\"}")),
+        (json!({"type": "List", "items": {"type": "float"}}), "[1.5]", Some("[\"x\"]")),
+        (json!({"type": ["STRING", "NULL"]}), "null", None),
+        (json!({"type": "string", "nullable": true}), "null", None),
+        (json!({"type": "string", "enum": ["a"], "nullable": true}), "null", Some("\"b\"")),
+        (json!({"type": "string", "enum": ["a", null], "nullable": true}), "null", Some("\"b\"")),
+        (json!({"$ref": "#/$defs/n", "nullable": true}), "null", Some("\"b\"")),
+        (json!({"anyOf": [{"type": "integer"}], "nullable": true}), "null", Some("\"b\"")),
+        // A keyword that is wrong is not checked, the others are.
+        (json!({"type": "integer", "required": true}), "7", Some("\"seven\"")),
+        (json!({"type": "integer", "minimum": 3, "exclusiveMinimum": true}), "7", Some("\"seven\"")),
+        (json!({"type": "string", "pattern": "(?<!a", "maxLength": 3}), "\"abc\"", Some("\"abcd\"")),
+        (json!({"type": "file"}), "[1]", None),
+        (json!({"type": {"no": "type"}}), "[1]", None),
+    ] {
+        let text = json!({"type": "object", "properties": {"p": property, "q": {"type": "boolean"}}, "required": ["p"],
+            "$defs": {"n": {"type": "NUMBER"}}});
+        let schema = schema(&text);
+        let verdict = |value: &str| fix(&format!("{{\"p\":{value}}}"), Some(&schema), &[], End::Closed).verdict;
+        assert_ne!(verdict(fits), Verdict::Refused, "{text} {fits}");
+        if let Some(misfit) = misfit {
+            assert_eq!(verdict(misfit), Verdict::Refused, "{text} {misfit}");
+        }
+        let other = fix(&format!("{{\"p\":{fits},\"q\":[2]}}"), Some(&schema), &[], End::Closed);
+        assert_eq!(other.verdict, Verdict::Refused, "{text}: the other property");
+    }
+}

@@ -42,6 +42,28 @@ impl Types {
         })
     }
 
+    /// What `type` says of this set in JSON Schema.
+    pub(super) fn to_value(self) -> Value {
+        let all = [
+            ("null", Types::NULL),
+            ("boolean", Types::BOOLEAN),
+            ("number", Types::NUMBER),
+            ("integer", Types::INTEGER),
+            ("string", Types::STRING),
+            ("array", Types::ARRAY),
+            ("object", Types::OBJECT),
+        ];
+        let mut left = self;
+        let mut names = Vec::new();
+        for (name, types) in all {
+            if left.and(types) == types {
+                names.push(Value::from(name));
+                left = Types(left.0 & !types.0);
+            }
+        }
+        if names.len() == 1 { names.remove(0) } else { Value::Array(names) }
+    }
+
     pub(crate) fn of(value: &Value) -> Types {
         match value {
             Value::Null => Types::NULL,

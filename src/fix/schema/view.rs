@@ -1,9 +1,9 @@
-//! A schema as it was sent, seen from its places: which subschema describes a member, which types it allows. References,
-//! `nullable` and other languages' names of types are understood here and nowhere else.
+//! A schema, seen from its places: which subschema describes a member, which types it allows. References are understood here
+//! and nowhere else.
 
 use serde_json::{Map, Value};
 
-use super::Types;
+use super::{Types, foreign};
 use crate::event::Tool;
 
 /// How many references and branches deep a place is looked for.
@@ -32,7 +32,9 @@ impl View {
     }
 
     pub(super) fn parse(text: &str) -> View {
-        View(serde_json::from_str(text).unwrap_or_default())
+        let mut document = serde_json::from_str(text).unwrap_or_default();
+        foreign::translate(&mut document);
+        View(document)
     }
 
     /// The place of the parameters as a whole.
@@ -42,6 +44,13 @@ impl View {
 
     pub(super) fn document(&self) -> &Value {
         &self.0
+    }
+
+    /// Leaves out what is at this JSON pointer; `false` if it is no member of the document.
+    pub(super) fn remove(&mut self, pointer: &str) -> bool {
+        let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
+        let parent = self.0.pointer_mut(parent).and_then(Value::as_object_mut);
+        parent.is_some_and(|parent| parent.remove(&key.replace("~1", "/").replace("~0", "~")).is_some())
     }
 }
 
@@ -94,10 +103,7 @@ impl<'v> Place<'v> {
 
     /// Whether it says nothing of types that are known.
     pub(crate) fn is_untyped(self) -> bool {
-        match self.keyword("type") {
-            Some(_) => self.types().is_none(),
-            None => !["enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some()),
-        }
+        !["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some())
     }
 
     /// Whether it is a string and nothing else.
@@ -105,18 +111,9 @@ impl<'v> Place<'v> {
         self.types() == Some(Types::STRING)
     }
 
-    /// The types that `type` and `nullable` name; `None` where they name none that is known.
+    /// The types that `type` names; `None` where there is none.
     pub(crate) fn types(self) -> Option<Types> {
-        let named = match self.keyword("type")? {
-            Value::String(name) => Types::named(name),
-            Value::Array(names) => {
-                let types: Option<Vec<Types>> = names.iter().map(|name| Types::named(name.as_str()?)).collect();
-                types?.into_iter().reduce(Types::or)
-            }
-            _ => None,
-        };
-        let nullable = self.keyword("nullable") == Some(&Value::Bool(true));
-        named.map(|types| if nullable { types.or(Types::NULL) } else { types })
+        foreign::types(self.keyword("type")?)
     }
 
     /// Whether one of these types is allowed here; `None` if the schema says nothing of types.
@@ -142,9 +139,6 @@ impl<'v> Place<'v> {
             Value::Object(object) if depth < DEPTH => object,
             _ => return None,
         };
-        if value.is_null() && object.get("nullable") == Some(&Value::Bool(true)) {
-            return Some(true);
-        }
         let mut answers = Vec::new();
         for (key, said) in object {
             let mut inner = |schema: &'v Value| self.at(schema).accepts_within(value, depth + 1, fuel);

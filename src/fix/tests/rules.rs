@@ -203,6 +203,15 @@ fn every_rule_does_what_it_is_for_and_stops_where_it_should() {
             r#"{"m":"X-Y"}"#,
             Refused,
         ),
+        (
+            "K11",
+            NOTE,
+            r#"{"file_path":["/tmp/a b"],"body":"x"}"#,
+            json!({"file_path": "/tmp/a b", "body": "x"}),
+            NOTE,
+            r#"{"file_path":["/tmp/a","/tmp/b"],"body":"x"}"#,
+            Refused,
+        ),
     ];
     for (rule, schema, source, expected, other_schema, other, limit) in &rows {
         let end = if *rule == "X2" { End::CutAgain } else { End::Closed };
@@ -274,6 +283,9 @@ fn found_by_hand() {
         (TOWN, r#"{"town":"Turku"} or {"town":"Oulu"}"#, End::Closed, None),
         (TOWN, "{\"town\":\"Turku\"}\n\nResult: {\"rooms\": 3}", End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, r#"{"function":"book","arguments":{"town":"Turku"}}"#, End::Closed, Some(json!({"town": "Turku"}))),
+        // The JSON text of an object is no path.
+        (NOTE, r#"{"file_path":{"a":"b"},"body":"x"}"#, End::Closed, None),
+        (NOTE, r#"{"file_path":[1],"body":["x"]}"#, End::Closed, None),
         // Prose is no parameter.
         (TOWN, "I will look for a town now.", End::Closed, None),
         // Opened by one kind of quote, closed by another.

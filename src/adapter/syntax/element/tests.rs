@@ -302,3 +302,18 @@ fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_no
         assert_eq!(again(text, told, reason).len(), calls, "{text:?} {reason:?}");
     }
 }
+
+#[test]
+fn a_result_in_the_clients_form_is_data() {
+    let call = "<run_job>\n<command>make all</command>\n</run_job>";
+    let other = "<run_job>\n<command>make install</command>\n</run_job>";
+    for (text, count) in [
+        (format!("{call}\n<run_job_result>\n{other}\n</run_job_result>"), 1),
+        (format!("{call}\n<open_note_result>\nok\n</open_note_result>\n{other}"), 1),
+        (format!("{call}\n{other}"), 2),
+        (format!("It said:\n<run_job_result>\n{other}\n</run_job_result>\nSo it is done."), 0),
+        (format!("It said:\n<run_job_result>\nok\n</run_job_result>\nNow:\n{call}\nThen I look."), 1),
+    ] {
+        assert_eq!(calls(&text).len(), count, "{text}");
+    }
+}

@@ -35,7 +35,10 @@ const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys of the record of a call that was made.
-const RECORD: [&str; 4] = ["result", "output", "status", "response"];
+const RECORD: [&str; 5] = ["result", "results", "output", "status", "response"];
+/// Keys of the description of a tool.
+const DESCRIPTION: [&str; 8] =
+    ["description", "summary", "version", "enabled", "installed", "inputSchema", "input_schema", "annotations"];
 /// Keys that hold the tool's name only where their value is one: they are common parameters too.
 pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
 
@@ -90,7 +93,8 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
     if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
-        return calls(wrapped, keys, context, depth + 1, open);
+        let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
+        return if record { None } else { calls(wrapped, keys, context, depth + 1, open) };
     }
     if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
         return calls(params, keys, context, depth + 1, open);
@@ -207,7 +211,7 @@ fn reports(members: &[(String, &str)], arguments: &str) -> bool {
 }
 
 /// Whether an object that names a tool is no call of it, but says something about it: its result, its description, a package of
-/// that name. For a tool that requires nothing, all keys beside the name must be parameters. For any other, as many may be unknown
+/// that name. A key of a description shows that at once, unless it is a parameter. For a tool that requires nothing, all keys beside the name must be parameters. For any other, as many may be unknown
 /// as required ones are missing, because these may be misspelt; where the key of the name says that a tool is meant, any number.
 fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Resolved::Known { tool, .. } = resolve(tools, written) else { return false };
@@ -215,6 +219,9 @@ fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tool
     let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
     let known = |key: &str| said.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
     let unknown = members.iter().filter(|(key, _)| key != name && !known(key)).count();
+    if members.iter().any(|(key, _)| DESCRIPTION.contains(&key.as_str()) && !known(key)) {
+        return true;
+    }
     let missing = types.required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
     unknown > missing && (name == "name" || types.required().next().is_none())
 }

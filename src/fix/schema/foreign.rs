@@ -1,0 +1,86 @@
+//! What clients write into schemas that JSON Schema does not know: other languages' names of types (`INTEGER`, `dict`), and
+//! `nullable` (OpenAPI 3.0, section 4.7.24). Both are put into JSON Schema's own words once, before anything reads the schema.
+
+use serde_json::{Map, Value, json};
+
+use super::Types;
+
+/// Keywords that hold one subschema or a list of them.
+const SCHEMAS: [&str; 16] = [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contains",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentSchema",
+];
+/// Keywords that hold subschemas by name.
+const TABLES: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+
+/// Translates a schema and all of its subschemas. A type that nobody knows is left out: it says nothing.
+pub(super) fn translate(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    for key in SCHEMAS {
+        match schema.get_mut(key) {
+            Some(Value::Array(list)) => list.iter_mut().for_each(translate),
+            Some(inner) => translate(inner),
+            None => {}
+        }
+    }
+    for key in TABLES {
+        let table = schema.get_mut(key).and_then(Value::as_object_mut);
+        table.into_iter().flat_map(Map::values_mut).for_each(translate);
+    }
+    if let Some(said) = schema.get("type") {
+        match types(said) {
+            Some(types) => schema["type"] = types.to_value(),
+            None => drop(schema.remove("type")),
+        }
+    }
+    if schema.remove("nullable") == Some(Value::Bool(true)) {
+        allow_null(schema);
+    }
+}
+
+/// The types that a `type` names; `None` where it names one that is not known.
+pub(super) fn types(said: &Value) -> Option<Types> {
+    match said {
+        Value::String(name) => Types::named(name),
+        Value::Array(names) => {
+            let types: Option<Vec<Types>> = names.iter().map(|name| Types::named(name.as_str()?)).collect();
+            types?.into_iter().reduce(Types::or)
+        }
+        _ => None,
+    }
+}
+
+/// `null` satisfies the schema beside what satisfied it before.
+fn allow_null(schema: &mut Map<String, Value>) {
+    if let Some(named) = schema.get("type").and_then(types) {
+        schema.insert("type".to_owned(), named.or(Types::NULL).to_value());
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(branches)) = schema.get_mut(key) {
+            branches.push(json!({"type": "null"}));
+        }
+    }
+    let others: Map<String, Value> = ["$ref", "allOf", "const"].into_iter().filter_map(|key| schema.remove_entry(key)).collect();
+    if !others.is_empty() {
+        schema.insert("anyOf".to_owned(), json!([others, {"type": "null"}]));
+    }
+}
