@@ -13,7 +13,7 @@ use crate::{
     backend::Size,
     client::front,
     config::Progress,
-    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage},
+    event::{Effect, Event, FinishReason, Note, ToolChoice, Tools, Usage},
     mcp::{pool::Pool, response::ServiceInfo},
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::{Plan, React, Repeats},
@@ -58,13 +58,15 @@ pub(super) struct Agent {
     unfinished: keep::Unfinished,
 }
 
-/// Where the results that the model has seen are from.
+/// What is known of the results that the model has seen.
 #[derive(Default)]
 struct Seen {
     /// The server whose results strangers may have written.
     tainted: Option<String>,
     /// The services, the latest first.
     services: Vec<ServiceInfo>,
+    /// Calls that gave nothing, name and arguments, until the model is told so.
+    vain: Vec<(String, String)>,
 }
 
 /// The calls of one answer on their way.
@@ -230,7 +232,7 @@ impl Agent {
             let extra = call.extra.and_then(|extra| serde_json::from_str(&extra).ok());
             calls.push(Pending { call: ToolCall { id, name: call.name, arguments, extra }, fate, result: None });
         }
-        if self.settle(&mut calls, plan.rules.retry) {
+        if self.settle(&mut calls, plan) {
             return self.wrap_up(plan, Limit::Repeats);
         }
         let ours = calls.iter().filter(|call| !matches!(call.fate, Fate::Client));
@@ -254,7 +256,8 @@ impl Agent {
     /// Asks once more, without tools.
     fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
         self.last = Some(why);
-        reask::wrap_up(&mut plan.chat.messages);
+        let asked = self.start.map_or(usize::MAX, |start| start.messages);
+        reask::answer_now(&mut plan.chat.messages, asked);
         Step::Again
     }
 
@@ -284,7 +287,8 @@ impl Agent {
         let (mut run, mut failed) = (0, 0);
         self.repeats.next_answer();
         for Pending { call, fate, result } in calls {
-            let reads = matches!(fate, Fate::Run { effect: Effect::Reads, .. });
+            // What was not run has changed nothing.
+            let reads = !matches!(fate, Fate::Run { effect: Effect::Writes | Effect::Destroys, .. });
             let observation = match (fate, result) {
                 (Fate::Client, _) => {
                     handed.push(call);
@@ -300,6 +304,9 @@ impl Agent {
                     Observation { content: Content::Text("error: the call was not run".into()), failed: true }
                 }
             };
+            if reads && observation.content.to_text() == observe::EMPTY {
+                self.seen.vain.push((call.name.clone(), call.arguments.clone()));
+            }
             run += 1;
             failed += u32::from(observation.failed);
             self.repeats.note(&call.name, &call.arguments, reads, observation.failed);
@@ -334,7 +341,8 @@ impl Agent {
 
     /// Decides which of the calls still run, by what was done before and by the limits. `true`: the conversation holds the
     /// results of all of them already.
-    fn settle(&mut self, calls: &mut [Pending], retry: u8) -> bool {
+    fn settle(&mut self, calls: &mut [Pending], plan: &Plan) -> bool {
+        let retry = plan.rules.retry;
         let refused_only = calls.iter().all(|call| matches!(call.fate, Fate::Answered { refused: true, .. }));
         if refused_only && self.used.excused < retry {
             self.used.excuse_round();
@@ -344,6 +352,11 @@ impl Agent {
             Fate::Run { effect, .. } => repeats.answers(&call.call.name, &call.call.arguments, *effect == Effect::Reads),
             Fate::Client | Fate::Answered { .. } => false,
         };
+        for call in calls.iter_mut() {
+            if let Some(text) = repeated(&*call).then(|| self.seen.take_vain(&call.call, &plan.tools)).flatten() {
+                call.fate = Fate::Answered { text, told: None, of_client: false, refused: false };
+            }
+        }
         if calls.iter().all(repeated) {
             return true;
         }
@@ -374,5 +387,18 @@ impl Seen {
         }
         self.services.retain(|known| known != service);
         self.services.insert(0, service.clone());
+    }
+
+    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. Told so beside the
+    /// empty result, small models repeat it all the same.
+    fn take_vain(&mut self, call: &ToolCall, tools: &Tools) -> Option<String> {
+        let at = self.vain.iter().position(|(name, arguments)| *name == call.name && *arguments == call.arguments)?;
+        self.vain.swap_remove(at);
+        let options = reask::options(tools.get(&call.name)?, &call.arguments);
+        let options: Vec<String> = options.iter().map(|key| format!("`{key}`")).collect();
+        let options = (!options.is_empty()).then(|| options.join(", "))?;
+        Some(format!(
+            "error: not run: the same call has just given an empty result. Call it without {options}, or call another tool."
+        ))
     }
 }

@@ -19,6 +19,11 @@ mod tests;
 const SCHEMA_BYTES: usize = 2000;
 /// What small models need to hear before they use a result.
 const WRAP_UP: &str = "You have this result. Answer with it, or call another tool if something is missing.";
+/// The same with the user's question, where no tool is offered any more: without it, a small model may say that the result is
+/// there, and nothing else.
+const ANSWER: &str = "You have this result. Answer my question with it: ";
+/// A question is repeated up to this length.
+const QUESTION_BYTES: usize = 1000;
 /// The same in an editor's own form, where a task has further steps more often than not: told to answer, a small model copies the
 /// result and stops.
 const GO_ON: &str = "You have this result. Do the next step of the task with a tool, or answer if it is done.";
@@ -41,8 +46,17 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
 }
 
 /// Tells the model to use the results that it has. What was said since is left out: it was nothing new.
-pub(super) fn wrap_up(messages: &mut Vec<Message>) {
+fn wrap_up(messages: &mut Vec<Message>) {
     tell(messages, WRAP_UP);
+}
+
+/// Tells the model to answer the user's last words, which are among the first messages, `asked` of them.
+pub(super) fn answer_now(messages: &mut Vec<Message>, asked: usize) {
+    let asked = messages.iter().take(asked).rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    match asked.as_deref().map(str::trim).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES) {
+        Some(asked) => tell(messages, &format!("{ANSWER}{asked}")),
+        None => wrap_up(messages),
+    }
 }
 
 /// Says something to the model in the user's voice: after results in a message of its own, because inside of a result a small
@@ -188,6 +202,13 @@ fn parameters(tool: &Tool) -> String {
     let names: Vec<String> =
         schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(name).collect();
     if names.is_empty() { " It has no parameters.".into() } else { format!(" Its parameters are: {}.", names.join(", ")) }
+}
+
+/// The optional arguments that were given.
+pub(super) fn options(tool: &Tool, raw: &str) -> Vec<String> {
+    let given: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
+    let required = required(tool);
+    given.into_iter().map(|(key, _)| key).filter(|key| !required.iter().any(|(needed, _)| needed == key)).collect()
 }
 
 fn required(tool: &Tool) -> Vec<(String, Value)> {

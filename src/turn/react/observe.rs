@@ -11,6 +11,9 @@ use crate::{
     openai::Content,
 };
 
+/// What the model sees where a tool gives nothing.
+pub(super) const EMPTY: &str = "(the result is empty)";
+
 /// The answer as the model shall see it; of a longer one, `most` bytes.
 pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter, tools: &Tools) -> Observation {
     let text = quote::defused(&cut(&text(response), most), adapter, tools);
@@ -28,15 +31,27 @@ pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter
 fn text(response: &McpResponse) -> String {
     let text = response.to_text();
     let Ok(result) = &response.outcome else { return text };
-    let text = match text.is_empty() {
-        true if result.structured.is_none() => "(the result is empty)".to_owned(),
+    let structured = result.structured.as_ref().filter(|_| !result.content.is_empty());
+    let items = || result.content.iter().filter_map(|item| item.get("text").and_then(Value::as_str));
+    let more = structured.filter(|structured| !items().any(|item| says(item, structured)));
+    let text = match text.trim().is_empty() {
+        true if more.is_none() => EMPTY.to_owned(),
         _ => text,
     };
     let text = if result.is_error { format!("error: {text}") } else { text };
-    let Some(structured) = result.structured.as_ref().filter(|_| !result.content.is_empty()) else { return text };
-    let items = result.content.iter().filter_map(|item| item.get("text").and_then(Value::as_str));
-    let said = |item: &str| serde_json::from_str::<Value>(item).is_ok_and(|value| value == *structured);
-    if items.into_iter().any(said) { text } else { format!("{text}\n{structured}") }
+    match more {
+        Some(more) => format!("{text}\n{more}"),
+        None => text,
+    }
+}
+
+/// Whether a text is all of a structured result: its JSON, or what stands under its only key. Servers wrap what is no object
+/// (`{"content": "the file's text"}`, `{"result": [1, 2]}`), and a model should not read a file twice.
+fn says(text: &str, structured: &Value) -> bool {
+    let parsed = serde_json::from_str::<Value>(text).ok();
+    let same = |value: &Value| value.as_str() == Some(text) || parsed.as_ref() == Some(value);
+    let only = || structured.as_object().filter(|object| object.len() == 1)?.values().next();
+    same(structured) || only().is_some_and(same)
 }
 
 /// The images as parts of a message; models that see none are told of them later on.

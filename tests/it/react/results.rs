@@ -41,6 +41,11 @@ async fn a_long_result_is_head_and_tail() {
 async fn each_kind_of_content_has_its_form() {
     let structured = json!({"content": [{"type": "text", "text": "two rows"}], "structuredContent": {"rows": 2}});
     let same = json!({"content": [{"type": "text", "text": "{\"rows\": 2}"}], "structuredContent": {"rows": 2}});
+    let wrapped =
+        json!({"content": [{"type": "text", "text": "line 1\nline 2"}], "structuredContent": {"content": "line 1\nline 2"}});
+    let list = json!({"content": [{"type": "text", "text": "[1,2]"}], "structuredContent": {"result": [1, 2]}});
+    let other = json!({"content": [{"type": "text", "text": "line 1"}], "structuredContent": {"content": "line 1\nline 2"}});
+    let more = json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"content": "a", "next": "b"}});
     let alone = json!({"content": [], "structuredContent": {"rows": 2}});
     let link = items(json!([{"type": "resource_link", "uri": "file:///a.txt", "name": "a"}]));
     let embedded = items(json!([{"type": "resource", "resource": {"uri": "file:///a.txt", "text": "inside"}}]));
@@ -48,17 +53,48 @@ async fn each_kind_of_content_has_its_form() {
     let table = [
         (structured, "two rows\n{\"rows\":2}"),
         (same, "{\"rows\": 2}"),
+        (wrapped, "line 1\nline 2"),
+        (list, "[1,2]"),
+        (other, "line 1\n{\"content\":\"line 1\\nline 2\"}"),
+        (more, "a\n{\"content\":\"a\",\"next\":\"b\"}"),
         (alone, "{\"rows\":2}"),
         (link, "[resource file:///a.txt: a]"),
         (embedded, "inside"),
         (failed, "error: no such row"),
         (json!({"content": []}), "(the result is empty)"),
+        (json!({"content": [{"type": "text", "text": "\n"}], "structuredContent": {"content": "\n"}}), "(the result is empty)"),
         (items(json!([{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}])), "[audio of type audio/wav]"),
     ];
     for (result, expected) in table {
         let seen = seen(Family::Native, result.clone(), "").await;
         assert_eq!(seen.last().unwrap()["content"], expected, "{result}");
     }
+}
+
+/// What the model is told after each of its answers, the last result first; the tool takes what it is given and gives nothing.
+async fn told(calls: &[Value]) -> Vec<String> {
+    let server = answering(&items(json!([{"type": "text", "text": ""}])));
+    let server = json!({"s": with(server["s"].clone(), json!({"effects": {"act": "reads"}}))});
+    let answers = calls.iter().map(|arguments| call("s__act", arguments.clone())).chain([text("ok")]).collect();
+    let room = Room::with(Family::Native, answers, server, "").await;
+    assert_eq!(said(&room.answer(json!({})).await), "ok");
+    let messages = room.model.messages();
+    messages.iter().filter(|message| message["role"] != "assistant").map(|message| message["content"].to_string()).rev().collect()
+}
+
+#[tokio::test]
+async fn who_repeats_a_call_that_gave_nothing_is_told_what_it_can_leave_out() {
+    let (cut, whole) = (|| json!({"tail": 1}), || json!({}));
+    let told_once = told(&[cut(), cut()]).await;
+    assert!(told_once[0].contains("empty result. Call it without `tail`"), "{told_once:?}");
+    // It may ask without it then, and who insists is asked to answer.
+    let heeded = told(&[cut(), cut(), whole()]).await;
+    assert!(heeded[0].contains("(the result is empty)"), "{heeded:?}");
+    let insists = told(&[cut(), cut(), cut()]).await;
+    assert!(insists[0].contains("You have this result. Answer my question with it: "), "{insists:?}");
+    // Nothing to leave out.
+    let repeats = told(&[whole(), whole()]).await;
+    assert!(repeats[0].contains("You have this result."), "{repeats:?}");
 }
 
 #[tokio::test]
