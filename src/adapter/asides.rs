@@ -21,13 +21,20 @@ pub(super) const ASIDES: [[&str; 2]; 11] = [
 ];
 
 /// The same around results. After a call, a result is another's turn: the model made it up.
-pub(super) const RESULTS: [[&str; 2]; 2] = [["<tool_response>", "</tool_response>"], ["<tool_result>", "</tool_result>"]];
+pub(super) const RESULTS: [[&str; 2]; 5] = [
+    ["<tool_response>", "</tool_response>"],
+    ["<tool_result>", "</tool_result>"],
+    ["<|tool_response>", "<tool_response|>"],
+    ["[TOOL_RESULTS]", "[/TOOL_RESULTS]"],
+    ["<\u{ff5c}tool\u{2581}outputs\u{2581}begin\u{ff5c}>", "<\u{ff5c}tool\u{2581}outputs\u{2581}end\u{ff5c}>"],
+];
 
 /// What follows a tool's name in the tag of its result, in the clients' own form.
 pub(super) const CLIENT_RESULT: &str = "_result>";
 
 /// Where, at the beginning of a line, a turn begins that is not the model's. What follows is no answer of its.
-pub(super) const TURNS: [&str; 21] = [
+pub(super) const TURNS: [&str; 22] = [
+    "<|observation|>",
     "<|im_start|>user",
     "<|im_start|>tool",
     "<|im_start|>system",

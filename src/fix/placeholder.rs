@@ -72,6 +72,12 @@ fn kind(key: &str, text: &str) -> Kind {
     if matches!(text, "..." | "\u{2026}") {
         return Kind::Described;
     }
+    // The variable of a template, in the place of a path.
+    let variable = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
+    if let Some(inner) = variable("{{", "}}").or_else(|| variable("${", "}")).filter(|_| is_place) {
+        let word = |c: char| c.is_alphanumeric() || " _.".contains(c);
+        return if inner.chars().all(word) { Kind::Described } else { Kind::Real };
+    }
     let inside = |open: char, close: char| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
     if let Some(inner) = inside('<', '>').or_else(|| inside('{', '}')).or_else(|| inside('[', ']')) {
         let words = !inner.is_empty() && inner.chars().all(|c| c.is_alphanumeric() || " _-.".contains(c));
@@ -119,6 +125,8 @@ mod tests {
             r#"{"path": "value", "old_text": "value"}"#,
             r#"{"path": "path", "old_text": "old_text"}"#,
             r#"{"path": "string", "old_text": "a"}"#,
+            r#"{"path": "{{ path }}", "old_text": "a"}"#,
+            r#"{"path": "${file}"}"#,
             r#"{"path": "string (required)"}"#,
             r#"{"old_text": "string", "tags": ["str"]}"#,
             r#"{"old_text": "<insert the text here>"}"#,
@@ -135,6 +143,8 @@ mod tests {
             r#"{"path": "value"}"#,
             r#"{"path": "a", "old_text": "text"}"#,
             r#"{"path": "a", "old_text": "string"}"#,
+            r#"{"path": "a", "old_text": "{{ path }}"}"#,
+            r#"{"path": "${workspaceFolder}/a.c"}"#,
             r#"{"old_text": "string"}"#,
             r#"{"path": "string.c", "old_text": "int (required) x"}"#,
             r#"{"path": "[id].tsx", "old_text": "<old_text>x</old_text>"}"#,

@@ -76,6 +76,15 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
         let answer = format!("{CALL}\n<tool_response>\n{}{end}", CALL.replace("true", "false"));
         assert!(only_call(&read("hermes", false, &answer)).is_some(), "{answer}");
     }
+    for (adapter, begin) in [
+        ("mistral", "[TOOL_RESULTS] ok [/TOOL_RESULTS]"),
+        ("deepseek-v3.1", "<｜tool▁outputs▁begin｜>ok<｜tool▁outputs▁end｜>"),
+        ("gemma4", "<|tool_response>ok<tool_response|>"),
+        ("glm", "<|observation|>\nok\n"),
+    ] {
+        let answer = format!("{CALL}{begin}{}", CALL.replace("true", "false"));
+        assert!(only_call(&read(adapter, false, &answer)).is_some(), "{adapter}: {answer}");
+    }
     // In code and in a line it is spoken of.
     let prose = "A turn begins with `<|im_start|>user`, as in:\n```\n<|im_start|>user\nHello\n```\n";
     assert_eq!(read("generic", false, prose), text(prose));
@@ -83,7 +92,14 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
 
 #[test]
 fn the_record_of_a_call_is_data() {
-    for record in ["\"status\": \"done\"", "\"result\": \"lit\"", "\"output\": null"] {
+    for record in [
+        "\"status\": \"done\"",
+        "\"result\": \"lit\"",
+        "\"output\": null",
+        "\"error\": \"no\"",
+        "\"exit_code\": 0",
+        "\"executed\": false",
+    ] {
         let answer = format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}, {record}}}");
         assert!(written(&read("generic", false, &answer)).is_empty(), "{answer}");
     }

@@ -35,7 +35,24 @@ const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys of the record of a call that was made.
-const RECORD: [&str; 5] = ["result", "results", "output", "status", "response"];
+const RECORD: [&str; 16] = [
+    "result",
+    "results",
+    "output",
+    "status",
+    "response",
+    "observation",
+    "error",
+    "exit_code",
+    "stdout",
+    "stderr",
+    "success",
+    "executed",
+    "started_at",
+    "call_count",
+    "latency_ms",
+    "duration_ms",
+];
 /// Keys of the description of a tool.
 const DESCRIPTION: [&str; 8] =
     ["description", "summary", "version", "enabled", "installed", "inputSchema", "input_schema", "annotations"];

@@ -334,11 +334,18 @@ fn literal(word: &str) -> Option<(StepKind, bool)> {
     })
 }
 
-/// Whether a value without quotes is code: strings that are added, or the call of a function.
+/// Whether a value without quotes is code: strings that are added or chosen between, the call of a function, an element of a list,
+/// a variable of the environment, a template.
 fn is_expression(text: &str) -> bool {
-    let added = ["+ \"", "+\"", "\" +", "+ '", "' +"].iter().any(|sign| text.contains(sign));
+    let operator = ["+ \"", "+\"", "\" +", "+ '", "' +", "|| \"", "|| '", "?? \"", "?? '"].iter().any(|sign| text.contains(sign));
+    let template = text.starts_with('`') && text.contains("${");
+    let text = text.strip_prefix("new ").unwrap_or(text);
     let name = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
     };
-    added || text.strip_suffix(')').and_then(|text| text.split_once('(')).is_some_and(|(function, _)| name(function))
+    let applied = |open: char, close: char| text.strip_suffix(close).and_then(|text| text.split_once(open));
+    operator
+        || template
+        || text.starts_with("process.env.")
+        || applied('(', ')').or_else(|| applied('[', ']')).is_some_and(|(applied, _)| name(applied))
 }
