@@ -33,8 +33,7 @@ pub(super) const RESULTS: [[&str; 2]; 5] = [
 pub(super) const CLIENT_RESULT: &str = "_result>";
 
 /// Where, at the beginning of a line, a turn begins that is not the model's. What follows is no answer of its.
-pub(super) const TURNS: [&str; 22] = [
-    "<|observation|>",
+pub(super) const TURNS: [&str; 21] = [
     "<|im_start|>user",
     "<|im_start|>tool",
     "<|im_start|>system",
@@ -60,7 +59,9 @@ pub(super) const TURNS: [&str; 22] = [
 
 /// The same anywhere: right after the end of the model's own turn, or with the line break or the token that only a prompt has
 /// there.
-pub(super) const ENDED_TURNS: [&str; 28] = [
+pub(super) const ENDED_TURNS: [&str; 30] = [
+    "<|observation|>\n",
+    "</s>[TOOL_RESULTS]",
     "<|im_end|><|im_start|>user",
     "<|im_end|><|im_user|>user",
     "<|im_end|><|im_system|>",

@@ -309,6 +309,10 @@ impl Scanner {
         if aside == Some(Aside::Closes) {
             self.message.set_aside(false);
         }
+        // In some families the marker of a result is framing, too.
+        if aside == Some(Aside::Result) && self.step_aside(Aside::Result, at, out) {
+            return false;
+        }
         if self.options.framing
             && mark.header
             && let Some(progress) = self.step_header(at, found.len, end, out)

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Region, Scanner, candidate::Candidate, relaxed, tentative::same};
 use crate::{
+    adapter::asides::RESULTS,
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
     event::{Event, Sink, Why},
     fix::name::{means_answer, means_none},
@@ -222,7 +223,10 @@ impl Scanner {
             self.buf.look_to(at);
             return (!end).then_some(false);
         }
+        // The marker of a result ends a call, and more than that.
+        let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
+        let closers = closers.filter(|closer| !is_result(closer));
         match starts_with_any(&self.buf[at..], closers, end) {
             Start::Yes(length) => {
                 self.buf.look_to(at + length);

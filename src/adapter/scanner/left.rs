@@ -146,10 +146,10 @@ impl Tail {
         }
     }
 
-    /// Whether JSON data goes on here: a value after a key, a member of a list.
+    /// Whether JSON data goes on here: a value after a key, a member of a list; or code that compares.
     pub(super) fn is_inside_data(self) -> bool {
         match self.0 {
-            [_, Some('[' | '{')] | [Some('"'), Some(':')] => true,
+            [_, Some('[' | '{')] | [Some('"'), Some(':')] | [Some('='), Some('=')] => true,
             [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
             _ => false,
         }

@@ -205,7 +205,9 @@ impl Scanner {
             }
             match self.ends_line(behind, end) {
                 None => return None,
-                Some(ends_line) if anywhere || ends_line || self.at_line_start(at) => return Some(true),
+                Some(ends_line) if anywhere || ends_line || self.at_line_start(at) || self.ends_words(at, behind) => {
+                    return Some(true);
+                }
                 Some(_) => from = behind,
             }
         }
@@ -216,6 +218,13 @@ impl Scanner {
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
         self.enclosing.thought = self.buf.in_answer(searched);
         end.then_some(false)
+    }
+
+    /// Whether a marker is between words without a blank before it: it ends them. A marker that is spoken of is a word of its own.
+    fn ends_words(&self, at: usize, behind: usize) -> bool {
+        let before = self.buf[..at].chars().next_back();
+        let after = self.buf[behind..].chars().next();
+        before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) && after.is_some_and(char::is_alphanumeric)
     }
 
     /// Whether the element around a call that ends at `to` closes, so that it is seen what else it holds: text after the call, or

@@ -197,11 +197,12 @@ impl ElementReader {
         }
     }
 
-    /// The arguments where the text ends after a value of one line and only closing tags are missing, or after the opening tag of
-    /// a tool that requires nothing; as unfinished as the call is, so that the reason of the end decides.
+    /// The arguments where the text ends after a parameter that its tag closes and only the call's own tag is missing, or after the
+    /// opening tag of a tool that requires nothing; as unfinished as the call is, so that the reason of the end decides.
     fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
         let body = text[self.body..].trim_end().trim_end_matches('`');
-        let tagged = body.trim_start().starts_with('<');
+        let last_tag = body.trim_end().rsplit_once("</").and_then(|(_, name)| name.strip_suffix('>'));
+        let tagged = body.trim_start().starts_with('<') && last_tag.is_some_and(|name| self.types.has(name));
         let nothing = body.trim().is_empty() && self.types.required().next().is_none();
         let arguments = loose::arguments("", body, &self.types).filter(|_| context.lenient && (tagged || nothing))?;
         Some(format!("{} ", arguments.strip_suffix('}')?))

@@ -79,12 +79,16 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
     for (adapter, begin) in [
         ("mistral", "[TOOL_RESULTS] ok [/TOOL_RESULTS]"),
         ("deepseek-v3.1", "<｜tool▁outputs▁begin｜>ok<｜tool▁outputs▁end｜>"),
-        ("gemma4", "<|tool_response>ok<tool_response|>"),
         ("glm", "<|observation|>\nok\n"),
     ] {
         let answer = format!("{CALL}{begin}{}", CALL.replace("true", "false"));
         assert!(only_call(&read(adapter, false, &answer)).is_some(), "{adapter}: {answer}");
     }
+    let gemma = |on: bool| format!("<|tool_call>call:lamp{{on:{on}}}<tool_call|>");
+    let answer = format!("{}<|tool_response>response:lamp{{}}<tool_response|>{}", gemma(true), gemma(false));
+    assert_eq!(written(&read("gemma4", false, &answer)).len(), 1);
+    assert!(is_done(&read("mistral", false, &format!("Done.</s>[TOOL_RESULTS]ok[/TOOL_RESULTS]{CALL}"))));
+    assert!(is_done(&read("glm", false, &format!("Done.<|observation|>\nok\n{CALL}"))));
     // In code and in a line it is spoken of.
     let prose = "A turn begins with `<|im_start|>user`, as in:\n```\n<|im_start|>user\nHello\n```\n";
     assert_eq!(read("generic", false, prose), text(prose));
@@ -110,6 +114,11 @@ fn the_record_of_a_call_is_data() {
         r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}], "results": ["lit"]}"#,
     ] {
         assert!(written(&read("generic", false, data)).is_empty(), "{data}");
+    }
+    let tool = r#"{"type": "function", "function": {"name": "lamp", "description": "Switches.", "parameters": {"type": "object", "properties": {"on": {"type": "boolean"}}}}}"#;
+    for (open, close) in [("<tools>", "</tools>"), ("<tool_call>", "</tool_call>"), ("", "")] {
+        let answer = format!("I have:\n{open}\n{tool}\n{close}\nWhich one?");
+        assert!(written(&read("hermes", false, &answer)).is_empty(), "{answer}");
     }
     for call in [r#"{"name": "lamp", "on": true}"#, r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}]}"#] {
         assert_eq!(written(&read("generic", false, call)).len(), 1, "{call}");
@@ -149,6 +158,8 @@ fn what_closes_after_a_call_shows_that_it_was_not_meant() {
     assert_eq!(calls(&twice), 1, "the same call in another form");
     for (answer, count) in [
         (format!("<answer>\n{CALL}\n</answer>\nDone."), 1),
+        (format!("Maybe\n{CALL}\nbut no.</think>I would not."), 0),
+        (format!("On.\n{CALL}\nThe tag </think> ends thoughts."), 1),
         (format!("<answer>\nI switch it on.\n{CALL}\n{}\n</answer>\n", CALL.replace("true", "false")), 2),
         (format!("<br>\nLight.\n{CALL}\nIt is on."), 1),
         (format!("A `<li>` and Vec<String>.\n\n{CALL}\n"), 1),

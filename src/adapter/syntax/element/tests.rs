@@ -298,6 +298,12 @@ fn an_opening_tag_that_ends_the_answer_twice_is_the_call_of_a_tool_that_needs_no
         ("<list_folder>", "list_notes", FinishReason::Stop, 0),
         ("<list_folder>", "list_folder", FinishReason::Length, 0),
         ("<run_job>", "run_job", FinishReason::Stop, 0),
+        ("<run_job>\n<command>make all</command>", "run_job", FinishReason::Stop, 1),
+        // The command may not be all of it.
+        ("<run_job>\n<command>make al", "run_job", FinishReason::Stop, 0),
+        ("<run_job>\n<command>make all</", "run_job", FinishReason::Stop, 0),
+        ("<write_note>\n<note_path>a.md</note_path>\n<body>one", "write_note", FinishReason::Stop, 0),
+        ("<write_note>\n<note_path>a.md</note_path>\n<body>one <b>two</b>", "write_note", FinishReason::Stop, 0),
     ] {
         assert_eq!(again(text, told, reason).len(), calls, "{text:?} {reason:?}");
     }

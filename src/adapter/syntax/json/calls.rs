@@ -1,5 +1,7 @@
 //! The calls that one JSON value holds: under which keys name and arguments are, and what may be wrapped around them.
 
+use serde_json::Value;
+
 use super::super::{
     Context, Parsed, Step, WORD_BYTES,
     doubled::{DOUBLED, halved},
@@ -139,13 +141,16 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
         }
         let (arguments, closed) = match find(&members, &keys.arguments) {
-            Some((arguments, _)) if !context.marked && reports(&members, arguments) => return None,
+            Some((key, _)) if !context.marked && reports(&members, key) => return None,
+            Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
             Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
             None => (flattened(&members, key), true),
         };
-        return (!written.is_empty()).then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
+        return written
+            .contains(char::is_alphanumeric)
+            .then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
     }
     if let [(name, arguments)] = members.as_slice()
         && arguments.starts_with('{')
@@ -225,6 +230,14 @@ fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'
 fn reports(members: &[(String, &str)], arguments: &str) -> bool {
     let has = |key: &str| members.iter().any(|(known, _)| known == key);
     RECORD.into_iter().any(has) || (arguments == "parameters" && has("description"))
+}
+
+/// Whether these arguments are the schema of a tool's parameters, and no values are filled in.
+fn is_schema(arguments: &str) -> bool {
+    let Ok(Value::Object(schema)) = serde_json::from_str(arguments) else { return false };
+    let described = |property: &Value| property.as_object().is_some_and(|property| property.contains_key("type"));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    schema.get("type").is_some_and(|name| name == "object") && properties.is_some_and(|all| all.values().all(described))
 }
 
 /// Whether an object that names a tool is no call of it, but says something about it: its result, its description, a package of

@@ -122,6 +122,9 @@ impl Grammar<'_, '_> {
             _ => {}
         }
         if let Some((quote, length)) = self.text.quote(at) {
+            if let Some(end) = self.computed(at, quote, length) {
+                return self.expression(state, at, end);
+            }
             return self.begin_string(state, at, length, quote, false);
         }
         if matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.')
@@ -285,6 +288,27 @@ impl Grammar<'_, '_> {
         state.at = end as u32;
         state.want = Want::Next;
         Some(())
+    }
+
+    /// Where an expression ends that begins with this string: a template with variables in one line, or a variable added to the
+    /// string, if the next member or the end of the container follows at once.
+    fn computed(&self, at: usize, quote: Quote, length: usize) -> Option<usize> {
+        let (close, after) = self.text.delimiter(at + length, quote)?;
+        let string = &self.text.source[at..close];
+        if matches!(quote, Quote::Backtick) && string.contains("${") && !string.contains('\n') {
+            return Some(after);
+        }
+        let plus = self.text.skip(after);
+        if self.text.at(plus) != Some(b'+') {
+            return None;
+        }
+        let name = self.text.skip(plus + 1);
+        if !self.text.at(name)?.is_ascii_alphabetic() {
+            return None;
+        }
+        let length = self.text.source[name..].find(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c))?;
+        let next = self.text.at(self.text.skip(name + length));
+        matches!(next, Some(b',' | b'}' | b']')).then_some(name + length)
     }
 
     /// A string whose opening quote is missing.
