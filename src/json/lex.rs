@@ -213,12 +213,14 @@ impl<'s> Text<'s> {
         rest.iter().position(|byte| CLASS[usize::from(*byte)] & BRACKET != 0).map(|found| i + found)
     }
 
-    /// The key at `i` with its colon, if there is one.
+    /// The key at `i` with its colon, if there is one. One of its quotes may be there twice.
     pub(crate) fn key(&self, i: usize) -> Option<KeyAhead<'s>> {
         if let Some((quote, length)) = self.quote(i) {
-            let start = i + length;
+            let start = i + self.stray_quote(i) + length;
             self.look(KEY_REACH / 8);
             let (end, after) = self.delimiter_before(start + KEY_REACH, start, quote)?;
+            // In `""b"":` all quotes are doubled.
+            let after = if i > 0 && self.bytes[i - 1] == b'"' { after } else { after + self.stray_quote_after(after) };
             if self.bytes[start..end].contains(&b'\n') || !self.colon(self.skip(after)) {
                 return None;
             }
@@ -232,6 +234,16 @@ impl<'s> Text<'s> {
         // `https://` and `std::fs` are not keys.
         let key = self.colon(colon) && !self.starts(colon, "://") && !self.starts(colon, "::");
         key.then_some(KeyAhead { name: &self.source[i..end], quoted: false })
+    }
+
+    /// The length of a quote before the one that opens a key: `""limit": 10`.
+    pub(crate) fn stray_quote(&self, i: usize) -> usize {
+        usize::from(self.starts(i, "\"\"") && self.word(i + 2) > i + 2 && matches!(self.quote(i), Some((Quote::Double, _))))
+    }
+
+    /// The length of a quote after the one that closes a key: `"limit"": 10`.
+    pub(crate) fn stray_quote_after(&self, i: usize) -> usize {
+        usize::from(self.at(i) == Some(b'"') && self.colon(self.skip(i + 1)))
     }
 
     /// The key at `i` where one pair of quotes is around key and value: `"limit=10"`, `"limit: 10"`.

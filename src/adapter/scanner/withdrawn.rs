@@ -205,7 +205,7 @@ impl Scanner {
             }
             match self.ends_line(behind, end) {
                 None => return None,
-                Some(ends_line) if anywhere || ends_line || self.at_line_start(at) || self.ends_words(at, behind) => {
+                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, behind) => {
                     return Some(true);
                 }
                 Some(_) => from = behind,
@@ -220,11 +220,14 @@ impl Scanner {
         end.then_some(false)
     }
 
-    /// Whether a marker is between words without a blank before it: it ends them. A marker that is spoken of is a word of its own.
+    /// Whether a marker is between words without a blank on one of its sides, or is a token that only its family has: it ends the
+    /// words before it. A tag that is spoken of is a word of its own.
     fn ends_words(&self, at: usize, behind: usize) -> bool {
         let before = self.buf[..at].chars().next_back();
         let after = self.buf[behind..].chars().next();
-        before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) && after.is_some_and(char::is_alphanumeric)
+        let is_spoken_of = before.is_some_and(|c| "`'\"".contains(c));
+        let glued = before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) || after.is_some_and(char::is_alphanumeric);
+        !is_spoken_of && (glued || self.buf[at..behind] != *THINK[1])
     }
 
     /// Whether the element around a call that ends at `to` closes, so that it is seen what else it holds: text after the call, or

@@ -120,6 +120,10 @@ fn the_record_of_a_call_is_data() {
         let answer = format!("I have:\n{open}\n{tool}\n{close}\nWhich one?");
         assert!(written(&read("hermes", false, &answer)).is_empty(), "{answer}");
     }
+    for template in [r#"{"name": "<name>", "arguments": {"<key>": "<value>"}}"#, r#"{"name": ..., "arguments": {}}"#] {
+        let answer = format!("Write <tool_call>{template}</tool_call> for a call.");
+        assert_eq!(read("hermes", false, &answer).text(), answer);
+    }
     for call in [r#"{"name": "lamp", "on": true}"#, r#"{"tool_calls": [{"name": "lamp", "arguments": {"on": true}}]}"#] {
         assert_eq!(written(&read("generic", false, call)).len(), 1, "{call}");
     }
@@ -159,6 +163,8 @@ fn what_closes_after_a_call_shows_that_it_was_not_meant() {
     for (answer, count) in [
         (format!("<answer>\n{CALL}\n</answer>\nDone."), 1),
         (format!("Maybe\n{CALL}\nbut no.</think>I would not."), 0),
+        (format!("Maybe {CALL}</think>I would not."), 0),
+        (format!("Maybe {CALL} but no </think>I would not."), 0),
         (format!("On.\n{CALL}\nThe tag </think> ends thoughts."), 1),
         (format!("<answer>\nI switch it on.\n{CALL}\n{}\n</answer>\n", CALL.replace("true", "false")), 2),
         (format!("<br>\nLight.\n{CALL}\nIt is on."), 1),

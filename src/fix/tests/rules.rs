@@ -310,6 +310,17 @@ fn found_by_hand() {
         (TOWN, r#"{"town": "Tur" + "ku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
         (TOWN, r#"{"town": notes (1).txt}"#, End::Closed, Some(json!({"town": "notes (1).txt"}))),
         (TOWN, r#"{"town": f"Turku"}"#, End::Closed, Some(json!({"town": "Turku"}))),
+        // One quote too many at a key.
+        (TOWN, r#"{"town":"Turku", ""nights": 2}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        (TOWN, r#"{"town"": "Turku", "nights": 2}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        (TOWN, r#"{"town": "Turku", "nights"": 2}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        (TOWN, r#"{"town": "a, ""b"": c"}"#, End::Closed, Some(json!({"town": "a, \"\"b\"\": c"}))),
+        (
+            NOTE,
+            r#"{"file_path": "a.csv", "body": "x,""y"",""nights"": z"}"#,
+            End::Closed,
+            Some(json!({"file_path": "a.csv", "body": "x,\"\"y\"\",\"\"nights\"\": z"})),
+        ),
         // One pair of quotes around a key and its value.
         (TOWN, r#"{"town":"Turku","nights=2"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
         (TOWN, r#"{"nights: 2","town":"Turku"}"#, End::Closed, Some(json!({"town": "Turku", "nights": 2}))),

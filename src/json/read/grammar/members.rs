@@ -63,7 +63,14 @@ impl Grammar<'_, '_> {
             return Some(());
         }
         match self.text.quote(at) {
-            Some((quote, length)) => self.quoted_key(state, at, length, quote),
+            Some((quote, length)) => {
+                let stray = self.text.stray_quote(at);
+                if stray > 0 {
+                    self.repair(state, STRAY_QUOTE, at, at + stray);
+                    state.cost += cost::ODDITY;
+                }
+                self.quoted_key(state, at + stray, length, quote)
+            }
             None => self.bare_key(state, at),
         }
     }
@@ -76,6 +83,12 @@ impl Grammar<'_, '_> {
         let mut best: Option<State> = None;
         for _ in 0..8 {
             let Some((end, after)) = self.text.delimiter(from, quote).filter(|(end, _)| end - start <= 4096) else { break };
+            let stray = if inner || end == start { 0 } else { self.text.stray_quote_after(after) };
+            if stray > 0 {
+                self.repair(state, STRAY_QUOTE, after, after + stray);
+                state.cost += cost::ODDITY;
+            }
+            let after = after + stray;
             let next = self.text.skip(after);
             if self.text.colon(next) || self.text.at(next) == Some(b'=') {
                 if !inner {
