@@ -203,7 +203,8 @@ impl<'c> Coercion<'c> {
             self.note(Code::K7, Verdict::Coerced, &node, "JSON inside of a string decoded");
             return self.value(decoded, shape);
         }
-        if let Some((value, rule, level, note)) = scalar::from_text(text, types) {
+        let bare = self.path.rsplit('/').next().and_then(|name| scalar::after_name(text, name));
+        if let Some((value, rule, level, note)) = scalar::from_text(bare.unwrap_or(text), types) {
             self.note(rule, level, &node, note);
             return node.instead(value);
         }

@@ -87,7 +87,7 @@ codes! {
     N7 "The whole text is the one parameter, or a list holds the parameters in their order." "Turku" => "{\"town\": \"Turku\"}";
     N8 "A key with a point names a member of an object." "{\"o.k\": 1}" => "{\"o\": {\"k\": 1}}";
     N9 "The parameters are written as lines, as tags or as a call." "town: Turku" => "{\"town\": \"Turku\"}";
-    K1 "A string is the number that it spells." "{\"n\": \"3\"}" => "{\"n\": 3}";
+    K1 "A string is the number that it spells, also after the parameter's name (`Terminal 7`)." "{\"n\": \"3\"}" => "{\"n\": 3}";
     K2 "A whole number is written without its fraction." "{\"n\": 3.0}" => "{\"n\": 3}";
     K3 "A truth value is taken from the word or number for it." "{\"b\": \"True\"}" => "{\"b\": true}";
     K4 "A number or truth value is text where text is wanted." "{\"s\": 1.50}" => "{\"s\": \"1.50\"}";

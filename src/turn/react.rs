@@ -256,8 +256,7 @@ impl Agent {
     /// Asks once more, without tools.
     fn wrap_up(&mut self, plan: &mut Plan, why: Limit) -> Step {
         self.last = Some(why);
-        let asked = self.start.map_or(usize::MAX, |start| start.messages);
-        reask::answer_now(&mut plan.chat.messages, asked);
+        reask::wrap_up(&mut plan.chat.messages, false);
         Step::Again
     }
 

@@ -17,15 +17,10 @@ mod tests;
 
 /// A schema is quoted up to this length.
 const SCHEMA_BYTES: usize = 2000;
-/// What small models need to hear before they use a result.
-const WRAP_UP: &str = "You have this result. Answer with it, or call another tool if something is missing.";
-/// The same with the user's question, where no tool is offered any more: without it, a small model may say that the result is
-/// there, and nothing else.
-const ANSWER: &str = "You have this result. Answer my question with it: ";
-/// A question is repeated up to this length.
+/// The user's words are repeated up to this length.
 const QUESTION_BYTES: usize = 1000;
-/// The same in an editor's own form, where a task has further steps more often than not: told to answer, a small model copies the
-/// result and stops.
+/// What small models need to hear before they use a result in an editor's own form, where a task has further steps more often than
+/// not: told to answer, they copy the result and stop.
 const GO_ON: &str = "You have this result. Do the next step of the task with a tool, or answer if it is done.";
 
 /// What makes a small model write the call that it only announced. Its own narration is not shown to it: it would go on with it.
@@ -36,7 +31,7 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
         Reask::Announced => tell(&mut plan.chat.messages, CALL_ALONE),
-        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages),
+        Reask::Silent | Reask::Refused { why: Why::Repeated, .. } => wrap_up(&mut plan.chat.messages, true),
         Reask::Refused { name, why, raw } => {
             let form = plan.asking.verbatim.then_some(plan.reply.shape);
             let messages = messages(name, why, raw, said, &plan.tools, form, plan.chat.messages.len());
@@ -45,18 +40,18 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     }
 }
 
-/// Tells the model to use the results that it has. What was said since is left out: it was nothing new.
-fn wrap_up(messages: &mut Vec<Message>) {
-    tell(messages, WRAP_UP);
-}
-
-/// Tells the model to answer the user's last words, which are among the first messages, `asked` of them.
-pub(super) fn answer_now(messages: &mut Vec<Message>, asked: usize) {
-    let asked = messages.iter().take(asked).rfind(|message| message.role == "user").map(|message| message.content.to_text());
-    match asked.as_deref().map(str::trim).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES) {
-        Some(asked) => tell(messages, &format!("{ANSWER}{asked}")),
-        None => wrap_up(messages),
-    }
+/// Tells the model to use the results that it has. What was said since is left out: it was nothing new. Without the user's own
+/// words, a small model may say that the result is there, or that the task is done. `offers`: it may call tools still.
+pub(super) fn wrap_up(messages: &mut Vec<Message>, offers: bool) {
+    let result = messages.iter().rposition(|message| message.role == "tool").unwrap_or_default();
+    let asked = messages.iter().take(result).rfind(|message| message.role == "user").map(|message| message.content.to_text());
+    let asked = asked.as_deref().map(str::trim).filter(|asked| !asked.is_empty() && asked.len() <= QUESTION_BYTES);
+    let otherwise = if offers { ", or call another tool if something is missing" } else { "" };
+    let words = match asked {
+        Some(asked) => format!("You have this result. Answer my question with it{otherwise}: {asked}"),
+        None => format!("You have this result. Answer with it{otherwise}."),
+    };
+    tell(messages, &words);
 }
 
 /// Says something to the model in the user's voice: after results in a message of its own, because inside of a result a small

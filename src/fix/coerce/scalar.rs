@@ -38,6 +38,17 @@ pub(super) fn from_text(text: &str, types: Types) -> Option<Converted> {
     None
 }
 
+/// The digits of `Terminal 7` under the name `terminal_id`: every word before them is a word of the name. Other words may be units,
+/// or count something else.
+pub(super) fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let text = text.trim();
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let before = text.strip_suffix(digits)?.trim_end_matches([' ', '#', ':', '=']);
+    let is_of_name = |word: &str| name.split(['_', '-']).any(|own| own.eq_ignore_ascii_case(word));
+    let named = !before.is_empty() && before.split([' ', '_', '-']).all(is_of_name);
+    (named && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
+}
+
 /// The numbers of `1, 2, 3`, where a list of these types is wanted.
 pub(super) fn numbers(text: &str, types: Types) -> Option<Vec<Value<'static>>> {
     if types.allow(Types::STRING) || !types.allow(Types::NUMBER) || !text.contains(',') {

@@ -336,3 +336,22 @@ fn found_by_hand() {
         assert_eq!(value(&report), expected, "{source}\n{report:?}");
     }
 }
+
+#[test]
+fn a_number_may_follow_the_name_of_its_parameter() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"terminal_id":{"type":"integer"},"start-line":{"type":"integer"},
+        "title":{"type":"string"}}}"#;
+    for (key, written, number) in
+        [("terminal_id", "Terminal 7", 7), ("terminal_id", "id: 7", 7), ("start-line", "start line #12", 12)]
+    {
+        becomes("K1", SCHEMA, &format!(r#"{{"{key}":"{written}"}}"#), Verdict::Coerced, json!({key: number}));
+    }
+    // Another word may be a unit, or count something else; a second number, a fraction or a sign is more than a number.
+    for written in
+        ["7 terminals", "page 7", "terminal 7 of 9", "terminal 1.7", "terminal -7", "terminal", "terminal seven", "a terminal 7"]
+    {
+        let source = format!(r#"{{"terminal_id":"{written}"}}"#);
+        assert_eq!(fixed(SCHEMA, &source, End::Closed).verdict, Verdict::Refused, "{source}");
+    }
+    is_untouched(SCHEMA, r#"{"title":"title 7"}"#);
+}

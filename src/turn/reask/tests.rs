@@ -102,19 +102,23 @@ fn a_call_that_was_not_closed_is_shown_in_the_clients_form() {
 
 #[test]
 fn the_model_is_asked_to_use_its_results_after_them() {
-    let mut messages = vec![Message::text("user", "How many?"), Message::text("tool", "11.5 days\n")];
-    let mut asked = messages.clone();
-    wrap_up(&mut messages);
-    let said: Vec<_> = messages.iter().map(|message| (message.role.as_str(), message.content.to_text())).collect();
-    assert_eq!((said[1].1.as_str(), said[2].0, said[2].1.as_str()), ("11.5 days\n", "user", WRAP_UP));
-    // Where a result is a user's message, so is this.
-    tell(&mut messages, GO_ON);
-    assert_eq!((messages.len(), messages[2].content.to_text()), (3, format!("{WRAP_UP}\n\n{GO_ON}")));
-    // Without tools, with the question: the user's, not what was said in the user's voice since.
-    tell(&mut asked, GO_ON);
-    answer_now(&mut asked, 1);
-    assert!(asked[2].content.to_text().ends_with(&format!("{ANSWER}How many?")), "{asked:?}");
-    let mut long = vec![Message::text("user", "x".repeat(QUESTION_BYTES + 1)), Message::text("tool", "1")];
-    answer_now(&mut long, 1);
-    assert_eq!(long[2].content.to_text(), WRAP_UP);
+    let results = |asked: &str| vec![Message::text("user", asked), Message::text("tool", "11.5 days\n")];
+    let told = |asked: &str, offers: bool| {
+        let mut messages = results(asked);
+        wrap_up(&mut messages, offers);
+        // Where a result is a user's message, so is this; the question stays the user's.
+        tell(&mut messages, GO_ON);
+        wrap_up(&mut messages, offers);
+        assert_eq!(
+            (messages.len(), messages[1].content.to_text().as_str(), messages[2].role.as_str()),
+            (3, "11.5 days\n", "user")
+        );
+        messages[2].content.to_text()
+    };
+    let answer = "You have this result. Answer my question with it: How many?";
+    assert_eq!(told("How many?", false), format!("{answer}\n\n{GO_ON}\n\n{answer}"));
+    assert!(told("How many?", true).ends_with("with it, or call another tool if something is missing: How many?"));
+    for long in ["x".repeat(QUESTION_BYTES + 1), " ".into()] {
+        assert!(told(&long, false).ends_with("You have this result. Answer with it."));
+    }
 }

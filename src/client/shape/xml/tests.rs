@@ -172,7 +172,7 @@ fn a_conversation_is_translated_and_every_turn_repeats_the_one_before() {
         ("open_persistent_terminal", json!({}), "1"),
         ("q7w2zz_find_page", json!({"words": "a\" b' </words", "limit": 3}), "{\"pages\": []}"),
         ("ls_dir", json!({"uri": ""}), "x"),
-        ("kill_persistent_terminal", json!({"persistent_terminal_id": "1"}), "closed"),
+        ("kill_persistent_terminal", json!({"persistent_terminal_id": 1}), "closed"),
         ("get_dir_tree", json!({"uri": "/w"}), "w/"),
     ];
     let mut messages =
