@@ -56,7 +56,7 @@ pub struct Options {
     pub held_bytes: usize,
     /// A call whose arguments are longer than so many bytes is refused.
     pub argument_bytes: usize,
-    /// Whether reasoning and control tokens are separated from the text.
+    /// Whether reasoning and control tokens are separated from the text, and others' turns left out.
     pub framing: bool,
     /// Whether the answer begins inside of reasoning (the prompt opened it).
     pub reasoning_open: bool,
@@ -359,9 +359,10 @@ impl Scanner {
                 self.message.address(true);
             }
             Aside::Turn | Aside::EndedTurn | Aside::Result
-                if aside == Aside::EndedTurn
-                    || (self.at_line_start(at)
-                        && (aside == Aside::Turn || self.left.calls() > 0 || !self.tentative.is_empty())) =>
+                if self.options.framing
+                    && (aside == Aside::EndedTurn
+                        || (self.at_line_start(at)
+                            && (aside == Aside::Turn || self.left.calls() > 0 || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
                 self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);

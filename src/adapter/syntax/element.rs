@@ -309,6 +309,10 @@ impl Form for Element<'_> {
         tag(text, "</", key, end)
     }
 
+    fn closing_name<'a>(&'a self, key: &'a str) -> &'a str {
+        key
+    }
+
     fn close(&self, text: &str, end: bool) -> Start {
         tag(text, "</", self.name, end)
     }

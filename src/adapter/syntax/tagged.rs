@@ -320,6 +320,11 @@ impl Form for Markers<'_> {
         starts_with_any(text, &self.tagged.value[1], end)
     }
 
+    fn closing_name<'a>(&'a self, _key: &'a str) -> &'a str {
+        let name = |close: &'a String| close.strip_prefix("</")?.strip_suffix('>');
+        self.tagged.value[1].iter().find_map(name).unwrap_or_default()
+    }
+
     fn close(&self, text: &str, end: bool) -> Start {
         starts_with_any(text, &self.context.call.close, end)
     }

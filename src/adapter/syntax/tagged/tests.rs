@@ -247,3 +247,29 @@ fn soup_is_read_alike_however_it_is_cut() {
     });
     assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
 }
+
+#[test]
+fn a_torn_closing_tag_at_the_end_of_a_value_is_none_of_it() {
+    for torn in ["<parameter>", "</parameter", "/parameter>", "</parameter>>", "<//parameter>"] {
+        for (adapter, open, close) in [
+            ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=path>\n", "\n</function>\n</tool_call>"),
+            (
+                "minimax-m2",
+                "<minimax:tool_call>\n<invoke name=\"save\">\n<parameter name=\"path\">",
+                "\n</invoke>\n</minimax:tool_call>",
+            ),
+        ] {
+            let text = format!("{open}a.txt{torn}{close}");
+            assert_eq!(written(&calls(adapter, &text), true), [r#"save {"path":"a.txt"}"#], "{text}");
+        }
+    }
+    // Content is content: a value with its closing tag, and words that only look like one.
+    for value in ["use <parameter>", "a <parameter> b", "no parameter", "parameter>"] {
+        let text = format!("<tool_call>\n<function=save>\n<parameter=path>\n{value}\n</parameter>\n</function>\n</tool_call>");
+        assert_eq!(
+            written(&calls("qwen3-coder", &text), true),
+            [format!("save {}", serde_json::json!({"path": value}))],
+            "{text}"
+        );
+    }
+}
