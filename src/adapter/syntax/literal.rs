@@ -143,6 +143,12 @@ impl Literal {
             self.at += 1;
             return self.pop();
         }
+        // A comma too many.
+        let after_comma = self.expect == Expect::Item && self.stack.last().is_some_and(|frame| frame.comma);
+        if first == b',' && after_comma && !dialect.loose {
+            self.at += 1;
+            return None;
+        }
         match self.expect {
             Expect::After => self.after(text, first, dialect),
             Expect::Item => match self.member(text, dialect) {

@@ -56,6 +56,11 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         if rest.is_empty() || rest.starts_with(']') {
             return Some(out);
         }
+        // A brace too many.
+        if let Some(after) = rest.strip_prefix('}') {
+            rest = after;
+            continue;
+        }
         let end = value_end(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         out.push(rest[..end].trim_end());
         rest = &rest[end..];

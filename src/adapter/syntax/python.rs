@@ -343,7 +343,7 @@ fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
 
 /// Whether a text is an expression of Python rather than words.
 fn computes(text: &str) -> bool {
-    text.contains(['"', '(', '[', '{']) || [" + ", " * ", " % "].iter().any(|sign| text.contains(sign))
+    text.contains(['"', '(', '[', '{']) || text.ends_with('\'') || [" + ", " * ", " % "].iter().any(|sign| text.contains(sign))
 }
 
 /// The arguments as JSON text; `None` if some have neither name nor parameter.

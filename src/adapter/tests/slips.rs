@@ -172,3 +172,30 @@ fn an_object_inside_of_data_is_no_call_however_the_data_end() {
         assert!(!written(&read("generic", false, &text)).is_empty(), "{text}");
     }
 }
+
+#[test]
+fn a_brace_too_many_in_a_list_is_passed_over() {
+    let call = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for text in [format!("[TOOL_CALLS] [{call}}}]"), format!("[TOOL_CALLS][{call}}}, {call}]")] {
+        let calls = written(&read("mistral", false, &text));
+        assert!(
+            !calls.is_empty() && calls.iter().all(|(call, whole)| call.contains("{\"on\": true}") && *whole),
+            "{text}: {calls:?}"
+        );
+    }
+}
+
+#[test]
+fn tags_of_a_neighbour_are_read_inside_of_a_familys_form() {
+    for (adapter, text) in [
+        ("qwen3-coder", "<tool_call>\n<function=lamp>\n<param=on>\ntrue\n</param>\n</function>\n</tool_call>"),
+        ("glm", "<tool_call></think>lamp\n<arg_key>on</arg_key>\n<arg_value>true</arg_value>\n</tool_call>"),
+        (
+            "kimi-k2",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.lamp:0<|tool_call_argument_begin|>```json\n{\"on\":true}\n```<|tool_call_end|><|tool_calls_section_end|>",
+        ),
+    ] {
+        let calls = written(&read(adapter, false, text));
+        assert_eq!(calls, [("lamp {\"on\":true}".to_owned(), true)], "{adapter}");
+    }
+}

@@ -6,6 +6,9 @@ use crate::{
     fix::name::fold,
 };
 
+/// Words that are values.
+const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
+
 /// A key with its separator.
 #[derive(Debug, PartialEq)]
 pub(super) enum Key {
@@ -74,8 +77,13 @@ impl Literal {
             }
             if frame.close == b']' {
                 let begins = matches!(byte, b'"' | b'\'' | b'{' | b'[' | b'(' | b'-' | b'0'..=b'9') || dialect.loose;
-                let word = ["True", "False", "None", "true", "false", "null"].iter().any(|word| text[next..].starts_with(word));
-                return if begins || word { Start::Yes(0) } else { Start::No };
+                let rest = &text[next..];
+                let word = |fits: &dyn Fn(&str) -> bool| WORDS.into_iter().any(fits);
+                return match begins || word(&|word| rest.starts_with(word)) {
+                    true => Start::Yes(0),
+                    false if !dialect.end && word(&|word| word.starts_with(rest)) => Start::Maybe,
+                    false => Start::No,
+                };
             }
             return match key(&text[next..], dialect) {
                 Key::Yes(key, _) if inner == 1 && dialect.loose && !known(dialect.keys, &key) => Start::No,

@@ -8,7 +8,7 @@ use crate::{
 
 /// What an answer of this model holds, cut into pieces of so many bytes.
 fn scan(model: &str, text: &str, piece: usize) -> Seen {
-    let schema = r#"{"type":"object","properties":{"bed":{"type":"string"}},"required":["bed"]}"#;
+    let schema = r#"{"type":"object","properties":{"bed":{"type":"string"},"tags":{"type":"array"}},"required":["bed"]}"#;
     let tools = Tools::new([Tool::new("water_bed", "", schema), Tool::new("list_beds", "", "{}")], ToolChoice::Auto);
     let adapter = library().find(model, None).adapter;
     let mut scanner = Scanner::new(adapter, Arc::new(tools), schemas(), Options::default());
@@ -59,6 +59,26 @@ fn a_call_that_is_the_whole_answer_counts() {
             let seen = scan("gemma3", text, piece);
             let names: Vec<&str> = seen.all_calls().map(|call| call.name.as_str()).collect();
             assert_eq!(names, calls, "{text} in pieces of {piece}");
+        }
+    }
+}
+
+/// Written by hand or by a model that slipped: read alike however the text is cut.
+#[test]
+fn slips_in_python_are_mended_or_refused() {
+    for (arguments, expected) in [
+        ("bed='x', tags=['a',, 'b']", Some(r#"{"bed":"x","tags":["a","b"]}"#)),
+        ("bed='x',, tags=['a']", Some(r#"{"bed":"x","tags":["a"]}"#)),
+        ("bed=' '', tags=['x', None]", Some(r#"{"bed":" '","tags":["x",null]}"#)),
+        ("bed=' '', tags=['x', 'y', False]", Some(r#"{"bed":" '","tags":["x","y",false]}"#)),
+        ("bed=x.txt'", None),
+        ("bed='a, b,, c'", Some(r#"{"bed":"a, b,, c"}"#)),
+    ] {
+        let text = format!("<function_calls>water_bed({arguments})</function_calls>");
+        for piece in [1, 3, 1000] {
+            let seen = scan("olmo-3:7b", &text, piece);
+            let read: Vec<String> = seen.all_calls().filter(|call| call.whole).map(|call| call.arguments.clone()).collect();
+            assert_eq!(read, expected.into_iter().map(str::to_owned).collect::<Vec<_>>(), "{text} in pieces of {piece}");
         }
     }
 }
