@@ -26,7 +26,7 @@ pub(super) struct Field<'t> {
 impl Field<'_> {
     /// Whether it may be the name of a tool.
     pub(super) fn is_name(&self, tools: &Tools) -> bool {
-        let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"'));
+        let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"' | '='));
         !self.text.is_empty() && (self.text.chars().all(plain) || is_known(tools, &self.text))
     }
 }

@@ -129,3 +129,15 @@ fn deep_nesting_is_refused_and_not_followed() {
     let dialect = Dialect { delimiters: &[], loose: false, words: false, keys: &[], ends: &ends, end: true };
     assert_eq!(Literal::new(0).read(&deep, dialect), Read::Fail);
 }
+
+#[test]
+fn a_torn_delimiter_leaves_nothing_to_read() {
+    for (text, want) in [
+        ("{a:<|\"|>x<|\"|>,b:<|\"|>y<|\"|>}", Some(json!({"a": "x", "b": "y"}))),
+        ("{a:<|\"|>x<|\"|,b:<|\"|>y<|\"|>}", None),
+        ("{a:<|\">x<|\"|>,b:1}", None),
+        ("{a:<|\"|>x < y | \"z\" |> w<|\"|>}", Some(json!({"a": "x < y | \"z\" |> w"}))),
+    ] {
+        assert_eq!(read(text, true, false, "{}"), want, "{text}");
+    }
+}

@@ -106,7 +106,8 @@ impl Literal {
                 Start::No => from = at + if kind == Kind::Delimited { delimiter.len() } else { 1 },
                 Start::Yes(_) => {
                     let written = &text[body..at];
-                    if kind == Kind::Format && written.contains('{') {
+                    if kind == Kind::Format && written.contains('{') || kind == Kind::Delimited && holds_torn(written, &delimiter)
+                    {
                         return Some(Read::Fail);
                     }
                     self.at = at + delimiter.len();
@@ -225,6 +226,7 @@ impl Literal {
                 _ if !dialect.delimiters.iter().any(|delimiter| delimiter.as_bytes().first() == Some(&byte)) => Start::No,
                 _ => match starts_with_any(&text[at..], dialect.delimiters, dialect.end) {
                     Start::Yes(length) => match self.follows(text, at + length, dialect) {
+                        Start::Yes(_) if holds_torn(&text[body..at], &text[at..at + length]) => return Some(Read::Fail),
                         // The opening delimiter is missing.
                         Start::Yes(_) => {
                             self.at = at + length;
@@ -248,6 +250,13 @@ impl Literal {
         self.token = Some(Token::Bare { body, seen: at, depth });
         Some(Read::More)
     }
+}
+
+/// Whether a string holds its delimiter with one character missing (`<|"|` for `<|"|>`): nobody knows where it ends.
+fn holds_torn(written: &str, delimiter: &str) -> bool {
+    let whole = written.replace(delimiter, "");
+    let torn = |at: usize| [&delimiter[..at], &delimiter[at + 1..]].concat();
+    delimiter.is_ascii() && delimiter.len() > 3 && (0..delimiter.len()).any(|at| whole.contains(&torn(at)))
 }
 
 /// Whether a colon is followed by its value at once.

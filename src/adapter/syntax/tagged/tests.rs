@@ -273,3 +273,14 @@ fn a_torn_closing_tag_at_the_end_of_a_value_is_none_of_it() {
         );
     }
 }
+
+#[test]
+fn half_a_tag_is_no_name() {
+    for text in [
+        "<tool_call>\nfunction=save>\n<parameter=path>\nx\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>\n<function==save>\n<parameter=path>\nx\n</parameter>\n</function>\n</tool_call>",
+    ] {
+        let calls = written(&calls("qwen3-coder", text), true);
+        assert!(calls.iter().all(|call| call.starts_with("save ")), "{text}: {calls:?}");
+    }
+}
