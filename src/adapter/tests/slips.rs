@@ -199,3 +199,14 @@ fn tags_of_a_neighbour_are_read_inside_of_a_familys_form() {
         assert_eq!(calls, [("lamp {\"on\":true}".to_owned(), true)], "{adapter}");
     }
 }
+
+#[test]
+fn arguments_that_are_escaped_like_a_string_without_its_quotes_are_read() {
+    let text = "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\\\"on\\\": true}}\n</tool_call>";
+    assert!(is_lamp(&read("hermes", false, text)), "{text}");
+    let text = "{\"name\": \"lamp\", \"arguments\": {\\\"on\\\": true}}";
+    assert!(is_lamp(&read("generic", false, text)), "{text}");
+    // In a string it is text.
+    let data = "{\"note\": \"x: {\\\"on\\\": true}\"}";
+    assert_eq!(read("generic", false, data).text(), data);
+}

@@ -1,5 +1,6 @@
 //! The calls that one JSON value holds: under which keys name and arguments are, and what may be wrapped around them.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::super::{
@@ -177,7 +178,17 @@ fn decoded(value: &str, open: bool) -> Option<String> {
         return Some(halved(value, open));
     }
     let escaped = !value.contains('"') && (value.contains("&quot;") || value.contains("&#34;"));
-    escaped.then(|| unescaped(value))
+    if escaped { Some(unescaped(value)) } else { half_escaped(value) }
+}
+
+/// The text of an object whose last member is escaped as if it was in a string: `{"name": "f", "arguments": {\"a\": 1}}`. Only if
+/// the result is strict JSON.
+fn half_escaped(value: &str) -> Option<String> {
+    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    let at = value.find("{\\\"").filter(|&at| value[..at].trim_end().ends_with(':') && !is_json(value))?;
+    let member: String = serde_json::from_str(&format!("\"{}\"", &value[at..])).ok()?;
+    let whole = format!("{}{member}", &value[..at]);
+    is_json(&whole).then_some(whole)
 }
 
 /// Calls in Python that are the whole of a string.
