@@ -51,7 +51,9 @@ impl Scanner {
     pub(super) fn step_header(&mut self, at: usize, marker: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.framing.recipient.as_ref()?;
-        if recipient.plain && !self.at_line_start(at) {
+        // The template puts the header of a call right after the text before it, without a line break.
+        let in_line = recipient.plain && !self.at_line_start(at);
+        if in_line && !self.tools.wanted() {
             return None;
         }
         let Header { length, kind } = match header(&self.buf[at..], recipient, marker == 0, end) {
@@ -59,6 +61,9 @@ impl Scanner {
             Seen::Maybe => return Some(false),
             Seen::No => return None,
         };
+        if in_line && !matches!(kind, Kind::Call(_)) {
+            return None;
+        }
         let body = at + length;
         if let Kind::Call(name) = &kind {
             let tool = match resolve(&self.tools, name) {

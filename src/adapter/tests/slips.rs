@@ -210,3 +210,12 @@ fn arguments_that_are_escaped_like_a_string_without_its_quotes_are_read() {
     let data = "{\"note\": \"x: {\\\"on\\\": true}\"}";
     assert_eq!(read("generic", false, data).text(), data);
 }
+
+#[test]
+fn functionarys_call_follows_its_text_in_the_same_line() {
+    let seen = read("functionary-v3.2", false, "all\nSure.>>>lamp\n{\"on\": true}");
+    assert_eq!((seen.text().as_str(), written(&seen).len()), ("Sure.", 1));
+    for text in ["all\nWrite >>>all\nto answer.", "all\nSee >>>lamp for it.", "all\nIt is >>>other\n{\"on\": true}"] {
+        assert_eq!(written(&read("functionary-v3.2", false, text)).len(), 0, "{text}");
+    }
+}
