@@ -72,11 +72,14 @@ fn kind(key: &str, text: &str) -> Kind {
     if matches!(text, "..." | "\u{2026}") {
         return Kind::Described;
     }
-    // The variable of a template, in the place of a path.
+    // The variable of a template: of the parameter's own name, or in the place of a path.
     let variable = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
-    if let Some(inner) = variable("{{", "}}").or_else(|| variable("${", "}")).filter(|_| is_place) {
-        let word = |c: char| c.is_alphanumeric() || " _.".contains(c);
-        return if inner.chars().all(word) { Kind::Described } else { Kind::Real };
+    if let Some(inner) = variable("{{", "}}").or_else(|| variable("${", "}")) {
+        return match inner.chars().all(|c| c.is_alphanumeric() || " _.".contains(c)) {
+            true if own(inner) => Kind::Own,
+            true if is_place => Kind::Described,
+            _ => Kind::Real,
+        };
     }
     let inside = |open: char, close: char| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
     if let Some(inner) = inside('<', '>').or_else(|| inside('{', '}')).or_else(|| inside('[', ']')) {
@@ -127,6 +130,7 @@ mod tests {
             r#"{"path": "string", "old_text": "a"}"#,
             r#"{"path": "{{ path }}", "old_text": "a"}"#,
             r#"{"path": "${file}"}"#,
+            r#"{"old_text": "{{old_text}}", "tags": ["${tags}"]}"#,
             r#"{"path": "string (required)"}"#,
             r#"{"old_text": "string", "tags": ["str"]}"#,
             r#"{"old_text": "<insert the text here>"}"#,
