@@ -1,5 +1,6 @@
 //! Values against the schema: what converts both ways is converted, everything else is left for the validator to refuse.
 
+mod container;
 mod scalar;
 
 use std::borrow::Cow;
@@ -137,7 +138,7 @@ impl<'c> Coercion<'c> {
     /// An object where none is wanted.
     fn object_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if rule.types.allow(Types::ARRAY)
-            && let Some(items) = listed(&node)
+            && let Some(items) = container::listed(&node)
         {
             self.note(Code::K8, Verdict::Guess, &node, "object with numbered keys or a single list read as an array");
             return self.array(node.instead(Value::Array(items)), rule);
@@ -145,7 +146,7 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::ARRAY) {
             return self.wrapped(node, rule);
         }
-        if rule.types.allow(Types::STRING) && !describes_string(&node) && !self.is_place(rule) {
+        if rule.types.allow(Types::STRING) && !container::describes_string(&node) && !self.is_place(rule) {
             return self.as_text(node, Code::K5, "object given where text is wanted: its source text");
         }
         node
@@ -364,34 +365,6 @@ impl<'c> Coercion<'c> {
             }
             _ => true,
         }
-    }
-}
-
-/// Whether the object is the schema of a string, in the place of the string: the model repeated the schema, and no value.
-fn describes_string(node: &Node<'_>) -> bool {
-    const WORDS: [&str; 9] = ["type", "description", "title", "default", "enum", "format", "example", "minLength", "pattern"];
-    let Value::Object(members) = &node.value else { return false };
-    members.iter().any(|member| member.key == "type" && member.node.value == Value::Text(Cow::Borrowed("string")))
-        && members.iter().all(|member| WORDS.contains(&member.key.as_ref()))
-}
-
-/// K8: `{"0": a, "1": b}` and `{"item": [a, b]}` are lists.
-fn listed<'s>(node: &Node<'s>) -> Option<Vec<Node<'s>>> {
-    let Value::Object(members) = &node.value else { return None };
-    if members.is_empty() {
-        return None;
-    }
-    let numbered = members.iter().enumerate().all(|(at, member)| member.key == at.to_string().as_str());
-    if numbered {
-        return Some(members.iter().map(|member| member.node.clone()).collect());
-    }
-    match members.as_slice() {
-        [Member { key, node: Node { value: Value::Array(items), .. }, .. }]
-            if matches!(key.as_ref(), "item" | "items" | "list" | "values") =>
-        {
-            Some(items.clone())
-        }
-        _ => None,
     }
 }
 

@@ -1,8 +1,10 @@
 //! A name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
 
 use super::{
+    Start,
     arguments::{Seen, gap},
     entities::unescaped,
+    starts_with_any,
 };
 use crate::{event::Tools, fix::name::is_known};
 
@@ -109,4 +111,16 @@ pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> 
 pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
     let text = ends.iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
     ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
+}
+
+/// The place after a marker that ends at `at` and is repeated there. `None`: that cannot be seen yet.
+pub(super) fn past_twin(text: &str, at: usize, markers: &[String], end: bool) -> Option<usize> {
+    let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
+        return Some(at);
+    };
+    match starts_with_any(&text[at..], std::slice::from_ref(marker), end) {
+        Start::Yes(length) => Some(at + length),
+        Start::Maybe => None,
+        Start::No => Some(at),
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     begins_with_a_name,
     element::Element,
     entities::decoded,
-    field::{FIELD_BYTES, attribute, field, one_each, whole_attribute},
+    field::{FIELD_BYTES, attribute, field, one_each, past_twin, whole_attribute},
     starts_with_any,
     typing::{Hint, Types},
 };
@@ -202,18 +202,6 @@ impl TaggedReader {
     /// The name, if it was seen.
     pub(crate) fn name(&self) -> Option<String> {
         self.name.clone()
-    }
-}
-
-/// The place after a marker that ends at `at` and is repeated there. `None`: that cannot be seen yet.
-fn past_twin(text: &str, at: usize, markers: &[String], end: bool) -> Option<usize> {
-    let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
-        return Some(at);
-    };
-    match starts_with_any(&text[at..], std::slice::from_ref(marker), end) {
-        Start::Yes(length) => Some(at + length),
-        Start::Maybe => None,
-        Start::No => Some(at),
     }
 }
 

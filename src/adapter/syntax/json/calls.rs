@@ -251,8 +251,9 @@ fn is_schema(arguments: &str) -> bool {
 }
 
 /// Whether an object that names a tool is no call of it, but says something about it: its result, its description, a package of
-/// that name. A key of a description shows that at once, unless it is a parameter. For a tool that requires nothing, all keys beside the name must be parameters. For any other, as many may be unknown
-/// as required ones are missing, because these may be misspelt; where the key of the name says that a tool is meant, any number.
+/// that name. A key of a description shows that at once, unless it is a parameter. For a tool that requires nothing, all keys
+/// beside the name must be parameters. For any other, as many may be unknown as required ones are missing, because these may be
+/// misspelt; where the key of the name says that a tool is meant, any number.
 fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Resolved::Known { tool, .. } = resolve(tools, written) else { return false };
     let types = Types::new(Some(tool));
