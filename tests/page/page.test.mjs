@@ -181,10 +181,22 @@ test("switched off for a while, requests pass", async () => {
 });
 
 test("switched off for one model, from the keyboard", async () => {
+  // The answer to the tab's own question comes last: it neither takes the focus away nor draws the state of before.
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route("**/ui/state", async (route) => {
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response });
+  }, { times: 1 });
   await page.locator("#tab-status").click();
   const button = page.locator("#models button");
   await button.focus();
   await page.keyboard.press("Enter");
+  await page.locator("#models button.on:focus").waitFor();
+  const drawn = page.waitForResponse("**/ui/state");
+  release();
+  await drawn;
   await page.locator("#models button.on:focus").waitFor();
   assert.match(await ask("example: x"), /```json/);
   assert.ok(await page.locator("#bypass:not(.on)").isVisible());

@@ -425,8 +425,15 @@ document.addEventListener("keydown", (event) => {
 
 // === status ===
 
+/** How often the status was asked for: an older answer that arrives late is not drawn over a newer one. */
+let asked = 0;
+
 async function status() {
+  const turn = ++asked;
   const state = await got("/ui/state");
+  if (turn !== asked) return;
+  // The buttons are drawn anew; the keyboard stays where it was.
+  const focused = document.activeElement?.dataset.bypass;
   byId("problems").replaceChildren(...state.problems.map((problem) => element("li", "", problem)));
   const models = state.backends.flatMap((backend) => backend.models.map((model) => [backend, model]));
   byId("models").replaceChildren(...models.map(([backend, model]) => element("tr", "",
@@ -459,6 +466,7 @@ async function status() {
   const bypass = bypassing(state, "");
   bypass.id = "bypass";
   byId("bypass").replaceWith(bypass);
+  if (focused !== undefined) document.querySelector(`[data-bypass="${CSS.escape(focused)}"]`)?.focus();
 }
 
 /** The button that lets all requests pass for ten minutes, or those for one model. */
@@ -468,9 +476,7 @@ function bypassing(state, model) {
   button.type = "button";
   button.dataset.bypass = model;
   button.title = `Requests ${model && `for ${model} `}pass as they are, as in mode off`;
-  // The button is a new one then; the keyboard stays where it was.
-  const again = () => document.querySelector(`[data-bypass="${CSS.escape(model)}"]`)?.focus();
-  button.onclick = () => posted("/ui/bypass", { minutes: on ? 0 : 10, model }).then(status).then(again).catch(tell);
+  button.onclick = () => posted("/ui/bypass", { minutes: on ? 0 : 10, model }).then(status).catch(tell);
   return button;
 }
 
