@@ -96,7 +96,12 @@ impl Scanner {
         self.left.begin_line();
         self.message.address(kind == Kind::Content);
         match kind {
-            Kind::Reasoning => {
+            // After a call it is made up, and so is all that follows from it.
+            Kind::Result if self.left.calls() > 0 => {
+                self.region = Region::Lost;
+                self.buf.skip_to(self.buf.len());
+            }
+            Kind::Reasoning | Kind::Result => {
                 self.region = Region::Reasoning;
                 self.left.swallow_blank(true);
             }

@@ -16,6 +16,8 @@ use crate::{
     },
 };
 
+/// The recipient of a tool's message.
+const ASSISTANT: &str = "assistant";
 /// Maximum length of a header, in bytes.
 const HEADER_BYTES: usize = 512;
 
@@ -34,6 +36,8 @@ pub(crate) enum Kind {
     Content,
     /// A call of this tool, as the model wrote its name.
     Call(String),
+    /// What a tool answers: another's message.
+    Result,
 }
 
 /// What a step says.
@@ -121,6 +125,7 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
     let is = |list: &[String], word: &str| list.iter().any(|known| known == word);
     let kind = match name {
         name if is(&data.reasoning, name) => Kind::Reasoning,
+        ASSISTANT if !data.prefix.is_empty() && names_a_tool(head, data) => Kind::Result,
         name if !name.is_empty() && !is(&data.content, name) => Kind::Call(name.to_owned()),
         _ if is(&data.reasoning, channel) => Kind::Reasoning,
         _ => Kind::Content,
@@ -203,6 +208,12 @@ fn word(text: &str) -> &str {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len());
     &text[..end]
+}
+
+/// Whether the writer of a message is a tool: `<|start|>functions.f to=assistant`.
+fn names_a_tool(head: &str, data: &Recipient) -> bool {
+    let writer = data.start.iter().find_map(|start| head.strip_prefix(start.as_str())).unwrap_or_default().trim_start();
+    data.prefix.iter().any(|prefix| writer.starts_with(prefix.as_str()))
 }
 
 /// Up to where a header of plain text may be one: marker and name.

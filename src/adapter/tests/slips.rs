@@ -219,3 +219,43 @@ fn functionarys_call_follows_its_text_in_the_same_line() {
         assert_eq!(written(&read("functionary-v3.2", false, text)).len(), 0, "{text}");
     }
 }
+
+#[test]
+fn any_family_reads_markers_that_only_one_has_and_slips_of_all() {
+    for (adapter, text) in [
+        (
+            "generic",
+            "<function_calls>\n<invoke name = \"lamp\">\n<parameter name = \"on\">true</parameter>\n</invoke>\n</function_calls>",
+        ),
+        (
+            "glm",
+            "&lt;tool_call&gt;lamp\n&lt;arg_key&gt;on&lt;/arg_key&gt;\n&lt;arg_value&gt;true&lt;/arg_value&gt;\n&lt;/tool_call&gt;",
+        ),
+        (
+            "deepseek-v3",
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"lamp\">\n<｜DSML｜parameter name=\"on\" string=\"false\">true</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        ),
+        ("llama3", "functools[{\"name\": \"lamp\", \"arguments\": {\"on\":true}}]"),
+    ] {
+        let seen = read(adapter, false, text);
+        assert_eq!(written(&seen), [("lamp {\"on\":true}".to_owned(), true)], "{adapter}");
+        assert_eq!(seen.text(), "", "{adapter}");
+    }
+}
+
+#[test]
+fn a_family_with_plain_headers_thinks_in_tags() {
+    let seen = read("functionary-v3.2", false, "<think>\nplan\n</think>\n\nHello.");
+    assert_eq!(seen.text(), "Hello.");
+}
+
+#[test]
+fn a_tools_message_is_not_the_answer() {
+    let result = "<|start|>functions.lamp to=assistant<|channel|>commentary<|message|>{\"on\": true}<|end|>";
+    let answer = "<|start|>assistant<|channel|>final<|message|>Done.";
+    assert_eq!(read("gpt-oss", false, &format!("{result}{answer}")).text(), "Done.");
+    // After a call it is made up, and so is what follows from it.
+    let call = "<|channel|>commentary to=functions.lamp <|constrain|>json<|message|>{\"on\": true}<|call|>";
+    let seen = read("gpt-oss", false, &format!("{call}{result}{answer}"));
+    assert_eq!((seen.text().as_str(), written(&seen).len()), ("", 1));
+}
