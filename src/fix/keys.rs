@@ -17,10 +17,10 @@ const FEW: usize = 8;
 const PROTOCOL: [&str; 9] =
     ["tool_call", "tool_calls", "function", "parameter", "invoke", "arg_key", "arg_value", "tool_response", "function_calls"];
 
-/// Whether a key contains markup of a calling protocol.
+/// Whether a key contains markup of a calling protocol, or quotes that are escaped for HTML.
 pub(super) fn is_markup(key: &str) -> bool {
-    key.as_bytes().contains(&b'<')
-        && key.match_indices('<').any(|(at, _)| {
+    key.contains("&quot;")
+        || key.match_indices('<').any(|(at, _)| {
             let tag = &key[at + 1..];
             let name = tag.strip_prefix('/').unwrap_or(tag);
             tag.starts_with(['|', '\u{ff5c}'])

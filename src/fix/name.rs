@@ -24,8 +24,22 @@ pub enum Resolved<'t> {
 }
 
 /// Prefixes that models put before a name.
-const PREFIXES: [&str; 10] =
-    ["functions.", "functions/", "function.", "function:", "default_api.", "tools.", "tools/", "tool.", "tool:", "namespace::"];
+const PREFIXES: [&str; 14] = [
+    "functions.",
+    "functions/",
+    "functions::",
+    "functions:",
+    "function.",
+    "function:",
+    "default_api.",
+    "api.",
+    "tools.",
+    "tools/",
+    "tool.",
+    "tool:",
+    "call:",
+    "namespace::",
+];
 
 /// A name of an offered tool.
 struct Offered<'t> {

@@ -1,6 +1,7 @@
 //! Every rule by what it does and where it stops.
 
 mod backslashes;
+mod expressions;
 mod oracle;
 mod properties;
 mod rules;
@@ -522,6 +523,10 @@ fn values_have_limits() {
         ("K7: broken inside", r#""sizes":"[1, 2""#),
         ("K7: does not validate", r#""sizes":"[\"a\"]""#),
         ("K10: only similar", r#""mood":"cal""#),
+        ("K10: a sign", r#""level":-1"#),
+        ("K10: a sign in text", r#""level":"-2""#),
+        ("K10: a sign before a word", r#""mood":"-calm""#),
+        ("K10: a sign after a word", r#""mood":"calm-""#),
     ] {
         is_refused(what, EVERYTHING, &format!(r#"{{"title":"x",{written}}}"#), End::Closed);
     }

@@ -57,6 +57,11 @@ impl Buffer {
         self.ended
     }
 
+    /// Whether a limit ended the answer.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter))
+    }
+
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }

@@ -8,7 +8,7 @@ use crate::{
         Call, Syntax,
         syntax::{Context, Parsed, Reader, Step, typing::Types, value::sound},
     },
-    event::{FinishReason, Sink, Tool, Why},
+    event::{Sink, Tool, Why},
     fix::{
         End, are_placeholders, fix,
         name::{Resolved, is_known, resolve},
@@ -164,7 +164,7 @@ impl Scanner {
             // A model that stopped while it thought of a call has not made it.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
             Step::Cut { mut whole, cut, closed } => {
-                let limited = matches!(self.buf.ended(), Some(FinishReason::Length | FinishReason::ContentFilter));
+                let limited = self.buf.is_cut();
                 if closed && !limited {
                     whole.push(cut.clone());
                     if self.are_proven(&whole, marked) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Region, Scanner, candidate::Candidate, relaxed, tentative::same};
+use super::{Region, Scanner, candidate::Candidate, left::Writing, relaxed, tentative::same};
 use crate::{
     adapter::asides::RESULTS,
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
@@ -48,12 +48,12 @@ impl Scanner {
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        let echoed = candidate.fresh && self.repeats(&calls, marked);
+        let echoed = candidate.fresh && self.repeats(&calls, (form, marked));
         let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
         if meant.is_empty() && !self.left.has_said() {
             self.left.swallow_blank(true);
         }
-        self.left.set_last(meant, marked);
+        self.left.set_last(meant, (form, marked));
         self.left.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
@@ -64,9 +64,9 @@ impl Scanner {
         }
     }
 
-    /// Whether the calls right before this place are the same: a model may write them once more, with markers or without.
-    fn repeats(&self, calls: &[Parsed], marked: bool) -> bool {
-        let last = self.left.last_in_another_form(marked);
+    /// Whether the calls right before this place are the same: a model may write them once more in another form.
+    fn repeats(&self, calls: &[Parsed], writing: Writing) -> bool {
+        let last = self.left.last_in_another_form(writing);
         !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(|(one, other)| same(one, other))
     }
 
@@ -90,7 +90,10 @@ impl Scanner {
         }
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
-        self.send_meant(calls, out);
+        let writing = candidate.entries.front().map(|entry| (entry.form, entry.marked));
+        if !(candidate.fresh && writing.is_some_and(|writing| self.repeats(&calls, writing))) {
+            self.send_meant(calls, out);
+        }
         self.buf.skip_to(self.buf.len());
     }
 

@@ -13,8 +13,8 @@ pub(super) struct Left {
     /// Content other than whitespace has left.
     said: bool,
     calls: u32,
-    /// The calls that left last, and whether they were marked.
-    last: (Vec<Parsed>, bool),
+    /// The calls that left last, and how they were written.
+    last: (Vec<Parsed>, Option<Writing>),
     /// What the text since the last newline begins with, without blanks: as much as says what kind of line it is.
     line_head: String,
     /// The last characters of the text, without whitespace.
@@ -25,6 +25,9 @@ pub(super) struct Left {
     swallow_blank: bool,
 }
 
+/// How calls are written: their form, and whether a marker comes before them.
+pub(super) type Writing = (usize, bool);
+
 // === impl Left ===
 
 impl Left {
@@ -32,7 +35,7 @@ impl Left {
         Left {
             said: false,
             calls: 0,
-            last: (Vec::new(), false),
+            last: (Vec::new(), None),
             line_head: String::new(),
             tail: Tail::default(),
             inline: 0,
@@ -48,9 +51,9 @@ impl Left {
         self.calls
     }
 
-    /// The calls that left last, if their markers tell them from these: what comes right after them may be the same again.
-    pub(super) fn last_in_another_form(&self, marked: bool) -> &[Parsed] {
-        if self.last.1 == marked { &[] } else { &self.last.0 }
+    /// The calls that left last, if they were written in another way: what comes right after them may be the same again.
+    pub(super) fn last_in_another_form(&self, writing: Writing) -> &[Parsed] {
+        if self.last.1 == Some(writing) { &[] } else { &self.last.0 }
     }
 
     pub(super) fn is_line_blank(&self) -> bool {
@@ -99,8 +102,8 @@ impl Left {
     }
 
     /// These calls have left, and only they since the last ones.
-    pub(super) fn set_last(&mut self, calls: Vec<Parsed>, marked: bool) {
-        self.last = (calls, marked);
+    pub(super) fn set_last(&mut self, calls: Vec<Parsed>, writing: Writing) {
+        self.last = (calls, Some(writing));
     }
 
     /// What comes next begins a line, as far as inline code and indented markers are concerned.
@@ -146,10 +149,10 @@ impl Tail {
         }
     }
 
-    /// Whether JSON data goes on here: a value after a key, a member of a list; or code that compares.
+    /// Whether JSON data goes on here: a value after a key, a member of a list; or code that assigns or compares.
     pub(super) fn is_inside_data(self) -> bool {
         match self.0 {
-            [_, Some('[' | '{')] | [Some('"'), Some(':')] | [Some('='), Some('=')] => true,
+            [_, Some('[' | '{' | '=')] | [Some('"'), Some(':')] => true,
             [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
             _ => false,
         }

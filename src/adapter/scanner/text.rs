@@ -141,6 +141,11 @@ impl Scanner {
             }
             offset = start + run;
         }
-        if newline.is_some() || end { Inline::Never } else { Inline::Unknown }
+        match newline {
+            // The limit cut the answer inside of it.
+            None if self.buf.is_cut() && limit == self.buf.len() => Inline::Closes(limit),
+            None if !end => Inline::Unknown,
+            _ => Inline::Never,
+        }
     }
 }

@@ -122,7 +122,7 @@ impl Arguments {
                             let value = &text[start..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
-                            let torn = if to == at { torn_tag(value, form.closing_name(key)) } else { None };
+                            let torn = if to == at { torn_tag(value, form.closing_name(key), key) } else { None };
                             self.take(&value[..torn.unwrap_or(value.len())], form, types);
                             self.phase = Phase::Between { at: to };
                             continue;
@@ -321,11 +321,12 @@ pub(super) fn hint_of(written: &str) -> Hint {
 }
 
 /// Where a closing tag of this name begins at the end of a value that is not written as one: `<parameter>`, `</parameter`,
-/// `</parameter>>`, `<//parameter>`.
-fn torn_tag(value: &str, name: &str) -> Option<usize> {
+/// `</parameter>>`, `<//parameter>`, `</parameter=key>`.
+fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
     const BRACKETS: usize = 3;
     let at = value.rfind(name).filter(|_| !name.is_empty())?;
     let (before, after) = (&value[..at], value[at + name.len()..].trim_end());
+    let after = after.strip_prefix('=').and_then(|after| after.strip_prefix(key)).unwrap_or(after);
     let begin = before.trim_end_matches(['<', '/']).len();
     let opened = (1..=BRACKETS).contains(&(at - begin));
     (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)

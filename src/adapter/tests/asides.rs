@@ -218,3 +218,34 @@ fn a_comment_is_no_call() {
         assert_eq!(written(&read("generic", false, &answer)).len(), 1, "{answer}");
     }
 }
+
+#[test]
+fn a_call_that_was_judged_or_is_assigned_is_data() {
+    let call = r#"{"name": "lamp", "arguments": {"on": true}"#;
+    for text in [
+        format!("{call}, \"allowed\": false}}"),
+        format!("{call}, \"decision\": \"blocked\"}}"),
+        format!("const call = {call}}};"),
+        format!("module.exports = {call}}};"),
+    ] {
+        assert_eq!(read("generic", false, &text), self::text(&text));
+    }
+    for text in [format!("{call}, \"id\": \"1\"}}"), format!("Sure: {call}}}"), format!("Tool call: {call}}}")] {
+        assert_eq!(written(&read("generic", false, &text)).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn inline_code_that_a_limit_cut_holds_no_call() {
+    let text = "You could call `<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>";
+    for (reason, calls) in [(FinishReason::Length, 0), (FinishReason::Stop, 1)] {
+        let tool = Tool::new("lamp", "", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#);
+        let tools = Arc::new(Tools::new([tool], ToolChoice::Auto));
+        let adapter = Arc::clone(library().get("hermes").unwrap());
+        let mut scanner = Scanner::new(adapter, tools, schemas(), Options::default());
+        let mut seen = Seen::default();
+        scanner.push(Channel::Content, text, &mut seen);
+        scanner.finish(reason, &mut seen);
+        assert_eq!(written(&seen).len(), calls, "{reason:?}: {seen:?}");
+    }
+}

@@ -259,3 +259,33 @@ fn a_tools_message_is_not_the_answer() {
     let seen = read("gpt-oss", false, &format!("{call}{result}{answer}"));
     assert_eq!((seen.text().as_str(), written(&seen).len()), ("", 1));
 }
+
+#[test]
+fn tags_of_qwens_coder_in_other_spellings_are_read() {
+    for (open, argument, close) in [
+        ("<function=lamp>", "<parameter name=\"on\">", "</parameter>"),
+        ("<function name=\"lamp\">", "<parameter=on>", "</parameter>"),
+        ("<function=lamp>", "<parameter = on>", "</parameter>"),
+        ("<function=lamp>", "<argument=on>", "</argument>"),
+        ("<function=lamp>", "<parameter=on>", "</parameter=on>"),
+    ] {
+        let text = format!("<tool_call>\n{open}\n{argument}\ntrue\n{close}\n</function>\n</tool_call>");
+        let calls = written(&read("qwen3-coder", false, &text));
+        assert_eq!(calls, [("lamp {\"on\":true}".to_owned(), true)], "{text}");
+    }
+}
+
+#[test]
+fn a_call_that_is_written_again_in_another_form_counts_once() {
+    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    let first = format!("<tool_call>\n{object}\n</tool_call>\n");
+    let without_brace = &object[..object.len() - 1];
+    for second in [format!("<function_call>\n{object}\n</function_call>"), object.to_owned(), without_brace.to_owned()] {
+        let calls = written(&read("hermes", false, &format!("{first}{second}")));
+        assert_eq!(calls.len(), 1, "{second}: {calls:?}");
+    }
+    // In the same form it is another one, and so is another call.
+    assert_eq!(written(&read("hermes", false, &format!("{first}{first}"))).len(), 2);
+    let other = object.replace("true", "false");
+    assert_eq!(written(&read("hermes", false, &format!("{first}<function_call>\n{other}\n</function_call>"))).len(), 2);
+}

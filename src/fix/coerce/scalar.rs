@@ -100,6 +100,12 @@ fn written_number(word: &str) -> Option<(String, Verdict)> {
     (grouped && number::is_strict(&plain)).then_some((plain, Verdict::Guess))
 }
 
+/// Whether the separators in a listed value are between words. At its beginning a minus is a sign, at its end a part of a symbol.
+fn is_of_words(text: &str) -> bool {
+    let ends = [text.chars().next(), text.chars().next_back()];
+    ends.iter().all(|end| end.is_some_and(char::is_alphanumeric)) && text.contains(char::is_alphabetic)
+}
+
 /// The only listed value that this one spells: without case, without separators, with the other type.
 pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value]) -> Option<&'v serde_json::Value> {
     let text = match own {
@@ -112,8 +118,9 @@ pub(super) fn listed<'v>(own: &serde_json::Value, values: &'v [serde_json::Value
         serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_string()),
         _ => None,
     };
+    let parted = |other: &str| is_of_words(&text) && is_of_words(other) && fold(other) == fold(&text);
     let tests: [&dyn Fn(&str) -> bool; 3] =
-        [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &|other| fold(other) == fold(&text)];
+        [&|other| other == text, &|other| other.to_lowercase() == text.to_lowercase(), &parted];
     for test in tests {
         let mut found = values.iter().filter(|value| spelled(value).is_some_and(|other| test(&other)));
         if let Some(first) = found.next() {

@@ -37,8 +37,8 @@ pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id
 const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
-/// Keys of the record of a call that was made.
-const RECORD: [&str; 16] = [
+/// Keys of the record of a call that was made, or that was judged.
+const RECORD: [&str; 24] = [
     "result",
     "results",
     "output",
@@ -55,6 +55,14 @@ const RECORD: [&str; 16] = [
     "call_count",
     "latency_ms",
     "duration_ms",
+    "allowed",
+    "approved",
+    "valid",
+    "denied",
+    "blocked",
+    "skip",
+    "skipped",
+    "decision",
 ];
 /// Keys of the description of a tool.
 const DESCRIPTION: [&str; 8] =

@@ -8,6 +8,7 @@ use super::super::rules::{
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
 use super::super::{Ending, cost};
 use super::Grammar;
+use super::expression::{expression_end, is_expression};
 
 impl Grammar<'_, '_> {
     /// Skips to the next token and notes what was in between.
@@ -122,7 +123,7 @@ impl Grammar<'_, '_> {
             _ => {}
         }
         if let Some((quote, length)) = self.text.quote(at) {
-            if let Some(end) = self.computed(at, quote, length) {
+            if let Some(end) = self.computed(state, at, quote, length) {
                 return self.expression(state, at, end);
             }
             return self.begin_string(state, at, length, quote, false);
@@ -290,25 +291,15 @@ impl Grammar<'_, '_> {
         Some(())
     }
 
-    /// Where an expression ends that begins with this string: a template with variables in one line, or a variable added to the
-    /// string, if the next member or the end of the container follows at once.
-    fn computed(&self, at: usize, quote: Quote, length: usize) -> Option<usize> {
+    /// Where an expression ends that begins with this string, if the next member or the end of the container follows at once.
+    fn computed(&self, state: &State, at: usize, quote: Quote, length: usize) -> Option<usize> {
+        let in_object = self.frame(state).is_some_and(|frame| frame.bracket == Bracket::Object);
         let (close, after) = self.text.delimiter(at + length, quote)?;
         let string = &self.text.source[at..close];
         if matches!(quote, Quote::Backtick) && string.contains("${") && !string.contains('\n') {
             return Some(after);
         }
-        let plus = self.text.skip(after);
-        if self.text.at(plus) != Some(b'+') {
-            return None;
-        }
-        let name = self.text.skip(plus + 1);
-        if !self.text.at(name)?.is_ascii_alphabetic() {
-            return None;
-        }
-        let length = self.text.source[name..].find(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c))?;
-        let next = self.text.at(self.text.skip(name + length));
-        matches!(next, Some(b',' | b'}' | b']')).then_some(name + length)
+        expression_end(&self.text.source[after..], in_object).map(|length| after + length)
     }
 
     /// A string whose opening quote is missing.
@@ -356,20 +347,4 @@ fn literal(word: &str) -> Option<(StepKind, bool)> {
         "NaN" | "Infinity" | "-Infinity" | "-NaN" => (StepKind::Void(NO_JSON_FORM), false),
         _ => return None,
     })
-}
-
-/// Whether a value without quotes is code: strings that are added or chosen between, the call of a function, an element of a list,
-/// a variable of the environment, a template.
-fn is_expression(text: &str) -> bool {
-    let operator = ["+ \"", "+\"", "\" +", "+ '", "' +", "|| \"", "|| '", "?? \"", "?? '"].iter().any(|sign| text.contains(sign));
-    let template = text.starts_with('`') && text.contains("${");
-    let text = text.strip_prefix("new ").unwrap_or(text);
-    let name = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
-    };
-    let applied = |open: char, close: char| text.strip_suffix(close).and_then(|text| text.split_once(open));
-    operator
-        || template
-        || text.starts_with("process.env.")
-        || applied('(', ')').or_else(|| applied('[', ']')).is_some_and(|(applied, _)| name(applied))
 }

@@ -1,0 +1,156 @@
+//! Code in the place of a value: what a program would have to compute. It has no JSON form, whatever its parts are.
+
+/// Signs between operands. The colon counts after a question mark.
+const SIGNS: [&str; 10] = ["+", "||", "??", "&&", "==", "!=", "*", "%", "?", ":"];
+/// Words between operands, with blanks around them.
+const WORDS: [&str; 8] = ["if", "else", "or", "and", "in", "is", "not in", "is not"];
+
+/// Where an expression ends whose first operand is a string that ends where `tail` begins, if the next member or the end of the
+/// container follows at once. Strings that are only added are none: they are one string. `pair`: two strings in a row are one
+/// expression, too (in a list, a comma is missing between them).
+pub(super) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
+    let (mut at, mut computes, mut asked) = (0, false, false);
+    loop {
+        if let Some(length) = method(&tail[at..]) {
+            (at, computes) = (at + length, true);
+            continue;
+        }
+        let next = at + blanks(&tail[at..]);
+        if tail[next..].starts_with([',', '}', ']']) {
+            return computes.then_some(at);
+        }
+        let (length, sign) = match operator(&tail[at..]) {
+            Some((_, ":")) if !asked => return None,
+            Some(found) => found,
+            None if pair && next > at && tail[next..].starts_with(['"', '\'']) => (next - at, ""),
+            None => return None,
+        };
+        asked |= sign == "?";
+        let operand = at + length + blanks(&tail[at + length..]);
+        let string = string(&tail[operand..]);
+        computes |= string.is_none() || sign != "+";
+        at = operand + string.or_else(|| name(&tail[operand..]))?;
+    }
+}
+
+/// Whether a value without quotes is code: strings that are added or chosen between, the call of a function, an element of a
+/// list, a variable of the environment or of an object, a template.
+pub(super) fn is_expression(text: &str) -> bool {
+    let operator_inside =
+        ["+ \"", "+\"", "\" +", "+ '", "' +", "|| \"", "|| '", "?? \"", "?? '"].iter().any(|sign| text.contains(sign));
+    let template = text.starts_with('`') && text.contains("${");
+    let text = ["new ", "await "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text);
+    let is_name = |text: &str| name(text) == Some(text.len());
+    let applied = |open: char, close: char| text.strip_suffix(close).and_then(|text| text.split_once(open));
+    let chosen = || {
+        let tail = &text[name(text)?..];
+        let (length, _) = operator(tail)?;
+        Some(tail[length..].trim_start().starts_with(['"', '\'']))
+    };
+    operator_inside
+        || template
+        || text.starts_with("process.env.")
+        || text.strip_prefix("this.").is_some_and(is_name)
+        || ["$\"", "@\""].iter().any(|prefix| text.starts_with(prefix))
+        || chosen().unwrap_or(false)
+        || applied('(', ')').or_else(|| applied('[', ']')).is_some_and(|(applied, _)| is_name(applied))
+}
+
+/// The operator that comes next, with the blanks before it: its length and its text.
+fn operator(text: &str) -> Option<(usize, &'static str)> {
+    let gap = blanks(text);
+    let rest = &text[gap..];
+    let longest =
+        |found: Option<&'static str>, sign: &'static &str| found.filter(|other| other.len() > sign.len()).or(Some(sign));
+    let sign = SIGNS.iter().filter(|sign| rest.starts_with(**sign)).fold(None, longest);
+    let word = || {
+        let spaced = |word: &&&str| gap > 0 && rest.strip_prefix(**word).is_some_and(|rest| rest.starts_with(' '));
+        WORDS.iter().filter(spaced).fold(None, longest)
+    };
+    sign.or_else(word).map(|sign| (gap + sign.len(), sign))
+}
+
+/// The length of the calls of a method that `text` begins with: `.trim()`.
+fn method(text: &str) -> Option<usize> {
+    let applied = name(text.strip_prefix('.')?)? + 1;
+    let arguments = text[applied..].strip_prefix('(')?;
+    let end = arguments.find([')', '(', '\n'])?;
+    arguments[end..].starts_with(')').then_some(applied + end + 2)
+}
+
+/// The length of the string that `text` begins with, in one line.
+fn string(text: &str) -> Option<usize> {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '\n' => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The length of the name or number that `text` begins with.
+fn name(text: &str) -> Option<usize> {
+    let length = text.find(|c: char| !c.is_ascii_alphanumeric() && !"_.".contains(c)).unwrap_or(text.len());
+    (length > 0).then_some(length)
+}
+
+fn blanks(text: &str) -> usize {
+    text.len() - text.trim_start_matches([' ', '\t']).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{expression_end, is_expression};
+
+    #[test]
+    fn what_a_program_would_compute_is_an_expression() {
+        for tail in [
+            r#" if x else "rm -rf a"}"#,
+            r#" || "rm"}"#,
+            r#" ? "a" : "b", "c": 1}"#,
+            r#".trim()}"#,
+            r#".replace("a", "b").trim()}"#,
+            r#" % d}"#,
+            r#" * 2]"#,
+            r#" + ext}"#,
+            r#" == x}"#,
+            r#" "la"}"#,
+            " or 'b'}",
+        ] {
+            let end = expression_end(tail, true);
+            assert!(end.is_some_and(|end| tail[end..].starts_with([',', '}', ']'])), "{tail}: {end:?}");
+        }
+        for bare in [r#"cmd or "ls"#, r#"x ? "ls" : "rm"#, "await f()", "this.cmd", r#"$"ls {x}"#, "files[0]", r#"a ?? "b"#] {
+            assert!(is_expression(bare), "{bare}");
+        }
+    }
+
+    #[test]
+    fn strings_with_quotes_of_their_own_and_plain_words_are_none() {
+        for tail in [
+            "}",
+            ", \"b\": 1}",
+            r#" + "b"}"#,
+            r#" or "b" of them"}"#,
+            r#"or "she"}"#,
+            r#" and so on"}"#,
+            r#": "b"}"#,
+            r#" "b": 1}"#,
+            r#".js"}"#,
+            " if",
+            "",
+        ] {
+            assert_eq!(expression_end(tail, true), None, "{tail}");
+        }
+        assert_eq!(expression_end(r#" "b"]"#, false), None);
+        for bare in ["notes.txt", "ls or dir", "a and b", "echo \"x", "this", "5 * 3", "$HOME"] {
+            assert!(!is_expression(bare), "{bare}");
+        }
+    }
+}
