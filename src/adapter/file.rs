@@ -129,13 +129,12 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
-        // Fine-tunes of any family think in these. Where headers say what is reasoning, only they do.
+        // Fine-tunes of any family think in these. Where messages have headers, the headers say what is reasoning.
         let usual = || {
             let [open, close] = ["<think>", "</think>"].map(|marker| vec![marker.to_owned()]);
             Reasoning { open, close, label: Vec::new(), tool_call_inside: Inside::AtEnd, anywhere: false }
         };
-        let reasoning =
-            file.reasoning.or_else(|| recipient.as_ref().is_none_or(|recipient| recipient.reasoning.is_empty()).then(usual));
+        let reasoning = file.reasoning.or_else(|| recipient.is_none().then(usual));
         let framing = Arc::new(Framing { drop: file.drop, reasoning, answer: file.answer, recipient });
         if framing.markers().any(|marker| marker.trim().is_empty()) {
             return Err(fail("an empty marker would match everywhere; remove it".into()));

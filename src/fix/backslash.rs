@@ -9,6 +9,7 @@
 //! * A string that is laid out with `\n` (indented lines, blank lines, a newline at its end) keeps its newlines either way.
 //! * A string with raw line breaks was written without escapes, so its `\n` and `\t` are characters, unless they begin a line or
 //!   quotes are escaped. That is a guess.
+//! * A string with raw line breaks and quotes that are not escaped either is what it is, byte for byte. That is a guess.
 //! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. That is a guess.
 //! * A doubled backslash before a letter shows that the writer escapes. So does `\u000a`, in which a control character of a
 //!   value without escapes (the text between two tags) arrives here.
@@ -58,7 +59,9 @@ fn walk<'s>(node: &mut Node<'s>, source: &'s str, place: &Place<'_>, fixes: &mut
         Value::Text(text) => {
             let content = if node.exact { node.start + 1..node.end - 1 } else { node.start..node.end };
             let raw = source.get(content).filter(|raw| memchr::memchr(b'\\', raw.as_bytes()).is_some());
-            let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, || place.role())) else {
+            let before = source.get(..node.start).unwrap_or_default();
+            let quoted = !node.exact && before.ends_with('"') && !before.ends_with("\"\"");
+            let Some((literal, guess)) = raw.and_then(|raw| literal(raw, text, quoted, || place.role())) else {
                 // It leaves with the usual escapes.
                 let spelled_out = raw.is_some_and(|raw| raw.contains("\\u000") || raw.contains("\\u001"));
                 node.exact &= !spelled_out;
@@ -131,8 +134,8 @@ impl Place<'_> {
 }
 
 /// The string as its writer meant it and whether that is a guess, if it is not what the escapes say.
-fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
-    let escapes = Escapes::of(raw);
+fn literal(raw: &str, decoded: &str, quoted: bool, role: impl FnOnce() -> Role) -> Option<(String, bool)> {
+    let escapes = Escapes::of(raw, quoted);
     if escapes.are_plain() {
         return None;
     }
@@ -142,6 +145,7 @@ fn literal(raw: &str, decoded: &str, role: impl FnOnce() -> Role) -> Option<(Str
         Reading::Characters => escapes.spelled(|_| true),
         Reading::Lines => escapes.spelled(|at| escapes.in_line(at)),
         Reading::Paths => escapes.spelled(|at| escapes.path_at(at).is_some()),
+        Reading::Verbatim => raw.to_owned(),
     };
     // What was not decoded from these bytes alone (joined strings, text without quotes) stays as it is.
     (text != decoded && decode(raw, Quote::Double).text == decoded).then_some((text, guess))

@@ -244,12 +244,6 @@ fn any_family_reads_markers_that_only_one_has_and_slips_of_all() {
 }
 
 #[test]
-fn a_family_with_plain_headers_thinks_in_tags() {
-    let seen = read("functionary-v3.2", false, "<think>\nplan\n</think>\n\nHello.");
-    assert_eq!(seen.text(), "Hello.");
-}
-
-#[test]
 fn a_tools_message_is_not_the_answer() {
     let result = "<|start|>functions.lamp to=assistant<|channel|>commentary<|message|>{\"on\": true}<|end|>";
     let answer = "<|start|>assistant<|channel|>final<|message|>Done.";

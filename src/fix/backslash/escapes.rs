@@ -18,6 +18,8 @@ pub(super) enum Reading {
     Lines,
     /// As escapes, but for paths.
     Paths,
+    /// Every byte is a character, in pairs of backslashes too.
+    Verbatim,
 }
 
 /// Length of the escape at `at`, 0 if JSON does not have it.
@@ -60,6 +62,8 @@ pub(super) struct Escapes<'r> {
     lines: bool,
     /// There are raw line breaks between its lines, and no escape is used for a quote or at the beginning of a line.
     unescaped: bool,
+    /// Neither line breaks nor quotes are escaped, and there are control escapes only between such quotes.
+    verbatim: bool,
     /// Paths with single backslashes, from their first backslash on.
     paths: Vec<Range<usize>>,
 }
@@ -67,13 +71,15 @@ pub(super) struct Escapes<'r> {
 // === impl Escapes ===
 
 impl<'r> Escapes<'r> {
-    pub(super) fn of(raw: &'r str) -> Escapes<'r> {
+    /// `quoted`: the string is between double quotes, so that those in it should be escaped.
+    pub(super) fn of(raw: &'r str, quoted: bool) -> Escapes<'r> {
         let bytes = raw.as_bytes();
         let (controls, paths) = (Vec::new(), Vec::new());
         let layout = ["\n\\t", "\n\\n", "\\r\n", "\\\""].iter().any(|written| raw.contains(written));
         let unescaped = !layout && memchr::memchr(b'\n', raw.trim().as_bytes()).is_some();
+        let verbatim = quoted && !layout && [b'"', b'\n'].iter().all(|byte| memchr::memchr(*byte, bytes).is_some());
         let mut escapes =
-            Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, unescaped, paths };
+            Escapes { raw, controls, impossible: false, word: false, doubled: false, lines: false, unescaped, verbatim, paths };
         let mut at = 0;
         let mut quoted = false;
         while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
@@ -86,6 +92,8 @@ impl<'r> Escapes<'r> {
                     let before = place.checked_sub(1).map(|before| bytes[before]);
                     let after = bytes.get(at).copied();
                     let ends_quote = quoted && after == Some(b'"');
+                    // Between its quotes it is code; elsewhere it lays the text out.
+                    escapes.verbatim &= quoted;
                     escapes.controls.push(Control { at: place, letter: *letter, before, after, ends_quote });
                 }
                 Some(b'\\') => {
@@ -101,6 +109,11 @@ impl<'r> Escapes<'r> {
                 _ => {}
             }
         }
+        // `"\n\n"`: so are those before it.
+        for at in (1..escapes.controls.len()).rev() {
+            let (before, control) = (escapes.controls[at - 1], escapes.controls[at]);
+            escapes.controls[at - 1].ends_quote |= control.ends_quote && before.at + 2 == control.at;
+        }
         if escapes.impossible || !escapes.controls.is_empty() {
             escapes.find_paths();
             escapes.lines = escapes.controls.iter().any(|control| escapes.is_newline(control));
@@ -110,11 +123,14 @@ impl<'r> Escapes<'r> {
 
     /// Whether there is nothing to decide.
     pub(super) fn are_plain(&self) -> bool {
-        !self.impossible && self.controls.is_empty()
+        !self.impossible && !self.verbatim && self.controls.is_empty()
     }
 
     /// How the string is read, and whether that is a guess.
     pub(super) fn reading(&self, role: Role) -> (Reading, bool) {
+        if self.verbatim {
+            return (Reading::Verbatim, true);
+        }
         let lines = self.lines && !role.pattern;
         let whole = if lines { Reading::Lines } else { Reading::Characters };
         if self.impossible {
@@ -173,7 +189,7 @@ impl<'r> Escapes<'r> {
             (b'r', Some(b'\\')) => next == Some(&b'n'),
             (b'n', None) => true,
             (b'n', Some(b'\\')) => matches!(next, Some(b'n' | b'r' | b't')),
-            (b'n', Some(b' ' | b'\t' | b'\n' | b'\r' | b'}' | b')' | b'#' | b'<' | b'@' | b'{')) => true,
+            (b'n', Some(b' ' | b'\t' | b'\n' | b'\r' | b'}' | b')' | b'#' | b'<' | b'@' | b'{' | b'`')) => true,
             (b'n', _) => self.ends_line(control),
             _ => false,
         }
@@ -226,8 +242,12 @@ impl<'r> Escapes<'r> {
                 continue;
             }
             let inner = at + host.unwrap_or(0);
-            let length = bytes[inner..].iter().position(ends).unwrap_or(bytes.len() - inner);
-            let end = inner + length;
+            let to = |from: usize| from + bytes[from..].iter().position(ends).unwrap_or(bytes.len() - from);
+            let mut end = to(inner);
+            // `C:\Program Files\app`: a folder's name of several words.
+            while bytes.get(end) == Some(&b' ') && folder(&bytes[end + 1..]) {
+                end = to(end + 1);
+            }
             let doubled = memchr::memmem::find(&bytes[inner..end], b"\\\\").is_some();
             if !doubled {
                 self.paths.push(at..end);
@@ -255,6 +275,12 @@ impl<'r> Escapes<'r> {
         let sure = known || deep || rest.trim_end_matches('.').contains('.');
         sure && inside.iter().any(|control| control.after.is_some_and(is_name) && (control.letter != b'n' || !self.lines))
     }
+}
+
+/// Whether a folder's name, or the rest of one, is here: a backslash follows, and more of a path.
+fn folder(bytes: &[u8]) -> bool {
+    let name = bytes.iter().take_while(|byte| is_name(**byte) || matches!(byte, b'(' | b')')).count();
+    name > 0 && bytes.get(name) == Some(&b'\\') && bytes.get(name + 1).is_some_and(|byte| is_name(*byte))
 }
 
 /// A byte that goes on a file's name.

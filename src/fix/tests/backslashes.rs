@@ -104,6 +104,14 @@ const ROWS: &[Row] = &[
     ("body", "\none\\ttwo\n", "\none\ttwo\n", LOSSLESS),
     ("body", "# Title\\n\\nText\nmore", "# Title\n\nText\nmore", LOSSLESS),
     ("body", "a\\\\nb\nc\\td", "a\\nb\nc\td", LOSSLESS),
+    // A folder's name has several words.
+    (
+        "body",
+        r"Run:\n\n    C:\Program Files\app\run.exe\n\nThen:\n",
+        "Run:\n\n    C:\\Program Files\\app\\run.exe\n\nThen:\n",
+        GUESS,
+    ),
+    ("body", r"x\n```\n\`y\`\n```", "x\n```\n\\`y\\`\n```", LOSSLESS),
     // Several paths in one string are lines of it.
     ("files", r"src/one.rs\ntests/two.rs", "src/one.rs\ntests/two.rs", CLEAN),
     // C source, escaped as it should be.
@@ -166,5 +174,25 @@ fn many_escapes_cost_little() {
     for piece in [r"x\n", r"C:\temp ", r"\d\n ", r"\\host\nx "] {
         let source = format!(r#"{{"body":"{}"}}"#, piece.repeat(200_000));
         assert!(fixed(SCHEMA, &source, End::Closed).accepted().is_some(), "{piece}");
+    }
+}
+
+/// Neither line breaks nor quotes are escaped: pairs of backslashes are pairs, too.
+#[test]
+fn what_nothing_escapes_is_taken_byte_for_byte() {
+    let file = |content: &str| fixed(SCHEMA, &format!("{{\"path\": \"a\", \"body\": \"{content}\"}}"), End::Closed);
+    for content in ["x\nprint(\"a\\\\b\")\n", "x\nr\"[^\\\\]\"\n", "c(\"d\\n\\n\")\n", "say(\"it's\")\nESCAPE '\\'\n"] {
+        let report = file(content);
+        assert_eq!((value(&report), report.verdict), (Some(json!({"path": "a", "body": content})), GUESS), "{report:?}");
+    }
+    // Here something is escaped.
+    for (written, content) in [
+        ("say(\\\"a\\\\b\\\")\nx", "say(\"a\\b\")\nx"),
+        ("a\\\\b\nx", "a\\b\nx"),
+        ("say(\"a\\\\b\")", "say(\"a\\b\")"),
+        ("\\n<p id=\"a\">\\n\n  x\\n</p>\\n", "\n<p id=\"a\">\n\n  x\n</p>\n"),
+        ("c(\"d\\n\\n\") and so on", "c(\"d\\n\\n\") and so on"),
+    ] {
+        assert_eq!(value(&file(written)), Some(json!({"path": "a", "body": content})), "{written}");
     }
 }
