@@ -2,6 +2,7 @@
 
 mod code;
 pub(crate) mod decode;
+pub(crate) mod expression;
 pub mod extent;
 pub(crate) mod lex;
 pub(crate) mod number;

@@ -2,7 +2,6 @@
 //! branches, which the search takes up in the order of their cost. The grammar knows nothing of that order.
 
 mod brackets;
-mod expression;
 mod follow;
 mod members;
 mod strings;

@@ -1,7 +1,10 @@
 //! Strings and bare values: where they end, and what they say.
 
 use super::{Dialect, Literal, Node, Read, lookahead};
-use crate::adapter::syntax::{Start, blank, place::number, starts_with_any};
+use crate::{
+    adapter::syntax::{Start, blank, place::number, starts_with_any},
+    json::expression::expression_end,
+};
 
 /// Maximum length of a number, in bytes.
 const SCALAR_BYTES: usize = 400;
@@ -106,7 +109,9 @@ impl Literal {
                 Start::No => from = at + if kind == Kind::Delimited { delimiter.len() } else { 1 },
                 Start::Yes(_) => {
                     let written = &text[body..at];
-                    if kind == Kind::Format && written.contains('{') || kind == Kind::Delimited && holds_torn(written, &delimiter)
+                    if kind == Kind::Format && written.contains('{')
+                        || kind == Kind::Delimited && holds_torn(written, &delimiter)
+                        || kind != Kind::Delimited && is_computed(written, &delimiter)
                     {
                         return Some(Read::Fail);
                     }
@@ -250,6 +255,12 @@ impl Literal {
         self.token = Some(Token::Bare { body, seen: at, depth });
         Some(Read::More)
     }
+}
+
+/// Whether a string with quotes of its own is an expression of several strings: `'a' if x else 'b'`.
+fn is_computed(written: &str, delimiter: &str) -> bool {
+    let inner = written.split_once(delimiter).map(|(_, tail)| format!("{tail}{delimiter})"));
+    inner.is_some_and(|tail| expression_end(&tail, false).is_some())
 }
 
 /// Whether a string holds its delimiter with one character missing (`<|"|` for `<|"|>`): nobody knows where it ends.

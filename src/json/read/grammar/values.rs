@@ -1,5 +1,6 @@
 //! The reader's grammar of values: strings, numbers, literals of several languages, and texts without quotes.
 
+use super::super::super::expression::{expression_end, is_expression};
 use super::super::super::lex::{Gap, Quote};
 use super::super::rules::{
     COMMENT, ESCAPED_SPACE, EXPRESSION, EXTRA_COMMA, LEFT_OUT, NO_JSON_FORM, NO_VALUE, NUMBER, ODD_NUMBER, ODD_SPACE,
@@ -8,7 +9,6 @@ use super::super::rules::{
 use super::super::state::{Bracket, Scan, State, StepKind, Want};
 use super::super::{Ending, cost};
 use super::Grammar;
-use super::expression::{expression_end, is_expression};
 
 impl Grammar<'_, '_> {
     /// Skips to the next token and notes what was in between.

@@ -1,4 +1,5 @@
-//! Code in the place of a value: what a program would have to compute. It has no JSON form, whatever its parts are.
+//! Code in the place of a value: what a program would have to compute. It has no JSON form, whatever its parts are. Read in JSON, in
+//! its relatives, and in the strings of Python calls.
 
 /// Signs between operands. The colon counts after a question mark.
 const SIGNS: [&str; 10] = ["+", "||", "??", "&&", "==", "!=", "*", "%", "?", ":"];
@@ -8,7 +9,7 @@ const WORDS: [&str; 8] = ["if", "else", "or", "and", "in", "is", "not in", "is n
 /// Where an expression ends whose first operand is a string that ends where `tail` begins, if the next member or the end of the
 /// container follows at once. Strings that are only added are none: they are one string. `pair`: two strings in a row are one
 /// expression, too (in a list, a comma is missing between them).
-pub(super) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
+pub(crate) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
     let (mut at, mut computes, mut asked) = (0, false, false);
     loop {
         if let Some(length) = method(&tail[at..]) {
@@ -16,7 +17,7 @@ pub(super) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
             continue;
         }
         let next = at + blanks(&tail[at..]);
-        if tail[next..].starts_with([',', '}', ']']) {
+        if tail[next..].starts_with([',', '}', ']', ')']) {
             return computes.then_some(at);
         }
         let (length, sign) = match operator(&tail[at..]) {
@@ -35,7 +36,7 @@ pub(super) fn expression_end(tail: &str, pair: bool) -> Option<usize> {
 
 /// Whether a value without quotes is code: strings that are added or chosen between, the call of a function, an element of a
 /// list, a variable of the environment or of an object, a template.
-pub(super) fn is_expression(text: &str) -> bool {
+pub(crate) fn is_expression(text: &str) -> bool {
     let operator_inside =
         ["+ \"", "+\"", "\" +", "+ '", "' +", "|| \"", "|| '", "?? \"", "?? '"].iter().any(|sign| text.contains(sign));
     let template = text.starts_with('`') && text.contains("${");
