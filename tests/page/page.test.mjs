@@ -82,6 +82,9 @@ test("a turn appears while it streams, and ends as it ended", async () => {
 
 test("three columns: sent, written, got; and why", async () => {
   const column = (title) => page.locator(".columns section", { has: page.locator("h3", { hasText: title }) });
+  // The row says how the turn ended before its columns are drawn once more.
+  await column("The client got").filter({ hasText: "call read_file" }).waitFor();
+  await page.locator(".why > li").first().waitFor();
   assert.match(await column("The client sent").innerText(), /read the file[\s\S]*3 tools: read_file/);
   assert.match(await column("The model wrote").innerText(), /<tool_call>[\s\S]*'name': 'read_file'/);
   assert.equal(await column("The model wrote").locator(".m", { hasText: "<tool_call>" }).count(), 1);

@@ -158,8 +158,12 @@ rows.addEventListener("keydown", (event) => {
 const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const bytes = (count) => (count < 1000 ? `${count} bytes` : `${(count / 1000).toFixed(1)} kB`);
 
+/** How often a turn was asked for: of one that streams, an older answer is not drawn over a newer one. */
+let opens = 0;
+
 async function open(number) {
   const again = selected === number;
+  const place = ++opens;
   selected = number;
   for (const row of rows.children) row.setAttribute("aria-selected", String(row.id === `turn-${number}`));
   let answer;
@@ -168,7 +172,7 @@ async function open(number) {
   } catch (error) {
     return tell(error);
   }
-  if (selected !== number) return;
+  if (selected !== number || place !== opens) return;
   opened = answer;
   const { row, detail } = answer;
   byId("turn").hidden = false;
@@ -425,13 +429,13 @@ document.addEventListener("keydown", (event) => {
 
 // === status ===
 
-/** How often the status was asked for: an older answer that arrives late is not drawn over a newer one. */
+/** How often the status was asked for: an older answer is not drawn over a newer one. */
 let asked = 0;
 
 async function status() {
-  const turn = ++asked;
+  const place = ++asked;
   const state = await got("/ui/state");
-  if (turn !== asked) return;
+  if (place !== asked) return;
   // The buttons are drawn anew; the keyboard stays where it was.
   const focused = document.activeElement?.dataset.bypass;
   byId("problems").replaceChildren(...state.problems.map((problem) => element("li", "", problem)));
