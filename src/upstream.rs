@@ -1,7 +1,7 @@
 //! Connections to backends: a request goes out, the answer comes back as batches of bytes behind [`Body`]. Behind it are
 //! servers on this machine (`direct`), all others (`outside`), and recordings, which play an answer from memory with its
-//! pauses. Dropping a response, or the future that waits for one, drops the connection: that is how a backend learns that
-//! nobody listens any more.
+//! pauses. Dropping a response before its end, or the future that waits for one, drops the connection: that is how a backend
+//! learns that nobody listens any more.
 
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod direct;
+mod idle;
 mod outside;
 mod recorded;
 mod silence;
@@ -77,6 +78,7 @@ pub trait Body: Send {
 #[derive(Debug, Clone)]
 pub struct Client {
     timeouts: Timeouts,
+    idle: idle::Idle,
     outside: dial::Clients,
 }
 
@@ -118,7 +120,7 @@ impl std::fmt::Debug for HttpRequest {
 impl Client {
     /// A client with these timeouts.
     pub fn new(timeouts: Timeouts) -> Client {
-        Client { timeouts, outside: outside::clients(timeouts) }
+        Client { timeouts, idle: idle::Idle::default(), outside: outside::clients(timeouts) }
     }
 
     /// Sends the request and waits for the head of the answer. An error status is an answer; an error is a connection
@@ -135,7 +137,7 @@ impl Client {
         // TLS, and a user's name in the URL, are matters of the other way.
         let plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
         match direct::loopback(&url).filter(|_| plain) {
-            Some(addresses) => direct::send(&addresses, request, &url, self.timeouts).await,
+            Some(addresses) => direct::send(&self.idle, &addresses, request, &url, self.timeouts).await,
             None => outside::send(&self.outside, request, url).await,
         }
     }

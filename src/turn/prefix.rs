@@ -1,11 +1,14 @@
 //! How much of a request its backend has read before. A backend keeps what it has computed of a prompt and begins where the
 //! next one differs, so a conversation whose past changes costs all of its length again in every turn.
 
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hasher},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 use super::Shared;
 use crate::{
@@ -94,8 +97,11 @@ fn part(text: &[u8]) -> (u64, u64) {
     (digest(text), text.len() as u64)
 }
 
+/// The same in all processes of one build: between others, a conversation begins anew.
 fn digest(text: &[u8]) -> u64 {
-    Sha256::digest(text).iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text);
+    hasher.finish()
 }
 
 /// A conversation is known by how it begins.

@@ -1,6 +1,6 @@
 //! Connections to servers on this machine: plain HTTP over hyper. Whoever waits for an answer drives its connection too, so
-//! that no task is between the socket and the turn, and a piece of the answer costs one wake-up. A request has a
-//! connection of its own: none is found half closed, and none keeps a thread of a small server busy while it idles.
+//! that no task is between the socket and the turn, and a piece of the answer costs one wake-up. A connection whose answer was
+//! read to its end is kept for the next request (`idle`).
 
 use std::{
     future::poll_fn,
@@ -26,18 +26,29 @@ use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, task::yield_now, time::timeout};
 use url::{Host, Url};
 
-use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent};
+use super::{
+    BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent,
+    idle::{Idle, Server},
+};
 use crate::error::{Error, innermost};
 
 /// A piece of an answer is no larger than this, nor is its head.
 const BUFFER_BYTES: usize = 2 * BATCH_BYTES;
 
-/// A connection; `None` when it is closed.
-struct Wire(Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>);
+/// A connection, and where requests enter it.
+pub(super) struct Wire {
+    connection: Connection,
+    requests: http1::SendRequest<Full<Bytes>>,
+}
+
+/// `None` when it is closed.
+struct Connection(Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>);
 
 /// The body of an answer, and how it failed after what was handed over last.
 struct Answer {
-    wire: Wire,
+    /// `None` once it is kept for the next request.
+    wire: Option<Wire>,
+    server: Server,
     incoming: Incoming,
     waking: Arc<Waking>,
     waker: Waker,
@@ -73,36 +84,43 @@ pub(super) fn loopback(url: &Url) -> Option<Vec<SocketAddr>> {
 
 /// Sends the request and waits for the head of the answer.
 pub(super) async fn send(
+    idle: &Idle,
     addresses: &[SocketAddr],
     request: HttpRequest,
     url: &Url,
     timeouts: Timeouts,
 ) -> Result<Response, Error> {
     let origin = url.origin().ascii_serialization();
-    let fault = |fault: Fault| fault.at(&origin);
-    let stream = match timeout(timeouts.connect, TcpStream::connect(addresses)).await {
-        Ok(stream) => stream.map_err(|error| fault(Fault::Unreachable(error.to_string())))?,
-        Err(_) => return Err(fault(Fault::NoAnswer)),
+    let (server, request) = (idle.server(&origin), written(request, url)?);
+    let waiting = server.waiting();
+    let (wire, answer) = loop {
+        let kept = server.take();
+        let is_new = kept.is_none();
+        let asked = async {
+            let mut wire = match kept {
+                Some(wire) => wire,
+                None => Wire::open(addresses, timeouts.connect).await?,
+            };
+            let answer = wire.ask(request.clone(), timeouts.idle).await?;
+            Ok((wire, answer))
+        };
+        match asked.await {
+            Ok(answered) => break answered,
+            // The server has closed it just now, before it has answered anything.
+            Err(Fault::Closed(why)) if !is_new => tracing::debug!(origin, why, "an idle connection was closed"),
+            Err(fault) => return Err(fault.at(&origin)),
+        }
     };
-    // A request leaves in one piece anyway.
-    let _ = stream.set_nodelay(true);
-    let closed = |error: hyper::Error| fault(Fault::Closed(innermost(&error)));
-    let (mut sender, connection) =
-        http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(stream)).await.map_err(closed)?;
-    let mut wire = Wire(Some(connection));
-    let mut answer = pin!(sender.send_request(written(request, url)?));
-    let head = poll_fn(|cx| {
-        wire.drive(cx);
-        answer.as_mut().poll(cx)
-    });
-    let (head, incoming) = match timeout(timeouts.idle, head).await {
-        Ok(answered) => answered.map_err(closed)?.into_parts(),
-        Err(_) => return Err(fault(Fault::Silent)),
-    };
+    drop(waiting);
+    let (head, incoming) = answer.into_parts();
     let waking = Arc::new(Waking::default());
     let (waker, silence) = (Waker::from(Arc::clone(&waking)), Silence::new(timeouts.idle));
-    let body = Answer { wire, incoming, waking, waker, silence, idle: timeouts.idle, busy: 0, failed: None };
+    let body = Answer { wire: Some(wire), server, incoming, waking, waker, silence, idle: timeouts.idle, busy: 0, failed: None };
     Ok(Response { status: head.status, headers: head.headers, body: Box::new(body) })
+}
+
+fn closed(error: hyper::Error) -> Fault {
+    Fault::Closed(innermost(&error))
 }
 
 /// The request as the server sees it.
@@ -118,7 +136,6 @@ fn written(request: HttpRequest, url: &Url) -> Result<Request<Full<Bytes>>, Erro
     let ours = request.headers_mut();
     *ours = headers;
     ours.insert(header::HOST, host);
-    ours.insert(header::CONNECTION, HeaderValue::from_static("close"));
     ours.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
     ours.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(USER_AGENT));
     Ok(request)
@@ -127,6 +144,33 @@ fn written(request: HttpRequest, url: &Url) -> Result<Request<Full<Bytes>>, Erro
 // === impl Wire ===
 
 impl Wire {
+    async fn open(addresses: &[SocketAddr], within: Duration) -> Result<Wire, Fault> {
+        let stream = match timeout(within, TcpStream::connect(addresses)).await {
+            Ok(stream) => stream.map_err(|error| Fault::Unreachable(error.to_string()))?,
+            Err(_) => return Err(Fault::NoAnswer),
+        };
+        // A request leaves in one piece anyway.
+        let _ = stream.set_nodelay(true);
+        let (requests, connection) =
+            http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(stream)).await.map_err(closed)?;
+        Ok(Wire { connection: Connection(Some(connection)), requests })
+    }
+
+    /// Sends the request and waits for the head of its answer.
+    async fn ask(&mut self, request: Request<Full<Bytes>>, within: Duration) -> Result<http::Response<Incoming>, Fault> {
+        let Wire { connection, requests } = self;
+        let mut answer = pin!(requests.send_request(request));
+        let head = poll_fn(|cx| {
+            connection.drive(cx);
+            answer.as_mut().poll(cx)
+        });
+        timeout(within, head).await.map_err(|_| Fault::Silent)?.map_err(closed)
+    }
+}
+
+// === impl Connection ===
+
+impl Connection {
     /// Moves the connection on as far as it goes. Its failure reaches whoever waits for the answer.
     fn drive(&mut self, cx: &mut Context<'_>) {
         if self.0.as_mut().is_some_and(|connection| connection.poll_unpin(cx).is_ready()) {
@@ -189,7 +233,7 @@ impl Answer {
         let mut again = true;
         while into.len() < most {
             self.waking.woken.store(false, SeqCst);
-            self.wire.drive(cx);
+            self.wire.iter_mut().for_each(|wire| wire.connection.drive(cx));
             match Pin::new(&mut self.incoming).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     into.extend_from_slice(&frame.into_data().unwrap_or_default());
@@ -203,6 +247,21 @@ impl Answer {
             }
         }
         None
+    }
+}
+
+impl Drop for Answer {
+    /// Keeps the connection if nothing of the answer is left: its reader does not ask beyond the last event.
+    fn drop(&mut self) {
+        let Some(mut wire) = self.wire.take() else { return };
+        let cx = &mut Context::from_waker(Waker::noop());
+        wire.connection.drive(cx);
+        if let Poll::Ready(None) = Pin::new(&mut self.incoming).poll_frame(cx) {
+            wire.connection.drive(cx);
+            if wire.requests.is_ready() {
+                self.server.keep(wire);
+            }
+        }
     }
 }
 

@@ -48,6 +48,7 @@ const LOCKS: &[&str] = &[
     "src/store/memory.rs",        // the store of a single process
     "src/store/redis.rs",         // when the log last heard of its absence
     "src/backend/pace.rs",        // when requests were sent, for a minute
+    "src/upstream/idle.rs",       // connections between two requests, for seconds
     "src/server/account.rs",      // what became of a request, until its end
     "src/server/metrics.rs",      // counters
     "src/server/otel.rs",         // spans that wait to be sent
@@ -73,6 +74,7 @@ const TASKS: &[&str] = &[
     "src/server/connection.rs",   // a client's connection
     "src/server/apart.rs",        // requests with large bodies, which end with their client
     "src/server/run.rs",          // the threads that serve
+    "src/upstream/idle.rs",       // closing connections that are not used again
     "src/mcp/engine/registry.rs", // edits of the registry's file
     "src/store/files.rs",         // reading and writing of files
     "src/store/redis.rs",         // the connection to the shared store
