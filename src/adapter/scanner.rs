@@ -161,8 +161,10 @@ impl Scanner {
         self.buf.end(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
-            let end = if self.draft.is_empty() { self.buf.len() } else { self.buf.trim_end().len().max(self.buf.from()) };
-            self.emit(end, out);
+            // Whitespace after calls is not part of what they may turn out to be.
+            if self.draft.is_empty() || !self.buf[self.buf.from()..].trim().is_empty() {
+                self.emit(self.buf.len(), out);
+            }
         } else {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);

@@ -109,3 +109,15 @@ proptest! {
         prop_assert_eq!(checked, Ok(()), "adapter {}, {:?}, {:?}, text {:?}", adapter.name, options, reason, text);
     }
 }
+
+/// What the property above found once.
+#[test]
+fn whitespace_after_text_after_a_draft_stays_however_it_is_cut() {
+    let adapter = library().get("hermes").expect("an adapter");
+    let options = scanner::Options { reasoning_open: true, ..scanner::Options::default() };
+    let text = "<functioncall{\"name\":\"o\"}`}`\n";
+    let run = |at: usize| run(adapter, &options, [&text[..at], &text[at..]], FinishReason::Stop);
+    for at in 0..=text.len() {
+        assert_eq!(run(at).text(), text, "cut at {at}");
+    }
+}
