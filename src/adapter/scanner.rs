@@ -32,7 +32,9 @@ mod entry;
 mod framing;
 mod header;
 mod left;
+mod line;
 mod message;
+mod spoken;
 mod strings;
 mod tentative;
 mod text;
@@ -278,6 +280,17 @@ impl Scanner {
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;
         }
+        // A string of data may quote control tokens. The model's own are followed by others, or by nothing.
+        if mark.drop && self.buf.is_quoted(at) {
+            match self.buf.as_bytes().get(at + found.len) {
+                None if !end => return false,
+                None | Some(b'<') => {}
+                Some(_) => {
+                    self.advance(at + found.len, out);
+                    return true;
+                }
+            }
+        }
         // A fence in a tag may hold the calls.
         if self.is_wrapped() && mark.calls.is_empty() && (!mark.code || self.is_wrapped_in_code()) {
             self.unwrap(out);
@@ -317,6 +330,7 @@ impl Scanner {
         }
         if self.options.framing
             && mark.header
+            && !self.is_in_block_quote(at)
             && let Some(progress) = self.step_header(at, found.len, end, out)
         {
             return progress;

@@ -154,12 +154,6 @@ impl Triggers {
             if call.element {
                 add("<", &mut |mark| mark.element = true);
             }
-            if call.stripped.iter().any(String::is_empty) && matches!(call.syntax, Syntax::Json(_)) {
-                add("{", &mut |mark| mark.bare = true);
-            }
-            if call.stripped.iter().any(String::is_empty) && matches!(call.syntax, Syntax::Json(_) | Syntax::Python) {
-                add("[", &mut |mark| mark.bare = true);
-            }
         }
         for [open, close] in ASIDES {
             add(open, &mut |mark| mark.aside = Some(Aside::Opens));
@@ -172,6 +166,8 @@ impl Triggers {
         TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));
         ENDED_TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::EndedTurn)));
         FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));
+        // Also where no form begins with them: data may quote calls in its strings.
+        ["{", "["].iter().for_each(|bracket| add(bracket, &mut |mark| mark.bare = true));
         add("`", &mut |mark| mark.code = true);
         add("~~~", &mut |mark| mark.code = true);
         let longest = texts.iter().map(String::len).max().unwrap_or(0);

@@ -109,7 +109,6 @@ impl Buffer {
 
     /// The text before `to` goes, and reading continues there.
     pub(super) fn skip_to(&mut self, to: usize) {
-        self.leave_strings();
         (self.from, self.pos) = (to, to);
     }
 

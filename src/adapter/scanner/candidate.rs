@@ -127,7 +127,13 @@ impl Scanner {
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls, to)) {
                     if !calls.is_empty() && self.region == Region::Text && !self.is_wrapped() {
-                        match self.is_withdrawn(to, marked && !call.element, end) {
+                        let in_text = candidate.fence.is_none() && (marked || !relaxed(&self.tools.choice));
+                        let spoken_of = if in_text { self.is_spoken_of(&candidate, to, marked, end) } else { Some(false) };
+                        let withdrawn = match spoken_of {
+                            Some(false) => self.is_withdrawn(to, marked && !call.element, end),
+                            decided => decided,
+                        };
+                        match withdrawn {
                             Some(false) => {}
                             Some(true) => {
                                 self.buf.pass_content(to);
@@ -160,6 +166,11 @@ impl Scanner {
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
                 candidate.nameless |= marked;
                 self.buf.waste(window - body);
+            }
+            Step::Cut { .. } if self.closes_quotes(&candidate) => {
+                self.buf.pass_content(self.buf.len());
+                self.reject(&candidate, out);
+                return true;
             }
             // A model that stopped while it thought of a call has not made it.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),

@@ -31,7 +31,7 @@ pub(super) struct Entry {
 impl Scanner {
     /// Tries the forms that `found` may open. `None`: more text is needed to know.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
-        if self.buf.is_quoted(found.at) || self.is_in_block_quote(found.at) {
+        if self.buf.is_quoted(found.at) {
             return Some(false);
         }
         let text = &self.buf[found.at..];
@@ -48,16 +48,22 @@ impl Scanner {
                 _ => {}
             }
         }
+        if !entries.is_empty() && (self.is_in_block_quote(found.at) || self.is_in_example(found.at)) {
+            return Some(false);
+        }
         Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
     }
 
     /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
     pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
+        if self.buf.is_quoted(at) {
+            return false;
+        }
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
-        if bracket && (self.buf.is_inside_value(at) || inside() || self.is_in_block_quote(at) || self.is_in_comment(at)) {
+        if bracket && (self.buf.is_inside_value(at) || inside() || self.is_in_block_quote(at) || self.is_in_example(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -72,6 +78,9 @@ impl Scanner {
             if fits {
                 entries.push(Entry { form, body: at, marked: false });
             }
+        }
+        if entries.is_empty() && bracket {
+            self.buf.pass_strings(at, false);
         }
         self.begin(at, (bracket_length, false), entries, None)
     }

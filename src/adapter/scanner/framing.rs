@@ -192,6 +192,7 @@ impl Scanner {
     /// The reasoning is over; the text goes on at `at`.
     pub(super) fn leave_reasoning_at(&mut self, at: usize) {
         self.buf.skip_to(at);
+        self.buf.leave_strings();
         self.region = Region::Text;
         self.draft.close();
         self.left.swallow_blank(true);

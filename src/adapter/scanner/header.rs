@@ -92,6 +92,7 @@ impl Scanner {
         }
         self.accept_tentative(out);
         self.remove(at, body, out);
+        self.buf.leave_strings();
         self.before.leave_call();
         self.left.begin_line();
         self.message.address(kind == Kind::Content);

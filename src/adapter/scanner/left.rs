@@ -1,11 +1,7 @@
 //! What of the answer has left: text, calls, and how the last line of the text looks.
 
+use super::line;
 use crate::adapter::syntax::Parsed;
-
-/// How many characters say what kind of line it is.
-const HEAD_CHARS: usize = 2;
-/// The first of them, without blanks.
-pub(super) type LineHead = [Option<char>; HEAD_CHARS];
 
 /// What has left.
 #[derive(Debug)]
@@ -85,7 +81,7 @@ impl Left {
         }
         let line = line.unwrap_or(text);
         let line = if self.line_head.is_empty() { line.trim_start() } else { line };
-        self.line_head.extend(line.chars().take(HEAD_CHARS.saturating_sub(self.line_head.chars().count())));
+        line::extend(&mut self.line_head, line);
         self.tail = self.tail.after(text);
         self.said |= !reasoning && !text.trim().is_empty();
     }
@@ -156,19 +152,5 @@ impl Tail {
             [Some(before), Some(',')] => before.is_ascii_digit() || matches!(before, '}' | ']' | '"'),
             _ => false,
         }
-    }
-}
-
-/// Whether a line is in a block quote of Markdown.
-pub(super) fn is_block_quote([first, second]: LineHead) -> bool {
-    first == Some('>') && second != Some('>')
-}
-
-/// Whether it is a comment in code.
-pub(super) fn is_comment([first, second]: LineHead) -> bool {
-    match first {
-        Some('/') => second == Some('/'),
-        Some('#') => second.is_none_or(|c| c != '#' && !c.is_alphanumeric()),
-        _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Region, Scanner,
-    left::{LineHead, is_block_quote, is_comment},
+    line::{self, HEAD_BYTES},
 };
 use crate::{
     adapter::syntax::blank,
@@ -78,22 +78,25 @@ impl Scanner {
 
     /// Whether `at` is in a line that Markdown quotes.
     pub(super) fn is_in_block_quote(&self, at: usize) -> bool {
-        is_block_quote(self.line_head(at))
+        line::is_block_quote(&self.line_head(at))
     }
 
-    /// Whether `at` is in a line that is a comment.
-    pub(super) fn is_in_comment(&self, at: usize) -> bool {
-        is_comment(self.line_head(at))
+    /// Whether `at` is in a line of code or of a log, or the words before it say that it is an example.
+    pub(super) fn is_in_example(&self, at: usize) -> bool {
+        let head = self.line_head(at);
+        let is_example = |head: &str| line::is_statement(head) || line::is_disowned(head);
+        let words = head.split(['<', '[']).next().unwrap_or_default();
+        line::is_comment(&head) || line::is_log(&head) || (head.len() < HEAD_BYTES && (is_example(&head) || is_example(words)))
     }
 
-    /// How the line before `at` begins, without blanks.
-    fn line_head(&self, at: usize) -> LineHead {
+    /// How the line before `at` begins, without blanks before it.
+    pub(super) fn line_head(&self, at: usize) -> String {
         let before = &self.buf[self.buf.from()..at];
         let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
         let is_new = line.starts_with('\n') || self.left.is_line_blank();
-        let (head, line) = if is_new { ("", line.trim_start()) } else { (self.left.line_head(), line) };
-        let mut characters = head.chars().chain(line.chars());
-        [characters.next(), characters.next()]
+        let mut head = if is_new { String::new() } else { self.left.line_head().to_owned() };
+        line::extend(&mut head, if is_new { line.trim_start() } else { line });
+        head
     }
 
     /// Whether a marker of a call is alone at the end of the answer.

@@ -1,6 +1,6 @@
 //! Calls that a value quotes: a file that documents calls, data, a call of a tool that is not offered.
 
-use super::{read, written};
+use super::{read, text, written};
 use crate::seen::library;
 
 /// Calls whose text has no character that JSON escapes, so that a string quotes them as they are.
@@ -35,5 +35,97 @@ fn a_call_after_a_value_is_one() {
     for before in ["{\"title\": \"lamps\"}", "{\"title\": \"a", "[it's", "{it's", "f(x, \"y"] {
         let seen = read("hermes", false, &format!("{before}\n{call}"));
         assert_eq!(written(&seen).len(), 1, "{before:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn lines_of_code_and_of_logs_hold_examples() {
+    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    for line in [
+        format!("return {call}"),
+        format!("data: {call}"),
+        format!("$ {call}"),
+        format!(">>> {call}"),
+        format!("ana@host:~/src$ {call}"),
+        format!("C:\\> {call}"),
+        format!("10:00:01 {call}"),
+        format!("2026-11-22T10:00:01Z INFO {call}"),
+        format!("[debug] {call}"),
+        format!("// {call}"),
+    ] {
+        for answer in [line.clone(), format!("It looks like this:\n\n{line}"), format!("One of two:\n{line}\n{line}")] {
+            let seen = read("qwen2.5-coder", false, &answer);
+            assert!(written(&seen).is_empty(), "{answer:?} became {seen:?}");
+        }
+    }
+    for comment in ["// the form", "# the form", "/* the form */", "<!-- the form -->"] {
+        let seen = read("qwen2.5-coder", false, &format!("{call} {comment}"));
+        assert!(written(&seen).is_empty(), "{comment:?}: {seen:?}");
+    }
+    for line in [format!("I call {call}"), format!("Let me return {call}"), format!("1. {call}"), format!("{call}\n# Next")] {
+        let seen = read("qwen2.5-coder", false, &line);
+        assert_eq!(written(&seen).len(), 1, "{line:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_string_quotes_the_markers_of_the_family_itself() {
+    for (family, quoted) in [
+        (
+            "kimi-k2",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.lamp:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+        ),
+        ("lfm2", "<|tool_call_start|>[lamp(on=True)]<|tool_call_end|>"),
+        ("gemma4", "<|tool_call>call:lamp{on:true}<tool_call|>"),
+    ] {
+        for before in ["[\"", "{\"text\": \"", "{\"text\": \"so: "] {
+            let seen = read(family, false, &format!("{before}{quoted}"));
+            assert!(written(&seen).is_empty(), "{before}{quoted} became {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn a_control_token_in_a_string_is_text_where_the_string_goes_on() {
+    let answer = "{\"eos_token\": \"<|im_end|>\", \"pad\": 0}";
+    let seen = read("hermes", false, answer);
+    assert_eq!(seen, text(answer));
+    let seen = read("hermes", false, "{\"title\": \"lamps<|im_end|>");
+    assert_eq!(seen, text("{\"title\": \"lamps"));
+}
+
+#[test]
+fn a_call_in_quotes_or_within_a_sentence_is_spoken_of() {
+    let call = "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>";
+    for answer in [
+        format!("The model wrote \"{call}\" and stopped."),
+        format!("The string '{call}' is searched for."),
+        format!("It is “{call}”, as documented."),
+        format!("The form is `\n{call}`").replace("`\n", "`"),
+        format!("s = '''{call}'''\nprint(s)"),
+        format!("See [{call}](https://example.org) for the form."),
+        format!("The form is <code>{call}</code> and more."),
+        format!("Do not write {call} here."),
+        format!("I did not call {call}"),
+        format!("For example, {call} would do it."),
+        format!("| hermes | {call} |\n"),
+        format!("// {call}\nfn main() {{}}"),
+        format!("10:00:01 {call}\n10:00:02 done"),
+        format!("data: {call}\n\ndata: [DONE]"),
+        format!("+{call}"),
+    ] {
+        let seen = read("hermes", false, &answer);
+        assert!(written(&seen).is_empty(), "{answer:?} became {seen:?}");
+    }
+    for answer in [
+        format!("\"{call}\""),
+        format!("Sure.{call}Done."),
+        format!("I call it: {call} It is done."),
+        format!("It's {call}"),
+        format!("I cannot see it, so I call {call}"),
+        format!("{call}, {call}").replacen("true", "false", 1),
+    ] {
+        let seen = read("hermes", false, &answer);
+        assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
     }
 }

@@ -1,0 +1,142 @@
+//! What kind of line a value is in, by the text before it in that line.
+
+/// How many bytes of a line say what kind of line it is.
+pub(super) const HEAD_BYTES: usize = 160;
+
+/// The line goes on: `head` has as much of it as is needed.
+pub(super) fn extend(head: &mut String, line: &str) {
+    for c in line.chars() {
+        if head.len() >= HEAD_BYTES {
+            break;
+        }
+        head.push(c);
+    }
+}
+
+/// Whether the line is in a block quote of Markdown.
+pub(super) fn is_block_quote(head: &str) -> bool {
+    head.starts_with('>') && !head.starts_with(">>")
+}
+
+/// Whether the line is a comment in code.
+pub(super) fn is_comment(head: &str) -> bool {
+    match head.strip_prefix('#') {
+        Some(rest) => rest.chars().next().is_none_or(|c| c != '#' && !c.is_alphanumeric()),
+        None => ["//", "-- ", "REM "].iter().any(|sign| head.starts_with(sign)),
+    }
+}
+
+/// Whether the line is one of a log or of a shell: it begins with a time, a level or a prompt.
+pub(super) fn is_log(head: &str) -> bool {
+    let mut words = head.split_whitespace();
+    let word = words.next().unwrap_or_default();
+    let is_prompt = matches!(word, "$" | "%" | ">>>") || (word == "PS" && head.contains('>'));
+    // `Jan 02 10:00:00`.
+    let mut is_syslog = || word.len() == 3 && words.nth(1).is_some_and(|word| word.contains(':') && is_time(word));
+    is_prompt || is_time(word) || is_level(word) || is_syslog()
+}
+
+/// Whether what comes before the value in its line makes it one of a statement (`return`), an event in a stream (`data:`), a
+/// change (`+{..}`), the output of a program (`Out[1]:`, `a.json:3:`, a line's number before a tab), a footnote, or of a prompt
+/// that ends with its sign (`ana@host:~/src$`, `C:\>`). `head` is all that comes before it.
+pub(super) fn is_statement(head: &str) -> bool {
+    if matches!(head, "+" | "-") || head.strip_suffix('\t').is_some_and(is_number) {
+        return true;
+    }
+    let head = head.trim_end();
+    let is_match = |head: &str| match head.strip_suffix(':').and_then(|head| head.rsplit_once(':')) {
+        Some((file, line)) => is_number(line) && !file.contains(' '),
+        None => false,
+    };
+    let is_host = |head: &str| head.contains('@') && head.ends_with(['$', '#', '%']) && !head.contains(' ');
+    let is_drive = |head: &str| head.get(1..3) == Some(":\\") && head.ends_with('>');
+    matches!(head, "return" | "yield" | "throw" | "raise" | "await" | "export default" | "data:" | "$>")
+        || is_host(head)
+        || is_drive(head)
+        || is_match(head)
+        || (["[^", "Out[", "In ["].iter().any(|sign| head.starts_with(sign)) && head.ends_with("]:"))
+}
+
+/// Whether the words before a value say that it is an example, a result, somebody else's, or that it is not called. `head` is all
+/// that comes before it in its line.
+pub(super) fn is_disowned(head: &str) -> bool {
+    let line = head.to_lowercase().replace('’', "'");
+    let line = line.trim_end().trim_end_matches(':');
+    let sentence = line.rsplit(['.', '!', '?', ';']).next().unwrap_or_default().trim();
+    let labels = ["example", "examples", "syntax", "usage", "observation", "tool result", "user", "human", "expected", "actual"];
+    let words = || sentence.split_whitespace().rev();
+    let acts = |word: &str| VERBS.iter().any(|verb| word.starts_with(verb));
+    let mut before = words().skip_while(|word| acts(word));
+    let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
+    let (last, second) = (before.next().unwrap_or_default(), before.next().unwrap_or_default());
+    labels.contains(&sentence)
+        || ["for example", "for instance", "instead of", "rather than"].iter().any(|words| sentence.starts_with(words))
+        || [" instead of", " rather than", " such as", "e.g", "(e.g"].iter().any(|words| line.ends_with(words))
+        || (denies(last) && words().next().is_some_and(acts))
+        || (last == "have" && matches!(second, "could" | "would" | "should"))
+}
+
+/// What is done with a call.
+const VERBS: [&str; 15] = [
+    "call", "use", "using", "run", "ran", "write", "writing", "wrote", "written", "send", "sent", "execut", "invok", "mak",
+    "made",
+];
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `2026-11-22`, `10:00:01.5`, `[10:00]`, `2026-11-22T10:00:01Z`.
+fn is_time(word: &str) -> bool {
+    let word = word.trim_matches(['[', ']', '(', ')']);
+    let (digits, signs) = (|c: char| c.is_ascii_digit(), |c: char| matches!(c, ':' | '-' | '/'));
+    word.starts_with(digits)
+        && word.contains(signs)
+        && word.chars().all(|c| digits(c) || signs(c) || matches!(c, '.' | ',' | '+' | 'T' | 'Z'))
+        && !word.ends_with(signs)
+}
+
+/// `INFO`, `[warn]`, `ERROR:`.
+fn is_level(word: &str) -> bool {
+    let level = word.trim_matches(['[', ']', '<', '>', ':']);
+    let bare = level.len() == word.len();
+    let known = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL"];
+    known.iter().any(|known| level == *known || (!bare && word.starts_with('[') && level.eq_ignore_ascii_case(known)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_code_of_logs_and_of_shells() {
+        for head in ["$ ", "% ", ">>> ", "PS C:\\> ", "10:00:01 ", "[10:00] INFO ", "2026-11-22 10:00 ", "[warn] ", "ERROR: "] {
+            assert!(is_log(head), "{head}");
+        }
+        for head in ["return ", "data: ", "yield", "export default ", "ana@host:~/src$ ", "C:\\Users> "] {
+            assert!(is_statement(head), "{head}");
+        }
+        for head in ["// ", "# ", "#! "] {
+            assert!(is_comment(head), "{head}");
+        }
+    }
+
+    #[test]
+    fn lines_of_prose() {
+        for head in [
+            "I call ",
+            "1. ",
+            "12) ",
+            "- ",
+            "Tool call: ",
+            "Let me return ",
+            "## Call",
+            "Info: ",
+            "Warning: ",
+            "5 files: ",
+            "data ",
+        ] {
+            assert!(!is_log(head) && !is_statement(head) && !is_comment(head) && !is_block_quote(head), "{head}");
+        }
+    }
+}
