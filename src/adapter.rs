@@ -214,6 +214,9 @@ pub struct Call {
     pub start_only: bool,
     /// Whether it counts only as the whole of an answer, because it is also written where nothing is called: as code, as a list.
     pub whole_answer: bool,
+    /// Whether it is also tried after the opening marker of any other form, where what that form wants does not follow. Only
+    /// offered tools are called so.
+    pub fallback: bool,
     /// Beginnings of an answer that is a transcript: an unmarked call of this form counts anywhere in it.
     pub transcript: Vec<String>,
     /// How the body is written.

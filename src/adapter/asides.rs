@@ -6,8 +6,12 @@ pub(super) const THINK: [&str; 2] = ["<think>", "</think>"];
 
 /// Tags around thoughts and examples. What is inside stays text. A marked call in there counts like an unmarked one: where
 /// nothing but calls follows it.
-pub(super) const ASIDES: [[&str; 2]; 11] = [
+pub(super) const ASIDES: [[&str; 2]; 15] = [
     THINK,
+    ["<Think>", "</Think>"],
+    ["[THINK]", "[/THINK]"],
+    ["<analysis>", "</analysis>"],
+    ["<scratch_pad>", "</scratch_pad>"],
     ["<THINK>", "</THINK>"],
     ["<thinking>", "</thinking>"],
     ["<thought>", "</thought>"],

@@ -61,6 +61,8 @@ struct FileCall {
     #[serde(default)]
     whole_answer: bool,
     #[serde(default)]
+    fallback: bool,
+    #[serde(default)]
     transcript: Vec<String>,
     syntax: String,
     name: Option<[Strings; 2]>,
@@ -184,6 +186,7 @@ impl Call {
             element: false,
             start_only: false,
             whole_answer: false,
+            fallback: false,
             transcript: Vec::new(),
             syntax: Syntax::Recipient(Arc::clone(recipient)),
         }
@@ -226,8 +229,8 @@ impl FileCall {
         let syntax = self.syntax()?;
         let element = syntax == Syntax::Element;
         let entered = !(self.open.is_empty() && self.stripped.is_empty() && self.fence.is_empty());
-        if !entered && !element {
-            return Err("needs `open`, `stripped` or `fence`: nothing would ever start it".into());
+        if !entered && !element && !self.fallback {
+            return Err("needs `open`, `stripped`, `fence` or `fallback`: nothing would ever start it".into());
         }
         if self.open.iter().any(|marker| marker.trim().is_empty()) && self.section.is_empty() {
             return Err("an empty `open` needs a `section`; a call without any marker is `stripped = \"\"`".into());
@@ -245,6 +248,7 @@ impl FileCall {
             element,
             start_only: self.start_only,
             whole_answer: self.whole_answer,
+            fallback: self.fallback,
             transcript: self.transcript,
             syntax,
         })

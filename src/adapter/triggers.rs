@@ -85,6 +85,8 @@ pub(super) struct Triggers {
     longest: usize,
     /// The forms that need no marker.
     bare: Vec<usize>,
+    /// The forms that are tried after any marker.
+    fallback: Vec<usize>,
     /// The tags that close calls of any form.
     closers: Vec<String>,
 }
@@ -189,10 +191,11 @@ impl Triggers {
         let (sorted, marks) = marked.into_iter().unzip();
         let needs_none = |(_, call): &(usize, &Arc<Call>)| call.stripped.iter().any(String::is_empty);
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
+        let fallback = calls.iter().enumerate().filter(|(_, call)| call.fallback).map(|(form, _)| form).collect();
         let closers = closers(framing, calls);
         let mut builder = AhoCorasick::builder();
         let automaton = builder.match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(&sorted).ok();
-        Triggers { automaton, sorted, marks, first, pairs, longest, bare, closers }
+        Triggers { automaton, sorted, marks, first, pairs, longest, bare, fallback, closers }
     }
 
     /// All markers that mean something by themselves, each once.
@@ -204,6 +207,11 @@ impl Triggers {
     /// The forms that need no marker, in order.
     pub(super) fn bare(&self) -> &[usize] {
         &self.bare
+    }
+
+    /// The forms that are tried after any marker, in order.
+    pub(super) fn fallback(&self) -> &[usize] {
+        &self.fallback
     }
 
     /// The tags that close calls of any form: `</tool_call>`, `[/tool_call]`.

@@ -72,11 +72,11 @@ impl Scanner {
             return true;
         };
         let adapter = std::sync::Arc::clone(&self.adapter);
-        let Some(call) = adapter.calls.get(entry.form) else { return true };
-        let (form, marked, body) = (entry.form, entry.marked, entry.body);
+        let (form, marked, body, is_fallback) = (entry.closed_by, entry.marked, entry.body, entry.is_fallback());
+        let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(form)) else { return true };
         let in_code = self.is_wrapped_in_code() || self.message.is_aside();
         let around = if marked { None } else { self.wrap_close() };
-        let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&call.close), |fence| &fence.close);
+        let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);
         let limit = if candidate.confirmed {
@@ -92,6 +92,7 @@ impl Scanner {
             Some((calls, end)) => Step::Done { calls, end },
             None => reader.read(&self.buf[body..window], context),
         };
+        let step = if is_fallback { self.only_sure(step) } else { step };
         // An element of another name is no call; at most somebody tells the model.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
@@ -101,7 +102,7 @@ impl Scanner {
                 return false;
             }
             // The answer is over before the name is.
-            Step::More if window == self.buf.len() => candidate.nameless |= marked,
+            Step::More if window == self.buf.len() => candidate.nameless |= marked && !is_fallback,
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 let name = reader.name(&self.buf[body..window], context).unwrap_or_default();
                 self.overrun(&name, &candidate, out);
@@ -127,8 +128,9 @@ impl Scanner {
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls, to)) {
                     if !calls.is_empty() && self.region == Region::Text && !self.is_wrapped() {
-                        let in_text = candidate.fence.is_none() && (marked || !relaxed(&self.tools.choice));
-                        let spoken_of = if in_text { self.is_spoken_of(&candidate, to, marked, end) } else { Some(false) };
+                        let may_be_spoken_of = marked || !relaxed(&self.tools.choice);
+                        let spoken_of =
+                            if may_be_spoken_of { self.is_spoken_of(&candidate, to, marked, end) } else { Some(false) };
                         let withdrawn = match spoken_of {
                             Some(false) => self.is_withdrawn(to, marked && !call.element, end),
                             decided => decided,
@@ -164,7 +166,7 @@ impl Scanner {
                 }
             }
             Step::Cut { whole, cut, closed: false } if whole.is_empty() && cut.name.is_empty() => {
-                candidate.nameless |= marked;
+                candidate.nameless |= marked && !is_fallback;
                 self.buf.waste(window - body);
             }
             Step::Cut { .. } if self.closes_quotes(&candidate) => {
@@ -213,6 +215,17 @@ impl Scanner {
         (candidate.reader, candidate.confirmed) = (None, false);
         self.candidate = Some(candidate);
         true
+    }
+
+    /// What was read in a form that the marker does not announce: only calls of offered tools count, with what these require.
+    fn only_sure(&self, step: Step) -> Step {
+        let known = |calls: &[Parsed]| calls.iter().all(|call| self.is_known(&call.name));
+        match &step {
+            Step::Done { calls, .. } if calls.is_empty() || !calls.iter().all(|call| self.counts(call)) => Step::Reject,
+            Step::Cut { whole, cut, .. } if !(known(whole) && self.is_known(&cut.name)) => Step::Reject,
+            Step::Torn { whole, torn, .. } if !(known(whole) && self.is_known(&torn.name)) => Step::Reject,
+            _ => step,
+        }
     }
 
     /// Whether calls after a marker are only spoken of: the marker is within a line, no tool of theirs is offered, and

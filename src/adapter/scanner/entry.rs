@@ -26,6 +26,21 @@ pub(super) struct Entry {
     pub(super) body: usize,
     /// A marker of its own comes before it.
     pub(super) marked: bool,
+    /// The form whose closing markers end it. Another one than its own: the marker before it is that form's.
+    pub(super) closed_by: usize,
+}
+
+// === impl Entry ===
+
+impl Entry {
+    fn new(form: usize, body: usize, marked: bool) -> Entry {
+        Entry { form, body, marked, closed_by: form }
+    }
+
+    /// Whether what the form of the marker wants does not follow it.
+    pub(super) fn is_fallback(&self) -> bool {
+        self.form != self.closed_by
+    }
 }
 
 impl Scanner {
@@ -41,12 +56,14 @@ impl Scanner {
             // In reasoning only what cannot be chatter counts.
             let unmarked_here = self.region != Region::Reasoning && (self.before.is_fresh() || !call.start_only);
             match entry(text, call, end) {
-                Entered::At(body, marked) if marked || unmarked_here => {
-                    entries.push(Entry { form, body: found.at + body, marked })
-                }
+                Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
                 Entered::Maybe => return None,
                 _ => {}
             }
+        }
+        if let Some(first) = entries.iter().find(|entry| entry.marked).map(|first| (first.form, first.body)) {
+            let fallback = self.adapter.triggers.fallback();
+            entries.extend(fallback.iter().map(|&form| Entry { form, body: first.1, marked: true, closed_by: first.0 }));
         }
         if !entries.is_empty() && (self.is_in_block_quote(found.at) || self.is_in_example(found.at)) {
             return Some(false);
@@ -63,7 +80,13 @@ impl Scanner {
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
-        if bracket && (self.buf.is_inside_value(at) || inside() || self.is_in_block_quote(at) || self.is_in_example(at)) {
+        if bracket
+            && (self.buf.is_inside_value(at)
+                || inside()
+                || self.is_in_block_quote(at)
+                || self.is_in_example(at)
+                || self.is_introduced(at))
+        {
             return false;
         }
         let mut entries = Vec::new();
@@ -76,7 +99,7 @@ impl Scanner {
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
-                entries.push(Entry { form, body: at, marked: false });
+                entries.push(Entry::new(form, at, false));
             }
         }
         if entries.is_empty() && bracket {
@@ -91,11 +114,12 @@ impl Scanner {
         let offered = self.names_a_tool(inside, end);
         let marked = offered && self.options.elements && at_line_start;
         let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
-        if self.buf.is_quoted(at) || (!marked && self.buf.is_inside_value(at)) {
+        let is_example = || self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at);
+        if !marked && possible && (self.buf.is_inside_value(at) || is_example()) || self.buf.is_quoted(at) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
-        let entries: Vec<Entry> = forms.map(|(form, _)| Entry { form, body: at, marked }).collect();
+        let entries: Vec<Entry> = forms.map(|(form, _)| Entry::new(form, at, marked)).collect();
         self.begin(at, (1, false), entries, None)
     }
 
@@ -136,7 +160,7 @@ impl Scanner {
 
     /// Tries a call whose header begins at `at`, with a marker of this length.
     pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
-        self.begin(at, (marker, true), vec![Entry { form, body: at, marked: true }], None);
+        self.begin(at, (marker, true), vec![Entry::new(form, at, true)], None);
     }
 
     /// Tries a code fence whose whole content may be a call.
@@ -156,9 +180,12 @@ impl Scanner {
         let fits = |call: &Call| call.fence.iter().any(|known| known == language) && here(call);
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
-        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry { form, body, marked: marked && call.element }).collect();
+        let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, body, marked && call.element)).collect();
         // The other forms count only as the whole answer.
         entries.sort_by_key(|entry| !entry.marked);
+        if self.is_introduced(at) {
+            entries.retain(|entry| entry.marked);
+        }
         self.begin(at, (fence.length, false), entries, Some(fence))
     }
 

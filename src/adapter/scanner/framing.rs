@@ -217,13 +217,16 @@ impl Scanner {
         if at + length == bytes.len() && length < RUN_BYTES && !end {
             return false;
         }
-        if length >= 3 && self.at_line_start(at) {
+        let begins_line = self.at_line_start(at);
+        if length >= 3 && (begins_line || tick == b'`') {
             let (content, head) = match fence_head(&self.buf[at + length..], tick, end) {
                 Some((_, Head::Maybe)) => return false,
                 Some((content, head)) => (at + length + content, Some(head)),
                 None => (at, None),
             };
-            if let Some(Head::Block(language) | Head::Line(language)) = &head {
+            // After other text in its line, a fence has a language.
+            let is_fence = |head: &&Head| begins_line || matches!(head, Head::Block(language) if !language.is_empty());
+            if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
                 let one_line = matches!(head, Some(Head::Line(_)));
                 let close = [char::from(tick).to_string().repeat(length)];
                 let fence = Fence { tick, length, one_line, content, close };

@@ -13,6 +13,8 @@ pub(super) struct Left {
     last: (Vec<Parsed>, Option<Writing>),
     /// What the text since the last newline begins with, without blanks: as much as says what kind of line it is.
     line_head: String,
+    /// The same of the last line before it that is not blank.
+    line_before: String,
     /// The last characters of the text, without whitespace.
     tail: Tail,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
@@ -33,6 +35,7 @@ impl Left {
             calls: 0,
             last: (Vec::new(), None),
             line_head: String::new(),
+            line_before: String::new(),
             tail: Tail::default(),
             inline: 0,
             swallow_blank,
@@ -60,6 +63,11 @@ impl Left {
         &self.line_head
     }
 
+    /// How the last line before this one begins that is not blank.
+    pub(super) fn line_before(&self) -> &str {
+        &self.line_before
+    }
+
     pub(super) fn tail(&self) -> Tail {
         self.tail
     }
@@ -75,15 +83,22 @@ impl Left {
     /// This text leaves, as reasoning or as content.
     pub(super) fn text(&mut self, text: &str, reasoning: bool) {
         self.swallow_blank = false;
-        let line = memchr::memrchr(b'\n', text.as_bytes()).map(|newline| &text[newline..]);
-        if line.is_some() {
-            self.line_head.clear();
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.end_line();
+            }
+            let line = if self.line_head.is_empty() { line.trim_start() } else { line };
+            line::extend(&mut self.line_head, line);
         }
-        let line = line.unwrap_or(text);
-        let line = if self.line_head.is_empty() { line.trim_start() } else { line };
-        line::extend(&mut self.line_head, line);
         self.tail = self.tail.after(text);
         self.said |= !reasoning && !text.trim().is_empty();
+    }
+
+    fn end_line(&mut self) {
+        if !self.line_head.is_empty() {
+            std::mem::swap(&mut self.line_before, &mut self.line_head);
+            self.line_head.clear();
+        }
     }
 
     /// Reasoning leaves once more, as the content that it was.
@@ -105,6 +120,7 @@ impl Left {
     /// What comes next begins a line, as far as inline code and indented markers are concerned.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
+        self.line_before.clear();
         self.inline = 0;
     }
 

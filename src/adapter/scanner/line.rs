@@ -53,6 +53,7 @@ pub(super) fn is_statement(head: &str) -> bool {
     matches!(head, "return" | "yield" | "throw" | "raise" | "await" | "export default" | "data:" | "$>")
         || is_host(head)
         || is_drive(head)
+        || head.ends_with("[x]")
         || is_match(head)
         || (["[^", "Out[", "In ["].iter().any(|sign| head.starts_with(sign)) && head.ends_with("]:"))
 }
@@ -61,21 +62,46 @@ pub(super) fn is_statement(head: &str) -> bool {
 /// that comes before it in its line.
 pub(super) fn is_disowned(head: &str) -> bool {
     let line = head.to_lowercase().replace('’', "'");
-    let line = line.trim_end().trim_end_matches(':');
-    let sentence = line.rsplit(['.', '!', '?', ';']).next().unwrap_or_default().trim();
-    let labels = ["example", "examples", "syntax", "usage", "observation", "tool result", "user", "human", "expected", "actual"];
-    let words = || sentence.split_whitespace().rev();
-    let acts = |word: &str| VERBS.iter().any(|verb| word.starts_with(verb));
-    let mut before = words().skip_while(|word| acts(word));
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
+    let clause = line.rsplit(['.', '!', '?', ';', ',']).find(|clause| !clause.trim().is_empty()).unwrap_or_default();
+    let clause = clause.trim_start_matches(['#', '*', ' ']);
+    let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
-    let (last, second) = (before.next().unwrap_or_default(), before.next().unwrap_or_default());
-    labels.contains(&sentence)
-        || ["for example", "for instance", "instead of", "rather than"].iter().any(|words| sentence.starts_with(words))
-        || [" instead of", " rather than", " such as", "e.g", "(e.g"].iter().any(|words| line.ends_with(words))
-        || (denies(last) && words().next().is_some_and(acts))
-        || (last == "have" && matches!(second, "could" | "would" | "should"))
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && acts(act)));
+    let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
+    // An example file is none.
+    let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
+    let is_example = words.iter().enumerate().any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)));
+    is_denied
+        || is_unreal
+        || LABELS.contains(&clause)
+        || is_example
+        || words.contains(&"wrong")
+        || EXAMPLE.iter().any(|word| clause.contains(word))
+        || ["instead of", "rather than", "contents of"].iter().any(|words| clause.starts_with(words))
+        || line.starts_with("for example")
+        || ["such as", "e.g", "(e.g", "format is", "call was"].iter().any(|words| line.ends_with(words))
+        || clause.contains("format of") && clause.ends_with(" is")
+        || clause.contains("looks like")
+        || clause.contains("look like")
 }
 
+/// Whether a line says that what is on the next one is what a file holds, or what was printed or said.
+pub(super) fn is_quoting(head: &str) -> bool {
+    let line = head.to_lowercase();
+    let line = line.trim_end().trim_end_matches(':');
+    let last = line.split_whitespace().next_back().unwrap_or_default();
+    matches!(last, "contains" | "contained" | "printed" | "logged" | "returned" | "wrote" | "said" | "says" | "reads")
+        || [">>> ", "\\begin{verbatim}", "\\begin{lstlisting}", ".. code"].iter().any(|sign| head.starts_with(sign))
+}
+
+/// "Example" in other languages.
+const EXAMPLE: [&str; 9] = ["beispiel", "exemple", "ejemplo", "esempio", "exemplo", "например", "пример", "例如", "例："];
+
+/// Labels of what is not the model's call.
+const LABELS: [&str; 10] =
+    ["syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output"];
 /// What is done with a call.
 const VERBS: [&str; 15] = [
     "call", "use", "using", "run", "ran", "write", "writing", "wrote", "written", "send", "sent", "execut", "invok", "mak",

@@ -4,7 +4,7 @@ use super::{Scanner, candidate::Candidate, framing::GAP_BYTES};
 use crate::adapter::syntax::{Start, starts_with_any};
 
 /// What encloses text that is spoken of. Backticks come in runs of any length, and so do quotes in code.
-const QUOTES: [[&str; 2]; 12] = [
+const QUOTES: [[&str; 2]; 15] = [
     ["\"", "\""],
     ["'", "'"],
     ["`", "`"],
@@ -17,9 +17,27 @@ const QUOTES: [[&str; 2]; 12] = [
     ["<pre>", "</pre>"],
     ["<samp>", "</samp>"],
     ["<textarea>", "</textarea>"],
+    ["<kbd>", "</kbd>"],
+    ["<del>", "</del>"],
+    ["~~", "~~"],
 ];
 /// What comes after an unmarked call in a line of code.
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
+
+/// What says of the call before it that it was not meant.
+const TAKEN_BACK: [&str; 11] = [
+    "an example",
+    "not run",
+    "not been run",
+    "not execut",
+    "not been execut",
+    "i meant",
+    "if you agree",
+    "please confirm",
+    "ignore the call",
+    "the format",
+    "the content",
+];
 
 impl Scanner {
     /// Whether the quotes around a call that nothing else closes end after one of its brackets.
@@ -30,10 +48,25 @@ impl Scanner {
         quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
     }
 
+    /// Whether the sentence after an unmarked call says that it is an example or must not run. `None`: it is not all there yet.
+    fn is_taken_back(&self, to: usize, open: bool) -> Option<bool> {
+        let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
+        let sentence = match text.find(['.', '!', '?', ':', '{', '[', '<', '`']) {
+            Some(stop) => &text[..stop],
+            None if open => text,
+            None => return None,
+        };
+        let sentence = sentence.to_lowercase().replace('’', "'");
+        Some(TAKEN_BACK.iter().any(|words| sentence.contains(words)))
+    }
+
     /// Whether the call of `candidate`, which ends at `to`, is only spoken of. `None`: more text is needed to know.
     pub(super) fn is_spoken_of(&self, candidate: &Candidate, to: usize, marked: bool, end: bool) -> Option<bool> {
         let at = candidate.at;
         let open = end || self.buf.len() - to > GAP_BYTES;
+        if candidate.fence.is_some() {
+            return if marked { Some(false) } else { self.is_taken_back(to, open) };
+        }
         let after = &self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)];
         // The tag around a call may close after it.
         let inner = after.trim_start_matches("\\n").trim_start();
@@ -46,11 +79,16 @@ impl Scanner {
         let in_line = !self.at_line_start(at);
         let before = self.line_head(at);
         if let Some([quote, close]) = QUOTES.into_iter().find(|[quote, _]| in_line && before.ends_with(quote)) {
+            // Quotes around the whole answer are a slip.
+            let is_first = self.buf.in_answer(at) == before.len() && before.trim_end_matches(quote).is_empty();
+            // A string in code, which may never end.
+            let code = before.trim_end_matches(quote).trim_end();
+            if code.ends_with(['=', '(', '+']) || code.ends_with("return") {
+                return Some(true);
+            }
             if may_be(rest, close) {
                 return None;
             }
-            // Quotes around the whole answer are a slip.
-            let is_first = self.buf.in_answer(at) == before.len() && before.trim_end_matches(quote).is_empty();
             // A slip that the form allows at its end may be the quote.
             if rest.starts_with(close) || self.buf[at..to].ends_with(close) {
                 let after = rest.trim_start_matches(close).trim_start();
@@ -65,6 +103,10 @@ impl Scanner {
             }
             if COMMENTS.iter().any(|sign| may_be(line, sign)) {
                 return None;
+            }
+            match self.is_taken_back(to, open) {
+                Some(false) => {}
+                decided => return decided,
             }
         }
         if !in_line || candidate.marker.1 || self.buf[at..to].contains('\n') {

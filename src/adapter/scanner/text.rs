@@ -84,9 +84,24 @@ impl Scanner {
     /// Whether `at` is in a line of code or of a log, or the words before it say that it is an example.
     pub(super) fn is_in_example(&self, at: usize) -> bool {
         let head = self.line_head(at);
-        let is_example = |head: &str| line::is_statement(head) || line::is_disowned(head);
+        let is_example = |head: &str| line::is_statement(head) || line::is_disowned(head) || line::is_quoting(head);
         let words = head.split(['<', '[']).next().unwrap_or_default();
         line::is_comment(&head) || line::is_log(&head) || (head.len() < HEAD_BYTES && (is_example(&head) || is_example(words)))
+    }
+
+    /// Whether the line that introduces what is on lines of its own from `at` on says that it is an example or is quoted.
+    pub(super) fn is_introduced(&self, at: usize) -> bool {
+        if !self.at_line_start(at) {
+            return false;
+        }
+        let mut lines = self.buf[self.buf.from()..at].split('\n').rev();
+        let before = match lines.find(|line| !line.trim().is_empty()) {
+            Some(line) => line.to_owned(),
+            None if !self.left.is_line_blank() => self.left.line_head().to_owned(),
+            None => self.left.line_before().to_owned(),
+        };
+        let head = before.trim_start();
+        head.len() < HEAD_BYTES && (line::is_disowned(head) || line::is_quoting(head))
     }
 
     /// How the line before `at` begins, without blanks before it.

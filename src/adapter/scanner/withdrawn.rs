@@ -14,6 +14,22 @@ use crate::adapter::{
 const ELEMENTS: usize = 16;
 /// Maximum length of a tag, in bytes.
 const TAG_BYTES: usize = 256;
+/// Elements that quote what they hold, also where that is nothing but a call.
+const QUOTING: [&str; 13] = [
+    "document",
+    "file",
+    "quote",
+    "blockquote",
+    "input",
+    "history",
+    "example",
+    "examples",
+    "bad_example",
+    "log",
+    "transcript",
+    "pre",
+    "xmp",
+];
 
 /// The elements of the text that has left that are still open, and how far the text after them was searched.
 #[derive(Debug)]
@@ -245,7 +261,8 @@ impl Scanner {
             };
             let (close, behind, name) = (closing.at - gone, closing.behind - gone, closing.name.clone());
             let Some(at) = self.enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
-            let before = self.enclosing.open.get(at).is_some_and(|element| element.has_text);
+            let before =
+                self.enclosing.open.get(at).is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
             let next = to + blank(&self.buf[to..]);
             let calls_follow = || {
                 let found = self.adapter.triggers.next(&self.buf, next, true);

@@ -203,6 +203,7 @@ fn takes_nothing(name: &str, context: Context<'_>) -> bool {
     let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);
     context.end
         && context.marked
+        && !context.call.fallback
         && !context.tools.iter().any(longer)
         && context.tools.get(name).is_some_and(|tool| Types::new(Some(tool)).is_empty())
 }
@@ -240,10 +241,10 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     let id_marker = named.id.as_ref().filter(|_| !named.id_first).map(|[open, _]| open);
     let brace = named.close.iter().any(String::is_empty).then_some("{");
     let ends = named.close.iter().map(String::as_str).filter(|end| !end.is_empty());
-    let ends = ends.chain(id_marker.map(String::as_str)).chain(brace);
+    // The arguments of a tool that has none may be missing with all that would come before them.
+    let ends = ends.chain(id_marker.map(String::as_str)).chain(brace).chain(context.close.iter().map(String::as_str));
     let (written, end, length) = match word(&text[at..], ends, context.end) {
         Word::Ends { name, at: end, length } => (&text[at + name.start..at + name.end], at + end, length),
-        // The arguments of a tool that has none may be missing with all that would come before them.
         Word::Maybe | Word::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
         Word::Maybe => return Seen::Maybe,
         Word::No => return Seen::No,

@@ -205,7 +205,7 @@ fn recipient<'t>(head: &'t str, data: &Recipient, inside: bool) -> Option<&'t st
 
 /// The word that `text` begins with.
 fn word(text: &str) -> &str {
-    let text = text.trim_start();
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '`');
     let end = text.find(|c: char| !(c.is_alphanumeric() || "_-.:/".contains(c))).unwrap_or(text.len());
     &text[..end]
 }

@@ -133,6 +133,10 @@ impl Trail {
             }
         }
         self.seen = text.len() - rest.len();
+        // Half the sign of a comment.
+        if !over && matches!(rest, "/" | "#") {
+            return Behind::More;
+        }
         match starts_with_any(rest, close, over) {
             Start::Yes(length) => Behind::Marker(self.seen + length),
             Start::Maybe => Behind::More,

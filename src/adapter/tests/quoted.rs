@@ -129,3 +129,33 @@ fn a_call_in_quotes_or_within_a_sentence_is_spoken_of() {
         assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
     }
 }
+
+#[test]
+fn what_introduces_a_call_or_follows_it_may_disown_it() {
+    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    for answer in [
+        format!("The file contains:\n\n{call}"),
+        format!("Here is an example of such a call:\n\n```json\n{call}\n```"),
+        format!("## Example\n\n```json\n{call}\n```"),
+        format!("Zum Beispiel: {call}"),
+        format!("Do NOT run this:\n{call}"),
+        format!("I could have called {call}"),
+        format!("The previous call was {call}"),
+        format!("{call}\n\nThis is only an example."),
+        format!("```json\n{call}\n```\n\nI have not run it: this is an example."),
+        format!("{call}\n\nIf you agree, I will run it."),
+    ] {
+        let seen = read("qwen2.5-coder", false, &answer);
+        assert!(written(&seen).is_empty(), "{answer:?} became {seen:?}");
+    }
+    for answer in [
+        format!("The example lamp is next:\n{call}"),
+        format!("I should have done this before:\n{call}"),
+        format!("I have not seen it yet, so I call:\n\n```json\n{call}\n```"),
+        format!("{call}\nDone."),
+        format!("{call}\n{}", call.replace("true", "false")),
+    ] {
+        let seen = read("qwen2.5-coder", false, &answer);
+        assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
+    }
+}

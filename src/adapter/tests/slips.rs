@@ -283,3 +283,46 @@ fn a_call_that_is_written_again_in_another_form_counts_once() {
     let other = object.replace("true", "false");
     assert_eq!(written(&read("hermes", false, &format!("{first}<function_call>\n{other}\n</function_call>"))).len(), 2);
 }
+
+#[test]
+fn after_any_marker_the_call_may_be_python_or_a_name_with_json() {
+    let json = "{\"on\": true}";
+    for (family, open, close) in [
+        ("mistral", "[TOOL_CALLS]", ""),
+        ("lfm2", "<|tool_call_start|>", "<|tool_call_end|>"),
+        ("granite", "<|tool_call|>", ""),
+        ("internlm", "<|action_start|><|plugin|>", "<|action_end|>"),
+        ("deepseek-v3.1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>", "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+    ] {
+        for body in [
+            format!("lamp {json}"),
+            format!("lamp({json})"),
+            format!("`lamp`{json}"),
+            format!("lamp\n{json}"),
+            format!("lamp\n```json\n{json}\n```\n"),
+            "lamp(on=True)".to_owned(),
+        ] {
+            let text = format!("{open}{body}{close}");
+            let calls = written(&read(family, false, &text));
+            assert!(
+                matches!(calls.as_slice(), [(call, true)] if call.replace(' ', "") == "lamp{\"on\":true}"),
+                "{text}: {calls:?}"
+            );
+        }
+        // Nothing that is not offered is called so.
+        let seen = read(family, false, &format!("{open}is the marker (of=calls){close}"));
+        assert!(written(&seen).is_empty(), "{family}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_comment_after_an_object_is_read_alike_however_it_is_cut() {
+    for text in [
+        "```json\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}} // c\n```",
+        "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}# c\n</tool_call>",
+        "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}/* c */</tool_call>",
+    ] {
+        let calls = written(&read("hermes", false, text));
+        assert_eq!(calls.len(), 1, "{text}: {calls:?}");
+    }
+}

@@ -38,7 +38,7 @@ const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// Keys of the record of a call that was made, or that was judged.
-const RECORD: [&str; 24] = [
+const RECORD: [&str; 29] = [
     "result",
     "results",
     "output",
@@ -62,6 +62,11 @@ const RECORD: [&str; 24] = [
     "blocked",
     "skip",
     "skipped",
+    "execute",
+    "timestamp",
+    "duration",
+    "expected",
+    "level",
     "decision",
 ];
 /// Keys of the description of a tool.
