@@ -32,7 +32,7 @@ mod tokens;
 mod traits;
 mod unparsed;
 
-pub use crate::config::ToolMode;
+pub use crate::config::{Kind, ToolMode};
 pub use context::{Bounds, Loaded, Size, Window};
 pub use decode::Decoder;
 pub use errors::{Refusal, error_from, is_loading, pace_headers};
@@ -48,19 +48,6 @@ pub use request::request;
 pub use tokens::tokens;
 pub use traits::Traits;
 pub use unparsed::{load_anew, unparsed};
-
-/// The API that a backend speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Ollama's own `/api/chat`: unlike its `/v1` it keeps errors, thinking and the context size.
-    Ollama,
-    /// OpenAI's `/v1/chat/completions`, whoever serves it.
-    OpenAi,
-    /// Google's `streamGenerateContent`.
-    Google,
-    /// Recorded conversations instead of a model.
-    Replay,
-}
 
 /// Who serves a backend of kind [`Kind::OpenAi`], where that makes a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -234,13 +221,8 @@ impl Backend {
 
 impl From<&config::Backend> for Backend {
     fn from(configured: &config::Backend) -> Backend {
-        let kind = match configured.kind {
-            Some(config::Kind::Ollama) => Kind::Ollama,
-            Some(config::Kind::Google) => Kind::Google,
-            Some(config::Kind::Replay) => Kind::Replay,
-            // What is not known is looked at before it is used ([`detect`]).
-            Some(config::Kind::Openai) | None => Kind::OpenAi,
-        };
+        // What is not known is looked at before it is used ([`detect`]).
+        let kind = configured.kind.unwrap_or(Kind::OpenAi);
         Backend {
             api_key: configured.key.clone(),
             forward_authorization: configured.forward_authorization,

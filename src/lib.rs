@@ -24,6 +24,7 @@ pub mod event;
 pub mod fix;
 pub mod fixture;
 pub mod json;
+pub mod lock;
 #[cfg(feature = "daemon")]
 pub mod mcp;
 pub mod openai;

@@ -17,10 +17,10 @@ use crate::{
         front::{self, Head},
         shape::{
             self,
-            shell::{Form, Shell, Via},
+            shell::{Shell, Via},
         },
     },
-    config::{Config, Mode, ShellForm, ShellVia},
+    config::{Config, Mode, ShellVia},
     error::Error,
     event::{Note, Origin, Tools},
     openai::{ChatRequest, answer::Envelope},
@@ -242,10 +242,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
 fn shell(config: &Config, answer: &str) -> Shell {
     Shell {
         answer: answer.to_owned(),
-        form: match config.shell.form {
-            ShellForm::Id => Form::Id,
-            ShellForm::Posix => Form::Posix,
-        },
+        form: config.shell.form,
         via: match config.shell.via {
             ShellVia::Block => Via::Block,
             // Void's own terminal tool.

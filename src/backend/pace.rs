@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::{
     error::Error,
+    lock::Hold,
     store::{Common, Key, Link},
 };
 
@@ -72,7 +73,7 @@ impl Pace {
     }
 
     fn reserve(&self, now: Instant) -> Result<Instant, Error> {
-        let mut turns = self.turns();
+        let mut turns = self.turns.hold();
         while turns.front().is_some_and(|first| *first + self.window <= now) {
             turns.pop_front();
         }
@@ -96,11 +97,6 @@ impl Pace {
         .with_status(429)
         .with_code("rate_limit_exceeded")
     }
-
-    fn turns(&self) -> MutexGuard<'_, VecDeque<Instant>> {
-        // Nothing is changed in more than one step: there is no half of it.
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 // === impl Waiting ===
@@ -108,7 +104,7 @@ impl Pace {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if !self.taken {
-            let mut turns = self.pace.turns();
+            let mut turns = self.pace.turns.hold();
             if let Some(at) = turns.iter().rposition(|turn| *turn == self.at) {
                 turns.remove(at);
             }

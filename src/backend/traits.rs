@@ -44,51 +44,7 @@ pub(super) enum Form {
     ResponseFormat,
 }
 
-const OLLAMA: Traits = Traits {
-    title: "Ollama",
-    provider: "ollama",
-    version: Some(("/api/version", "version")),
-    describes: true,
-    spelling: Spelling::Any,
-    form: Some(Form::Format),
-    removes_markers: false,
-};
-const LLAMA_CPP: Traits = Traits {
-    title: "llama.cpp",
-    provider: "llama.cpp",
-    version: Some(("/props", "build_info")),
-    describes: true,
-    spelling: Spelling::Plain,
-    form: Some(Form::ResponseFormat),
-    removes_markers: false,
-};
-const VLLM: Traits = Traits {
-    title: "vLLM",
-    provider: "vllm",
-    version: Some(("/version", "version")),
-    describes: false,
-    spelling: Spelling::Plain,
-    form: Some(Form::ResponseFormat),
-    removes_markers: true,
-};
-const SGLANG: Traits = Traits {
-    title: "SGLang",
-    provider: "sglang",
-    version: Some(("/get_server_info", "version")),
-    describes: false,
-    spelling: Spelling::Plain,
-    form: Some(Form::ResponseFormat),
-    removes_markers: true,
-};
-const LM_STUDIO: Traits = Traits {
-    title: "LM Studio",
-    provider: "lm_studio",
-    version: None,
-    describes: true,
-    spelling: Spelling::Snake,
-    form: Some(Form::ResponseFormat),
-    removes_markers: false,
-};
+/// A server of which nothing special is known; other rows name what differs.
 const OPENAI: Traits = Traits {
     title: "OpenAI's API",
     provider: "openai",
@@ -98,24 +54,42 @@ const OPENAI: Traits = Traits {
     form: None,
     removes_markers: false,
 };
-const GOOGLE: Traits = Traits {
-    title: "Google",
-    provider: "gcp.gemini",
-    version: None,
-    describes: false,
-    spelling: Spelling::Google,
-    form: None,
-    removes_markers: false,
-};
-const REPLAY: Traits = Traits {
-    title: "recordings",
-    provider: "replay",
-    version: None,
-    describes: false,
+const OLLAMA: Traits = Traits {
+    title: "Ollama",
+    provider: "ollama",
+    version: Some(("/api/version", "version")),
+    describes: true,
     spelling: Spelling::Any,
-    form: None,
-    removes_markers: false,
+    form: Some(Form::Format),
+    ..OPENAI
 };
+const LLAMA_CPP: Traits = Traits {
+    title: "llama.cpp",
+    provider: "llama.cpp",
+    version: Some(("/props", "build_info")),
+    describes: true,
+    form: Some(Form::ResponseFormat),
+    ..OPENAI
+};
+const VLLM: Traits = Traits {
+    title: "vLLM",
+    provider: "vllm",
+    version: Some(("/version", "version")),
+    form: Some(Form::ResponseFormat),
+    removes_markers: true,
+    ..OPENAI
+};
+const SGLANG: Traits = Traits { title: "SGLang", provider: "sglang", version: Some(("/get_server_info", "version")), ..VLLM };
+const LM_STUDIO: Traits = Traits {
+    title: "LM Studio",
+    provider: "lm_studio",
+    describes: true,
+    spelling: Spelling::Snake,
+    form: Some(Form::ResponseFormat),
+    ..OPENAI
+};
+const GOOGLE: Traits = Traits { title: "Google", provider: "gcp.gemini", spelling: Spelling::Google, ..OPENAI };
+const REPLAY: Traits = Traits { title: "recordings", provider: "replay", spelling: Spelling::Any, ..OPENAI };
 
 impl Backend {
     /// What is special about the server behind it.

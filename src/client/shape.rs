@@ -6,6 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde_json::{Map, Value};
 
 use crate::{
+    config::ShellForm,
     event::{Event, Origin, Sink, Tools, Why},
     openai::{ChatRequest, Message},
 };
@@ -14,7 +15,7 @@ pub(super) mod native;
 pub mod shell;
 mod xml;
 
-use shell::{Form, Shell, Spooled};
+use shell::{Shell, Spooled};
 use xml::Grammar;
 pub use xml::{Executed, executed};
 
@@ -83,7 +84,7 @@ impl Shape {
     /// The same stage for a client whose shell shall run the calls of our own tools.
     pub fn in_shell(mut self, mut shell: Shell) -> Shape {
         if self.kind != Kind::Native {
-            shell.form = Form::Id; // arguments in a command could be read as tags, or would be defused
+            shell.form = ShellForm::Id; // arguments in a command could be read as tags, or would be defused
         }
         self.shell = Some(shell::Stage::new(shell, Arc::clone(&self.tools)));
         self

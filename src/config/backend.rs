@@ -24,17 +24,17 @@ pub struct Backend {
     pub missing: Option<String>,
 }
 
-/// The language of a backend.
+/// The API that a backend speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Ollama's own `/api/chat`.
+    /// Ollama's own `/api/chat`: unlike its `/v1` it keeps errors, thinking and the context size.
     Ollama,
-    /// Any server that speaks OpenAI's chat completions; the URL ends in `/v1` where that server's does.
-    Openai,
-    /// Google's own API.
+    /// OpenAI's `/v1/chat/completions`, whoever serves it; the URL ends in `/v1` where that server's does.
+    OpenAi,
+    /// Google's `streamGenerateContent`.
     Google,
-    /// Recorded conversations: the demo's, which are part of this program, or a folder of them.
+    /// Recorded conversations instead of a model: the demo's, which are part of this program, or a folder of them.
     Replay,
 }
 
@@ -75,7 +75,7 @@ impl Backend {
         let (name, url) = flag.split_once('=').ok_or_else(wrong)?;
         let kind = match name {
             "ollama" => Kind::Ollama,
-            "openai" => Kind::Openai,
+            "openai" => Kind::OpenAi,
             "google" => Kind::Google,
             _ => return Err(wrong()),
         };

@@ -145,7 +145,7 @@ impl RawBackend {
     fn check(&self, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Backend, Error> {
         let usual = match (self.kind, &self.url) {
             (Some(Kind::Ollama), _) => "ollama".to_owned(),
-            (Some(Kind::Openai), _) => "openai".to_owned(),
+            (Some(Kind::OpenAi), _) => "openai".to_owned(),
             (Some(Kind::Google), _) => "google".to_owned(),
             (Some(Kind::Replay), _) => "replay".to_owned(),
             (None, Some(url)) => place(url),
@@ -156,7 +156,7 @@ impl RawBackend {
             (None, Some(Kind::Replay)) => String::new(),
             (None, Some(Kind::Ollama)) => "http://127.0.0.1:11434".to_owned(),
             (None, Some(Kind::Google)) => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
-            (None, Some(Kind::Openai)) => {
+            (None, Some(Kind::OpenAi)) => {
                 return Err(Error::proxy(format!("backend `{name}` needs a `url` (kind openai: with /v1)")));
             }
             (None, None) => return Err(Error::proxy(format!("backend `{name}` needs a `url` or a `kind`"))),

@@ -29,10 +29,10 @@ pub enum ShellVia {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellForm {
-    /// An id: any shell reads it alike.
+    /// `toolglot call <id>`: safe in bash, zsh, PowerShell and cmd alike.
     #[default]
     Id,
-    /// The tool and its arguments, for POSIX shells.
+    /// `toolglot call <name> '<arguments>'`, for POSIX shells; long ones fall back to the id.
     Posix,
 }
 

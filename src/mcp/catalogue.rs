@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    names::{self, Meaning},
+    names,
     registry::Permission,
     response::{BackendType, ServiceInfo},
 };
@@ -75,17 +75,9 @@ impl Catalogue {
 
     /// The tool that a written name means. `context` are the services of the last results, the latest first.
     pub fn resolve(&self, written: &str, context: &[ServiceInfo]) -> Option<&Offered> {
-        let offered: Vec<(ServiceInfo, String)> =
-            self.tools.iter().map(|tool| (tool.service.clone(), tool.wire_name.clone())).collect();
-        match names::resolve(written, &offered, context) {
-            Meaning::Tool(service) => self.tools.iter().find(|tool| tool.service == *service),
-            Meaning::Foreign => None,
-            Meaning::Ambiguous => {
-                tracing::warn!(name = written, "several servers offer this tool and nothing says which one is meant");
-                None
-            }
-            Meaning::Unknown => None,
-        }
+        let offered: Vec<_> = self.tools.iter().map(|tool| (&tool.service, tool.wire_name.as_str())).collect();
+        let service = names::resolve(written, &offered, context)?;
+        self.tools.iter().find(|tool| tool.service == *service)
     }
 }
 

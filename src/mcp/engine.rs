@@ -8,7 +8,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use rmcp::{
@@ -26,6 +26,7 @@ use super::pool::Pool;
 use crate::{
     config::{Mcp, RegistryHttp, Secret},
     fix::Schemas,
+    lock::Hold,
     store::Common,
 };
 
@@ -162,14 +163,14 @@ impl Engine {
 
     /// How many sessions are open on the legacy transport.
     pub fn open_sessions(&self) -> usize {
-        self.shared.sessions().len()
+        self.shared.sessions.hold().len()
     }
 
     /// Ends all sessions and their streams; new requests are refused. The pool stays open.
     pub fn end_sessions(&self) {
         self.shared.http.cancellation_token.cancel();
         // The loops see the end of their input, end, and with their output the streams end.
-        self.shared.sessions().clear();
+        self.shared.sessions.hold().clear();
     }
 
     /// Opens a session; `None` if there are too many.
@@ -179,7 +180,7 @@ impl Engine {
         let (to_input, input) = mpsc::channel(QUEUE);
         let (to_output, output) = mpsc::channel(QUEUE);
         {
-            let mut sessions = self.shared.sessions();
+            let mut sessions = self.shared.sessions.hold();
             if sessions.len() >= self.shared.options.sessions {
                 return None;
             }
@@ -199,19 +200,11 @@ impl Engine {
 
     /// Puts a message on a session's input queue.
     fn enqueue(&self, session: &str, message: ClientJsonRpcMessage) -> Result<(), NotTaken> {
-        let input = self.shared.sessions().get(session).cloned().ok_or(NotTaken::UnknownSession)?;
+        let input = self.shared.sessions.hold().get(session).cloned().ok_or(NotTaken::UnknownSession)?;
         input.try_send(message).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => NotTaken::Busy,
             mpsc::error::TrySendError::Closed(_) => NotTaken::UnknownSession,
         })
-    }
-}
-
-// === impl Shared ===
-
-impl Shared {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -220,7 +213,7 @@ impl Shared {
 impl Drop for Session {
     fn drop(&mut self) {
         // The loop sees the end of its input and ends.
-        self.shared.sessions().remove(&self.id);
+        self.shared.sessions.hold().remove(&self.id);
     }
 }
 

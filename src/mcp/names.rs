@@ -13,19 +13,6 @@ mod tests;
 /// The longest function name that OpenAI's clients allow, in bytes.
 const LONGEST: usize = 64;
 
-/// What a written name means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning<'t> {
-    /// This tool.
-    Tool(&'t ServiceInfo),
-    /// A command of another system (`tauri:open`): not ours to touch.
-    Foreign,
-    /// A bare name that several servers offer, and nothing says which one.
-    Ambiguous,
-    /// Nothing that is offered.
-    Unknown,
-}
-
 /// Spellings of the full names of these tools in `[A-Za-z0-9_-]{1,64}`, in their order. A spelling does not depend on the
 /// order, and two tools never share one.
 pub fn wire_names(tools: &[ServiceInfo]) -> Vec<String> {
@@ -38,36 +25,36 @@ pub fn wire_names(tools: &[ServiceInfo]) -> Vec<String> {
     tools.iter().zip(&plain).map(|(tool, plain)| if unique(plain) { plain.clone() } else { hashed(tool, plain) }).collect()
 }
 
-/// The tool that `written` means. `context` are the tools of the last results, the latest first: a bare name that several
-/// servers offer is looked up there.
-pub fn resolve<'t>(written: &str, offered: &'t [(ServiceInfo, String)], context: &[ServiceInfo]) -> Meaning<'t> {
+/// A tool that is offered, and its wire name.
+type Named<'t> = (&'t ServiceInfo, &'t str);
+
+/// The tool that `written` means; `None` also for a bare name that several servers offer. `context` are the tools of the last
+/// results, the latest first: they decide which server such a name belongs to.
+pub fn resolve<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]) -> Option<&'t ServiceInfo> {
     if let Some(found) = exact(written, offered).or_else(|| qualified(written, offered)) {
-        return Meaning::Tool(found);
+        return Some(found);
     }
+    // A command of another system (`tauri:open`).
     if written.split_once(':').is_some_and(|(prefix, _)| prefix.chars().all(|c| c.is_ascii_alphanumeric())) {
-        return Meaning::Foreign;
+        return None;
     }
-    match bare(written, offered, context) {
-        Meaning::Unknown => {}
-        known => return known,
+    if offered.iter().any(|(service, _)| service.tool == written) {
+        return bare(written, offered, context);
     }
-    let Some(rest) = without_random_prefix(written) else { return Meaning::Unknown };
-    match exact(rest, offered).or_else(|| qualified(rest, offered)) {
-        Some(found) => Meaning::Tool(found),
-        // A prefix is only believed where it leads to one tool.
-        None => bare(rest, offered, &[]),
-    }
+    let rest = without_random_prefix(written)?;
+    // A prefix is only believed where it leads to one tool.
+    exact(rest, offered).or_else(|| qualified(rest, offered)).or_else(|| bare(rest, offered, &[]))
 }
 
 // === private ===
 
-fn exact<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<&'t ServiceInfo> {
-    offered.iter().find(|(service, wire)| wire == written || service.full_name() == written).map(|(service, _)| service)
+fn exact<'t>(written: &str, offered: &[Named<'t>]) -> Option<&'t ServiceInfo> {
+    offered.iter().find(|(service, wire)| *wire == written || service.full_name() == written).map(|(service, _)| *service)
 }
 
 /// `server__tool`, `builtin.server__tool`, `server.tool`: split at the first separator after the name of a server that is
 /// known, so that a server's name may contain separators.
-fn qualified<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<&'t ServiceInfo> {
+fn qualified<'t>(written: &str, offered: &[Named<'t>]) -> Option<&'t ServiceInfo> {
     let written = written.strip_prefix("builtin.").unwrap_or(written);
     let fits = |service: &ServiceInfo| {
         let rest = written.strip_prefix(service.server.as_str())?;
@@ -75,19 +62,21 @@ fn qualified<'t>(written: &str, offered: &'t [(ServiceInfo, String)]) -> Option<
         (tool == service.tool).then_some(service.server.len())
     };
     let found = offered.iter().filter_map(|(service, _)| Some((fits(service)?, service)));
-    found.max_by_key(|(length, _)| *length).map(|(_, service)| service)
+    found.max_by_key(|(length, _)| *length).map(|(_, service)| *service)
 }
 
-fn bare<'t>(written: &str, offered: &'t [(ServiceInfo, String)], context: &[ServiceInfo]) -> Meaning<'t> {
-    let named: Vec<&ServiceInfo> = offered.iter().map(|(service, _)| service).filter(|service| service.tool == written).collect();
-    let latest = context
-        .iter()
-        .find_map(|last| named.iter().find(|service| service.server == last.server && service.backend == last.backend));
-    match (latest, named.as_slice()) {
-        (Some(service), _) => Meaning::Tool(service),
-        (None, [only]) => Meaning::Tool(only),
-        (None, []) => Meaning::Unknown,
-        (None, _) => Meaning::Ambiguous,
+fn bare<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]) -> Option<&'t ServiceInfo> {
+    let named: Vec<&ServiceInfo> =
+        offered.iter().map(|(service, _)| *service).filter(|service| service.tool == written).collect();
+    let of_last =
+        |last: &ServiceInfo| named.iter().find(|service| service.server == last.server && service.backend == last.backend);
+    match (context.iter().find_map(of_last), named.as_slice()) {
+        (Some(service), _) | (None, [service]) => Some(service),
+        (None, []) => None,
+        (None, _) => {
+            tracing::warn!(name = written, "several servers offer this tool and nothing says which one is meant");
+            None
+        }
     }
 }
 

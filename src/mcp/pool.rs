@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -19,7 +19,7 @@ use super::{
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };
-use crate::{dial::Clients, error::Error, redact, store::Store, tools::Builtin};
+use crate::{dial::Clients, error::Error, lock::Hold, redact, store::Store, tools::Builtin};
 
 mod called;
 mod connection;
@@ -131,7 +131,7 @@ impl Pool {
             BackendType::External => self.call_external(service, arguments, call).await,
         };
         let response = response.from_service(service);
-        self.lock_calls().add(Called {
+        self.calls.hold().add(Called {
             server: service.server.clone(),
             tool: service.tool.clone(),
             failed: response.is_error(),
@@ -161,7 +161,7 @@ impl Pool {
         let mut changes = self.registry.subscribe();
         while changes.changed().await.is_ok() {
             let snapshot = self.registry.snapshot();
-            self.slots().retain(|_, slot| {
+            self.slots.hold().retain(|_, slot| {
                 let stays = snapshot.servers.contains(&slot.server);
                 if !stays {
                     slot.close();
@@ -173,7 +173,7 @@ impl Pool {
 
     /// Closes all connections and waits until they are closed: processes get a few seconds to end by themselves.
     pub async fn shut_down(&self) {
-        let slots: Vec<Arc<Slot>> = self.slots().drain().map(|(_, slot)| slot).collect();
+        let slots: Vec<Arc<Slot>> = self.slots.hold().drain().map(|(_, slot)| slot).collect();
         join_all(slots.iter().map(|slot| slot.shut_down())).await;
     }
 
@@ -326,12 +326,12 @@ impl Pool {
     }
 
     fn known_slot(&self, server: &Arc<Server>) -> Option<Arc<Slot>> {
-        self.slots().get(&server.name).filter(|slot| slot.server == *server).cloned()
+        self.slots.hold().get(&server.name).filter(|slot| slot.server == *server).cloned()
     }
 
     /// The slot of this server; one of the same name that is reached otherwise is closed.
     fn slot(&self, server: &Arc<Server>) -> Arc<Slot> {
-        let mut slots = self.slots();
+        let mut slots = self.slots.hold();
         match slots.get(&server.name) {
             Some(slot) if slot.server == *server => Arc::clone(slot),
             other => {
@@ -344,15 +344,11 @@ impl Pool {
             }
         }
     }
-
-    fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.slots().values().for_each(|slot| slot.close());
+        self.slots.hold().values().for_each(|slot| slot.close());
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use serde_json::{Map, Value, json};
 
 use super::address;
-use crate::{atomic, config::Environment, error::Error, redact, watch};
+use crate::{atomic, config::Environment, error::Error, lock::Hold, redact, watch};
 
 mod document;
 mod server;
@@ -259,7 +259,7 @@ impl Registry {
 
     /// Reads the file, changes it and writes it. Nothing is written where the change fails.
     fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<Diff, Error> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.hold();
         let document = self.read()?;
         change(&document)?;
         atomic::write(&self.file, document.to_text().as_bytes()).map_err(|error| write_error(&self.file, &error))?;

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -20,6 +20,7 @@ use crate::{
     error::Error,
     event::{Event, FinishReason, Tools, Usage, Why},
     fix::Checked,
+    lock::Hold,
     openai::{ChatRequest, ToolCall},
     plan::Plan,
     redact,
@@ -133,36 +134,36 @@ impl Account {
 
     /// What is known now.
     pub(super) fn facts(&self) -> Facts {
-        self.lock().clone()
+        self.facts.hold().clone()
     }
 
     /// Whose request it is.
     pub(super) fn sent_by(&self, tenant: &str) {
-        tenant.clone_into(&mut self.lock().tenant);
+        tenant.clone_into(&mut self.facts.hold().tenant);
     }
 
     /// Which model the request is about. It passes as it is, until [`Account::watch`] is called.
     pub(super) fn is_about(&self, target: &Target) {
-        let mut facts = self.lock();
+        let mut facts = self.facts.hold();
         facts.target = Some(target.clone());
         facts.mode = "off";
     }
 
     /// The request has a row on the page.
     pub(super) fn is_listed(&self, entry: Entry) {
-        self.lock().entry = Some(entry);
+        self.facts.hold().entry = Some(entry);
     }
 
     /// The row of the request on the page.
     pub(super) fn entry(&self) -> Option<Entry> {
-        self.lock().entry.clone()
+        self.facts.hold().entry.clone()
     }
 
     /// The tap of this turn, which also shows everything to `recording` and to the page.
     pub(super) fn watch(&self, plan: &Plan, mode: &'static str, recording: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
         let shown = self.entry().and_then(|entry| page::tap(&entry, plan, mode));
         let next = recording.into_iter().chain(shown).collect();
-        let mut facts = self.lock();
+        let mut facts = self.facts.hold();
         facts.mode = mode;
         let client = plan.caller.client.split(' ').next().filter(|client| !client.is_empty());
         facts.client = client.map(|client| redact::shown(client, CLIENT_CHARS));
@@ -172,7 +173,7 @@ impl Account {
 
     /// What a backend said about its limits.
     pub(super) fn pace(&self) -> Vec<(String, String)> {
-        self.lock().pace.clone()
+        self.facts.hold().pace.clone()
     }
 
     /// Whether the next steps of the turn may take long.
@@ -186,18 +187,13 @@ impl Account {
         // A request is moved when it waits.
         tokio::task::yield_now().await;
     }
-
-    fn lock(&self) -> MutexGuard<'_, Facts> {
-        // Each field is written in one step.
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 // === impl Watch ===
 
 impl Tap for Watch {
     fn answered(&mut self, headers: &HeaderMap) {
-        self.account.lock().pace = backend::pace_headers(headers);
+        self.account.facts.hold().pace = backend::pace_headers(headers);
         self.next.iter_mut().for_each(|next| next.answered(headers));
     }
 
@@ -265,7 +261,7 @@ impl Tap for Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         // Once for each turn, so that pieces of an answer take no lock.
-        self.account.lock().turn = Some(std::mem::take(&mut self.turn));
+        self.account.facts.hold().turn = Some(std::mem::take(&mut self.turn));
     }
 }
 

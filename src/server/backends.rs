@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -15,6 +15,7 @@ use crate::{
     backend::{self, Backend, Kind, Model, Profile},
     config,
     error::Error,
+    lock::Hold,
     redact,
     upstream::Client,
 };
@@ -107,7 +108,7 @@ impl Backends {
 
     /// What was known last, however old.
     pub(super) fn known(&self) -> Arc<[Found]> {
-        self.lock().found.clone()
+        self.known.hold().found.clone()
     }
 
     /// What is there now, at most seconds old.
@@ -143,7 +144,7 @@ impl Backends {
     pub(super) async fn describe(&self, backend: &Backend, model: &str) -> Arc<Model> {
         let key = (backend.name.clone(), model.to_owned());
         let now = Instant::now();
-        let kept = self.lock().described.get(&key).filter(|(until, _)| *until > now).map(|(_, model)| model.clone());
+        let kept = self.known.hold().described.get(&key).filter(|(until, _)| *until > now).map(|(_, model)| model.clone());
         if let Some(kept) = kept {
             return kept;
         }
@@ -155,7 +156,7 @@ impl Backends {
             }
         };
         let described = Arc::new(described);
-        let mut known = self.lock();
+        let mut known = self.known.hold();
         if known.described.len() >= DESCRIPTIONS {
             known.described.clear();
         }
@@ -174,8 +175,9 @@ impl Backends {
     }
 
     async fn no_older_than(&self, age: Duration) -> Arc<[Found]> {
-        let young =
-            || Some(self.lock()).filter(|known| known.at.is_some_and(|at| at.elapsed() < age)).map(|known| known.found.clone());
+        let young = || {
+            Some(self.known.hold()).filter(|known| known.at.is_some_and(|at| at.elapsed() < age)).map(|known| known.found.clone())
+        };
         if let Some(found) = young() {
             return found;
         }
@@ -212,7 +214,7 @@ impl Backends {
             found.push(Found { backend: self.replay.clone(), models, error: None });
         }
         let found: Arc<[Found]> = found.into();
-        let mut known = self.lock();
+        let mut known = self.known.hold();
         known.found = found.clone();
         known.at = Some(Instant::now());
         found
@@ -239,11 +241,6 @@ impl Backends {
         }
         let profile = backend::profile(&self.client, backend).await?;
         Ok((models, Arc::new(Backend { profile, ..Backend::clone(backend) })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        // Nothing is changed in more than one step: there is no half of it.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -8,12 +8,12 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{backends::Found, guard::Sender, reply, state::App};
-use crate::{backend::Kind, config};
+use crate::backend::Kind;
 
 /// 200 where a backend answers, 503 where none does, or where the server is about to end. Recordings count only where they were asked for.
 pub(super) async fn ready(State(app): State<App>) -> Response {
     let found = app.backends.current().await;
-    let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(config::Kind::Replay));
+    let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(Kind::Replay));
     let counts = |found: &&Found| found.error.is_none() && (asked_for || found.backend.kind != Kind::Replay);
     let answering: Vec<&str> = found.iter().filter(counts).map(|found| found.backend.name.as_str()).collect();
     let draining = app.process.draining.is_announced();

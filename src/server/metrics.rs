@@ -4,13 +4,14 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    sync::{Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Mutex, atomic::Ordering},
     time::Duration,
 };
 
 use axum::{body::Body, extract::State, response::Response};
 
 use super::{account::Facts, reply, state::App};
+use crate::lock::Hold;
 
 /// Everything that is counted by request.
 #[derive(Debug, Default)]
@@ -64,12 +65,12 @@ const COUNTERS: &[(&str, &str)] = &[
 impl Metrics {
     /// A request begins.
     pub(super) fn begin(&self) {
-        self.lock().under_way += 1;
+        self.0.hold().under_way += 1;
     }
 
     /// A request is over. `status`: of its response, if there was one.
     pub(super) fn end(&self, facts: &Facts, status: Option<u16>, first: Option<Duration>, taken: Duration) {
-        let mut counted = self.lock();
+        let mut counted = self.0.hold();
         counted.under_way = counted.under_way.saturating_sub(1);
         let code = status.map_or_else(|| "left".to_owned(), |status| status.to_string());
         counted.add(REQUESTS, &[("mode", facts.mode), ("status", &code)], 1);
@@ -115,12 +116,7 @@ impl Metrics {
 
     /// Requests whose response is not over.
     pub(super) fn under_way(&self) -> u64 {
-        self.lock().under_way
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Counted> {
-        // Counters have no state in between.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.hold().under_way
     }
 }
 
@@ -161,7 +157,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
 fn exposed(app: &App) -> String {
     let mut out = String::new();
     {
-        let counted = app.process.metrics.lock();
+        let counted = app.process.metrics.0.hold();
         head("toolglot_requests_under_way", "gauge", "Requests whose response is not over.", &mut out);
         let _ = writeln!(out, "toolglot_requests_under_way {}", counted.under_way);
         for (name, help) in COUNTERS {

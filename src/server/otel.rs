@@ -7,7 +7,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, SystemTime},
@@ -21,6 +21,7 @@ use super::account::Facts;
 use crate::{
     config::Environment,
     error::Error,
+    lock::Hold,
     redact,
     upstream::{self, HttpRequest, Outgoing},
 };
@@ -138,7 +139,7 @@ impl Spans {
     }
 
     fn add(&self, spans: Vec<String>) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.hold();
         for span in spans {
             if waiting.len() < WAITING {
                 waiting.push_back(span);
@@ -151,7 +152,7 @@ impl Spans {
     }
 
     fn batch(&self) -> Option<Vec<String>> {
-        let waiting = self.lock();
+        let waiting = self.waiting.hold();
         (!waiting.is_empty()).then(|| waiting.iter().take(BATCH).cloned().collect())
     }
 
@@ -170,7 +171,7 @@ impl Spans {
             Ok((_, said)) => Some(said),
             Err(error) => return (Sent::Later, Some(error.to_string())),
         };
-        self.lock().drain(..batch.len());
+        self.waiting.hold().drain(..batch.len());
         let counter = if trouble.is_none() { &self.sent } else { &self.dropped };
         counter.fetch_add(batch.len() as u64, Ordering::Relaxed);
         (Sent::Over, trouble)
@@ -184,11 +185,6 @@ impl Spans {
         let status = response.status;
         let said = response.collect(ANSWER_BYTES).await?;
         Ok((status, redact::shown(&format!("status {status}: {}", String::from_utf8_lossy(&said)), SHOWN_CHARS)))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
-        // A queue has no state in between.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,15 +1,12 @@
 //! Requests for what is not there: an answer that says what is meant, and one line in the log for each such path.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashSet, sync::Mutex};
 
 use axum::{extract::State, response::Response};
 use http::{Method, Uri};
 
 use super::{reply, state::App};
-use crate::{error::Error, redact};
+use crate::{error::Error, lock::Hold, redact};
 
 /// Paths that have been asked for in vain.
 #[derive(Debug, Default)]
@@ -24,7 +21,7 @@ const PATH_CHARS: usize = 200;
 impl Missed {
     /// Whether this is the first time.
     fn is_new(&self, what: &str) -> bool {
-        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = self.0.hold();
         paths.len() < PATHS && paths.insert(what.to_owned())
     }
 }

@@ -2,13 +2,14 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 
 use super::{Common, Key, Store, Stored, VALUE_BYTES};
+use crate::lock::Hold;
 
 const STORE_BYTES: usize = 64 * 1024 * 1024;
 /// Approximate bytes that an entry takes beside its value.
@@ -37,28 +38,23 @@ struct Entry {
 impl Memory {
     /// Bytes that are held.
     pub fn bytes(&self) -> usize {
-        self.entries().bytes
+        self.entries.hold().bytes
     }
 
     /// Removes the value that expires first, and says for how long it would have been kept.
     #[cfg(feature = "redis")]
     pub(super) fn pop(&self) -> Option<(Key, Bytes, Duration)> {
-        let (mut entries, now) = (self.entries(), Instant::now());
+        let (mut entries, now) = (self.entries.hold(), Instant::now());
         entries.expire(now);
         let (expires, key) = entries.by_expiry.first().cloned()?;
         let value = entries.remove(&key)?;
         Some((key, value, expires.saturating_duration_since(now)))
     }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Entries are added and removed whole, so that a panic elsewhere leaves a map that is still valid.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Store for Memory {
     fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.hold();
         entries.expire(Instant::now());
         let found = entries.by_key.get(key).map(|entry| entry.value.clone());
         Box::pin(std::future::ready(found))
@@ -67,13 +63,13 @@ impl Store for Memory {
     fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool> {
         let fits = value.len() <= VALUE_BYTES;
         if fits {
-            self.entries().put(key, value, Instant::now(), ttl);
+            self.entries.hold().put(key, value, Instant::now(), ttl);
         }
         Box::pin(std::future::ready(fits))
     }
 
     fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.hold();
         entries.expire(Instant::now());
         let taken = entries.remove(key);
         Box::pin(std::future::ready(taken))
@@ -82,7 +78,7 @@ impl Store for Memory {
 
 impl Common for Memory {
     fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)> {
-        let counted = self.entries().count(key, Instant::now(), window);
+        let counted = self.entries.hold().count(key, Instant::now(), window);
         Box::pin(std::future::ready(counted))
     }
 }

@@ -5,7 +5,7 @@
 //! What was to be kept meanwhile is handed in then.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{Common, Key, Kind, Link, Memory, Place, Store, Stored, VALUE_BYTES};
-use crate::error::Error;
+use crate::{error::Error, lock::Hold};
 
 /// Connecting happens in the background and may take longer.
 const CONNECTING: Duration = Duration::from_secs(2);
@@ -266,7 +266,7 @@ impl Shared {
 
     fn absent(&self, why: &str) {
         self.link.present.store(false, Relaxed);
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said.hold();
         if said.is_none_or(|at| at.elapsed() > SAYING) {
             *said = Some(Instant::now());
             tracing::warn!(store = self.place(), "the shared store is absent: {why}; requests go on with what this instance has");

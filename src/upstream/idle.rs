@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use super::direct::Wire;
+use crate::lock::Hold;
 
 /// What is known about each server, by its origin: as many as the configuration names. Clones share it.
 #[derive(Clone, Default)]
@@ -42,7 +43,7 @@ struct Kept {
 }
 
 /// A request that waits for the head of its answer, as long as this exists.
-pub(super) struct Waiting<'a>(&'a Server);
+pub(super) struct Waiting<'a>(&'a Mutex<State>);
 
 /// Servers close idle connections after as little as 5 s; one that may be half closed is not used again.
 const KEPT: Duration = Duration::from_secs(3);
@@ -54,7 +55,7 @@ const MOST: usize = 256;
 impl Idle {
     /// The server at this origin.
     pub(super) fn server(&self, origin: &str) -> Server {
-        let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = self.0.hold();
         match servers.get(origin) {
             Some(server) => server.clone(),
             None => servers.entry(origin.to_owned()).or_default().clone(),
@@ -73,14 +74,14 @@ impl std::fmt::Debug for Idle {
 impl Server {
     /// A request to the server begins.
     pub(super) fn waiting(&self) -> Waiting<'_> {
-        self.lock().waiting += 1;
-        Waiting(self)
+        self.0.hold().waiting += 1;
+        Waiting(&self.0)
     }
 
     /// The connection of this runtime that was used last.
     pub(super) fn take(&self) -> Option<Wire> {
         let runtime = Handle::current().id();
-        let kept = &mut self.lock().kept;
+        let kept = &mut self.0.hold().kept;
         let last = kept.iter().rposition(|kept| kept.runtime == runtime && kept.is_fresh())?;
         Some(kept.remove(last).wire)
     }
@@ -88,7 +89,7 @@ impl Server {
     /// Keeps a connection whose answer was read to its end.
     pub(super) fn keep(&self, wire: Wire) {
         let Ok(handle) = Handle::try_current() else { return };
-        let mut state = self.lock();
+        let mut state = self.0.hold();
         if state.waiting > 0 || state.kept.len() >= MOST {
             return;
         }
@@ -102,7 +103,7 @@ impl Server {
     async fn sweep(self) {
         loop {
             sleep(KEPT).await;
-            let mut state = self.lock();
+            let mut state = self.0.hold();
             state.kept.retain(Kept::is_fresh);
             if state.kept.is_empty() {
                 // Set anew by the next connection that is kept: this task counts as running until it has returned.
@@ -110,10 +111,6 @@ impl Server {
                 return;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,7 +126,7 @@ impl Kept {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.lock().waiting -= 1;
+        self.0.hold().waiting -= 1;
     }
 }
 

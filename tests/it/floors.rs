@@ -14,6 +14,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("watch", 0),
     ("dial", 0),
     ("store", 0),
+    ("lock", 0),
     ("openai", 1),
     ("fix", 1),
     ("tools", 1),
@@ -36,6 +37,7 @@ const FLOORS: &[(&str, u8)] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     ("error", "redact"),
     ("store", "atomic"),
+    ("store", "lock"),
     ("fixture", "openai"),
     ("backend", "upstream"),
     ("turn", "plan"),
@@ -44,6 +46,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
 
 /// Where a lock may guard state: the store, and caches that may be lost at any time.
 const LOCKS: &[&str] = &[
+    "src/lock.rs",                // how a lock is taken
     "src/fix/schema/cache.rs",    // compiled schemas
     "src/store/memory.rs",        // the store of a single process
     "src/store/redis.rs",         // when the log last heard of its absence

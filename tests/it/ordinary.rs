@@ -11,9 +11,10 @@ use toolglot::{
         self,
         shape::{
             Kind, Shape,
-            shell::{Form, Shell, Via},
+            shell::{Shell, Via},
         },
     },
+    config::ShellForm,
     event::{Channel, Delta, Event, FinishReason, Origin, Tool, Tools},
     fix::Schemas,
     openai::ChatRequest,
@@ -105,7 +106,7 @@ fn read(path: &Path<'_>, pieces: &[&str], reason: FinishReason) -> reader::Read 
     let Path { adapter, tools, reader, schemas, shell, .. } = path;
     let mut shape = Shape::new(Kind::VoidXml, Arc::clone(tools), true);
     if *shell {
-        shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: Form::Id, via: Via::Block });
+        shape = shape.in_shell(Shell { answer: "chatcmpl-x".into(), form: ShellForm::Id, via: Via::Block });
     }
     let mut xml = reader::Xml::new(reader);
     let mut client = |event: Event<'_>| {

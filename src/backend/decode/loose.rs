@@ -5,9 +5,9 @@ use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 /// A string; null and absent are empty, a number is its digits, a list of parts (`[{"text": ...}]`) is their text.
 #[derive(Debug, Default, Clone)]
@@ -32,7 +32,6 @@ pub(super) struct Function<'a> {
 }
 
 struct TextVisitor;
-struct NumberVisitor;
 
 // === impl Text ===
 
@@ -108,39 +107,14 @@ impl<'de> Visitor<'de> for TextVisitor {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor).map(Number)
-    }
-}
-
-impl<'de> Visitor<'de> for NumberVisitor {
-    type Value = Option<u64>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number")
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Some(number))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-        Ok((number >= 0.0).then_some(number as u64))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(text.trim().parse().ok())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
+        Ok(Number(match Value::deserialize(deserializer)? {
+            Value::Number(number) => {
+                number.as_u64().or_else(|| number.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
+            }
+            Value::String(text) => text.trim().parse().ok(),
+            Value::Null | Value::Bool(_) => None,
+            other => return Err(D::Error::custom(format!("{other} is not a number"))),
+        }))
     }
 }
 
@@ -150,7 +124,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?.get();
         Ok(Arguments(match raw.as_bytes().first() {
-            Some(b'"') => Some(serde_json::from_str::<Text<'a>>(raw).map_err(serde::de::Error::custom)?.0),
+            Some(b'"') => Some(serde_json::from_str::<Text<'a>>(raw).map_err(D::Error::custom)?.0),
             Some(b'n') => None,
             _ => Some(Cow::Borrowed(raw)),
         }))

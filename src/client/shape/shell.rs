@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::{
     client::compact::compact,
+    config::ShellForm,
     event::{Event, FinishReason, Origin, Sink, ToolCall, Tools, Why},
     openai::answer::call_id,
 };
@@ -22,19 +23,9 @@ pub struct Shell {
     /// The answer's id: ids of calls are derived from it, so it must not be guessable.
     pub answer: String,
     /// What the command carries.
-    pub form: Form,
+    pub form: ShellForm,
     /// How the command reaches the shell.
     pub via: Via,
-}
-
-/// What the command carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Form {
-    /// `toolglot call <id>`: safe in bash, zsh, PowerShell and cmd alike.
-    #[default]
-    Id,
-    /// `toolglot call <name> '<arguments>'`, for POSIX shells; long ones fall back to the id.
-    Posix,
 }
 
 /// How the command reaches the shell.
@@ -137,7 +128,7 @@ impl Stage {
             return self.paragraph(&format!("[toolglot] call of {} was not run: {why}\n", call.name), out);
         }
         let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
-        let posix = (self.shell.form == Form::Posix).then(|| posix(&call.name, arguments)).flatten();
+        let posix = (self.shell.form == ShellForm::Posix).then(|| posix(&call.name, arguments)).flatten();
         let command = posix.unwrap_or_else(|| {
             let id = spool_id(&self.shell.answer, self.seen, &call.name);
             let command = format!("{COMMAND} {id}");

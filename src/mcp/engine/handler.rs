@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use rmcp::{
@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use super::{Servers, Shared};
 use crate::{
     fix::{self, End},
+    lock::Hold,
     mcp::{
         catalogue::{Catalogue, Offered},
         pool::{BUILT_IN, Call, PATIENCE},
@@ -62,7 +63,7 @@ impl Handler {
         let headers = self.trusted_headers(asked);
         let offered = self.offered(asked).await;
         let context: Vec<ServiceInfo> = {
-            let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+            let context = self.context.hold();
             context.iter().cloned().collect()
         };
         // The built-in tools are offered under their own names.
@@ -85,7 +86,7 @@ impl Handler {
         // The client asks its user before it calls; that is the consent.
         let call = Call { consent: tool.permission == Permission::Ask, headers, ..Call::default() };
         let response = self.shared.pool.call(&tool.service, arguments, &call).await;
-        let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut context = self.context.hold();
         context.retain(|service| *service != tool.service);
         context.push_front(tool.service.clone());
         context.truncate(REMEMBERED);

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -22,6 +22,7 @@ use rmcp::{
 use serde_json::Value;
 
 use crate::{
+    lock::Hold,
     mcp::response::ServiceInfo,
     store::{self, Common, Key, Kind},
 };
@@ -48,17 +49,13 @@ impl Sessions {
     }
 
     fn touch(&self, id: &SessionId) {
-        self.used().insert(id.clone(), Instant::now());
-    }
-
-    fn used(&self) -> MutexGuard<'_, HashMap<SessionId, Instant>> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.hold().insert(id.clone(), Instant::now());
     }
 
     /// The session to close before another one is opened. Forgets those that have ended by themselves.
     async fn oldest(&self) -> Option<SessionId> {
         let open = self.inner.sessions.read().await;
-        let mut used = self.used();
+        let mut used = self.used.hold();
         used.retain(|id, _| open.contains_key(id));
         if open.len() < self.limit {
             return None;
@@ -94,7 +91,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.used().remove(id);
+        self.used.hold().remove(id);
         self.inner.close_session(id).await
     }
 

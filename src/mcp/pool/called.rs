@@ -2,11 +2,11 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use super::Pool;
+use crate::lock::Hold;
 
 /// Calls of tools since the start.
 #[derive(Debug, Default)]
@@ -42,17 +42,12 @@ const SHOWN: usize = 5;
 impl Pool {
     /// How often each server was called since the start: its name, whether the calls failed, how many.
     pub fn calls(&self) -> Vec<(String, bool, u64)> {
-        self.lock_calls().counts.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
+        self.calls.hold().counts.iter().map(|((server, failed), count)| (server.clone(), *failed, *count)).collect()
     }
 
     /// The latest calls of this server, the latest first.
     pub fn latest_calls(&self, server: &str) -> Vec<Called> {
-        self.lock_calls().latest.iter().rev().filter(|called| called.server == server).take(SHOWN).cloned().collect()
-    }
-
-    pub(super) fn lock_calls(&self) -> MutexGuard<'_, Calls> {
-        // Each call is added in one step.
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.hold().latest.iter().rev().filter(|called| called.server == server).take(SHOWN).cloned().collect()
     }
 }
 

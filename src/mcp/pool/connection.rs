@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use super::fault::Fault;
 use crate::{
     error::{Blame, Error},
+    lock::Hold,
     mcp::response::{INTERNAL_ERROR, RpcError, ToolResult},
 };
 
@@ -117,14 +118,14 @@ impl Connection {
     /// `patience` of the moment when they were first asked for, the old ones.
     pub(super) async fn tools(&self, patience: Duration) -> Result<Arc<Vec<Definition>>, NoTools> {
         let (since, pending) = {
-            let mut listing = self.listing();
+            let mut listing = self.listing.hold();
             if let Some(known) = listing.known.as_ref().filter(|known| self.is_fresh(known)) {
                 return Ok(Arc::clone(&known.tools));
             }
             listing.asked.get_or_insert_with(|| (Instant::now(), self.ask())).clone()
         };
         let listed = tokio::time::timeout_at((since + patience).into(), pending).await;
-        let mut listing = self.listing();
+        let mut listing = self.listing.hold();
         if listed.is_ok() && listing.asked.as_ref().is_some_and(|(own, _)| *own == since) {
             listing.asked = None;
         }
@@ -147,7 +148,7 @@ impl Connection {
 
     /// The tools from memory, however old.
     pub(super) fn known_tools(&self) -> Option<Arc<Vec<Definition>>> {
-        Some(Arc::clone(&self.listing().known.as_ref()?.tools))
+        Some(Arc::clone(&self.listing.hold().known.as_ref()?.tools))
     }
 
     /// Forgets that the list is fresh.
@@ -170,10 +171,6 @@ impl Connection {
             }
         };
         listing.boxed().shared()
-    }
-
-    fn listing(&self) -> MutexGuard<'_, Listing> {
-        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a tool. Dropping the future tells the server to stop.

@@ -2,10 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use crate::redact;
+use crate::{lock::Hold, redact};
 
 /// What is known about the end of a connection. Shared by a transport, which writes it, and the errors of its calls.
 #[derive(Debug, Clone, Default)]
@@ -27,17 +27,17 @@ const BEGINNING_CHARS: usize = 120;
 impl Fault {
     /// Notes the reason; the first one counts.
     pub(super) fn set(&self, reason: impl Into<String>) {
-        self.known().reason.get_or_insert(reason.into());
+        self.0.hold().reason.get_or_insert(reason.into());
     }
 
     /// Notes the reason in the place of an earlier one, where a connection outlives what is wrong with it.
     pub(super) fn replace(&self, reason: impl Into<String>) {
-        self.known().reason = Some(reason.into());
+        self.0.hold().reason = Some(reason.into());
     }
 
     /// Notes a line of standard error.
     pub(super) fn line(&self, line: &str) {
-        let mut known = self.known();
+        let mut known = self.0.hold();
         if known.lines.len() == LINES {
             known.lines.pop_front();
         }
@@ -46,7 +46,7 @@ impl Fault {
 
     /// The reason with the last lines that it wrote, if there is one.
     pub(super) fn describe(&self) -> Option<String> {
-        let reason = self.known().reason.clone()?;
+        let reason = self.0.hold().reason.clone()?;
         Some(match self.last_words() {
             None => reason,
             Some(words) => format!("{reason}; it wrote: {words}"),
@@ -55,13 +55,9 @@ impl Fault {
 
     /// The last lines that it wrote beside its messages.
     pub(super) fn last_words(&self) -> Option<String> {
-        let known = self.known();
+        let known = self.0.hold();
         let lines: Vec<&str> = known.lines.iter().map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join(" | "))
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@
 //! after it could not be opened.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -13,6 +13,7 @@ use crate::{
     config::Environment,
     dial::Clients,
     error::{Blame, Error},
+    lock::Hold,
     mcp::registry::Server,
 };
 
@@ -68,7 +69,7 @@ impl Slot {
     /// dead server delays its first visitor only.
     pub(super) async fn connection(&self, patience: Duration) -> Result<Arc<Connection>, Error> {
         let (since, pending) = {
-            let mut inner = self.inner();
+            let mut inner = self.state.hold();
             match &inner.state {
                 State::Ready(connection) if !connection.is_closed() => return Ok(Arc::clone(connection)),
                 State::Failed { error, until } if *until > Instant::now() => return Err(error.clone()),
@@ -90,14 +91,14 @@ impl Slot {
 
     /// What is known now.
     pub(super) fn seen(&self) -> Seen {
-        let settled = match &self.inner().state {
+        let settled = match &self.state.hold().state {
             State::Connecting { since, pending } => pending.peek().map(|opened| (*since, opened.clone())),
             _ => None,
         };
         if let Some((since, opened)) = settled {
             self.settle(since, &opened);
         }
-        match &self.inner().state {
+        match &self.state.hold().state {
             State::Idle => Seen::Idle,
             State::Connecting { .. } => Seen::Connecting,
             State::Ready(connection) if connection.is_closed() => Seen::Idle,
@@ -108,7 +109,7 @@ impl Slot {
 
     /// Gives the connection up: the server does not answer on it any more.
     pub(super) fn give_up(&self, connection: &Arc<Connection>, error: &Error) {
-        let mut inner = self.inner();
+        let mut inner = self.state.hold();
         if matches!(&inner.state, State::Ready(own) if Arc::ptr_eq(own, connection)) {
             connection.stop();
             inner.fail(error);
@@ -117,7 +118,7 @@ impl Slot {
 
     /// Closes the connection.
     pub(super) fn close(&self) {
-        let mut inner = self.inner();
+        let mut inner = self.state.hold();
         if let State::Ready(connection) = &inner.state {
             connection.stop();
         }
@@ -152,7 +153,7 @@ impl Slot {
 
     /// Notes how connecting ended, once.
     fn settle(&self, since: Instant, opened: &Result<Arc<Connection>, Error>) {
-        let mut inner = self.inner();
+        let mut inner = self.state.hold();
         if !matches!(&inner.state, State::Connecting { since: own, .. } if *own == since) {
             return;
         }
@@ -172,10 +173,6 @@ impl Slot {
                 inner.fail(error);
             }
         }
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

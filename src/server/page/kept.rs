@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -18,6 +18,7 @@ use crate::{
     event::{Event, Note, Tools},
     fix::Checked,
     fixture::{Read, Wire},
+    lock::Hold,
     openai::ChatRequest,
     plan::Plan,
     server::recording,
@@ -104,7 +105,7 @@ pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> 
         row.mode = mode;
     });
     {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.hold();
         kept.secrets.extend(plan.secrets().map(str::to_owned));
         kept.reader = Some(Reader::from(plan));
         let tools = plan.tools.iter().map(|tool| tool.schema.len() + tool.description.len()).sum();
@@ -116,7 +117,7 @@ pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> 
 
 /// What is kept of a turn now, for whoever looks at it for long: the turn goes on meanwhile.
 pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
-    kept.lock().unwrap_or_else(PoisonError::into_inner).copy()
+    kept.hold().copy()
 }
 
 // === impl Reader ===
@@ -239,7 +240,7 @@ impl Drop for Kept {
 
 impl Watch {
     fn kept(&self, write: impl FnOnce(&mut Kept)) {
-        write(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        write(&mut self.kept.hold());
     }
 }
 

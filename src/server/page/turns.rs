@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 
 use super::kept::Kept;
-use crate::{redact, server::account::Facts};
+use crate::{lock::Hold, redact, server::account::Facts};
 
 /// Maximum number of rows.
 pub(super) const ROWS: usize = 200;
@@ -163,7 +163,7 @@ impl Turns {
     /// A turn begins.
     pub(in crate::server) fn begin(self: &Arc<Turns>, opening: &Opening<'_>) -> Entry {
         let keeps = opening.always || self.pages.load(Ordering::Relaxed) > 0;
-        let mut state = self.lock();
+        let mut state = self.state.hold();
         if keeps {
             state.make_room(ROOM.max(2 * opening.body.len()), &self.bytes);
         }
@@ -192,7 +192,7 @@ impl Turns {
 
     /// The rows of this sender, the latest first.
     pub(super) fn rows(&self, owner: &str) -> Vec<Row> {
-        let state = self.lock();
+        let state = self.state.hold();
         let own = state.rows.iter().rev().filter(|listed| listed.row.owner == owner);
         own.map(|listed| match listed.row.result {
             Outcome::Running => Row { ms: Some(milliseconds(listed.begun.elapsed())), ..listed.row.clone() },
@@ -203,14 +203,14 @@ impl Turns {
 
     /// A turn of this sender, with what was said in it.
     pub(super) fn get(&self, owner: &str, number: u64) -> Option<(Row, Option<Arc<Mutex<Kept>>>)> {
-        let mut state = self.lock();
+        let mut state = self.state.hold();
         let listed = state.find(number).filter(|listed| listed.row.owner == owner)?;
         Some((listed.row.clone(), listed.kept.clone()))
     }
 
     /// What became of the calls of this sender's models.
     pub(super) fn counts(&self, owner: &str) -> Vec<(String, Counts)> {
-        let state = self.lock();
+        let state = self.state.hold();
         let own = state.counts.iter().filter(|((of, _), _)| of == owner);
         own.map(|((_, model), counts)| (model.clone(), *counts)).collect()
     }
@@ -240,11 +240,6 @@ impl Turns {
             // Nobody listens any more: nobody is told.
             let _ = self.changes.send(Change::Row(row.owner.as_str().into(), json.into()));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A row is whole after each step.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -276,7 +271,7 @@ impl State {
 impl Entry {
     /// Notes what is known now, and tells the pages.
     pub(super) fn update(&self, change: impl FnOnce(&mut Row)) {
-        let mut state = self.turns.lock();
+        let mut state = self.turns.state.hold();
         let Some(listed) = state.find(self.number) else { return };
         change(&mut listed.row);
         self.turns.tell(&listed.row);
@@ -285,7 +280,7 @@ impl Entry {
     /// Bytes for the client, where they are kept.
     pub(in crate::server) fn client(&self, bytes: &[u8]) {
         if let Some(kept) = &self.kept {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).client(bytes);
+            kept.hold().client(bytes);
         }
     }
 
@@ -320,7 +315,7 @@ impl Entry {
             () if calls > 0 => Outcome::Call,
             () => Outcome::Text,
         };
-        let mut state = self.turns.lock();
+        let mut state = self.turns.state.hold();
         let owner = match state.find(self.number) {
             None => return,
             Some(listed) => {
