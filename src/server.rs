@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{
     Extension, Router,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{from_fn, from_fn_with_state, map_response},
     routing::{get, post},
 };
 use tower::ServiceBuilder;
@@ -45,6 +45,7 @@ pub mod survey;
 mod trace;
 mod unknown;
 
+use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;
 
 pub use run::serve;
@@ -53,27 +54,33 @@ pub use state::{App, Live, Settings, State, app, library};
 /// All routes, for a state that may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
-    let asked = from_fn_with_state(live.clone(), answer::counted);
+    let (asked, named) = (from_fn_with_state(live.clone(), answer::counted), map_response(messages::named));
     let under = |prefix: Prefix| {
         let routes = Router::new()
-            .route("/chat/completions", post(chat::completions).layer(asked.clone()))
-            .route("/completions", post(forward::completions))
-            .route("/embeddings", post(forward::embeddings))
-            .route("/messages", post(messages::create).layer(asked.clone()))
-            .route("/messages/count_tokens", post(messages::count))
-            .route("/responses", post(responses::create).layer(asked.clone()))
+            .route("/chat/completions", answer::route(Kind::OpenAi, chat::ENDPOINT, chat::completions).layer(asked.clone()))
+            .route("/completions", forward::route(OpenAi("/completions")))
+            .route("/embeddings", forward::route(OpenAi("/embeddings")))
+            .route(
+                "/messages",
+                answer::route(Kind::Messages, OpenAi("/messages"), messages::create).layer(asked.clone()).layer(named.clone()),
+            )
+            .route(
+                "/messages/count_tokens",
+                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), messages::count).layer(named.clone()),
+            )
+            .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create).layer(asked.clone()))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))
             .route("/responses/{id}/input_items", get(responses::input_items))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
         let ollama = Router::new()
-            .route("/chat", post(ollama::chat).layer(asked.clone()))
-            .route("/generate", post(ollama::generate))
-            .route("/embed", post(forward::embed))
-            .route("/embeddings", post(forward::old_embeddings))
+            .route("/chat", answer::route(Kind::Ollama, ollama::CHAT, ollama::chat).layer(asked.clone()))
+            .route("/generate", answer::in_form(Kind::Ollama, ollama::generate))
+            .route("/embed", forward::route(Ollama("/api/embed")))
+            .route("/embeddings", forward::route(Ollama("/api/embeddings")))
             .route("/tags", get(ollama::tags))
             .route("/ps", get(ollama::running))
-            .route("/show", post(ollama::show))
+            .route("/show", answer::in_form(Kind::Ollama, ollama::show))
             .route("/version", get(ollama::version))
             .route("/hello", get(messages::hello));
         let root = Router::new().route("/", get(page::root));

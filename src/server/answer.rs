@@ -7,6 +7,7 @@ use axum::{
     extract::{Request, State},
     middleware::Next,
     response::Response,
+    routing::{MethodRouter, post},
 };
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
@@ -18,7 +19,7 @@ use super::{
     react,
     received::{Received, Target},
     reply,
-    state::App,
+    state::{App, Live},
 };
 use crate::{
     backend::Learned,
@@ -34,9 +35,11 @@ use crate::{
 /// The header that says what was not done as the request asked.
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 
-/// How a chat is to be answered.
-#[derive(Debug, Clone, Copy)]
+/// A chat that is to be answered.
 pub(super) struct Asked {
+    pub(super) received: Received,
+    /// The model that is asked.
+    pub(super) target: Target,
     /// What happens to the answer; not [`Mode::Off`].
     pub(super) mode: Mode,
     /// The protocol of the client.
@@ -45,21 +48,34 @@ pub(super) struct Asked {
     pub(super) last_counts: bool,
 }
 
-/// How a request for an answer goes on.
-pub(super) enum Begun {
-    /// Calls are looked for in the answer of this model.
-    Ours(Received, Target, Asked),
-    /// The mode is `off`: this is what the backend answered.
-    Passed(Response),
+/// A route whose errors have the form of this protocol.
+pub(super) fn in_form<H, A>(front: front::Kind, handler: H) -> MethodRouter<Live>
+where
+    H: Fn(App, Request) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    post(move |State(app): State<App>, request: Request| {
+        let answer = handler(app, request);
+        async move { answer.await.unwrap_or_else(|error| reply::error(front, &error)) }
+    })
 }
 
-/// What every route of a front begins with: the body, its model, and the mode. In mode `off` the request goes to `endpoint`.
-pub(super) async fn begin(app: &App, request: Request, front: front::Kind, endpoint: Endpoint) -> Result<Begun, Error> {
-    let (received, target) = Received::with_target(app, request, front).await?;
-    match received.mode(app, &target)? {
-        Mode::Off => Ok(Begun::Passed(forward::forward(app, &target.backend, endpoint, received).await?)),
-        mode => Ok(Begun::Ours(received, target, Asked { mode, front, last_counts: false })),
-    }
+/// The route of a front: reads the body, finds its model and the mode. In mode `off` the request goes to `endpoint`.
+pub(super) fn route<H, A>(front: front::Kind, endpoint: Endpoint, handler: H) -> MethodRouter<Live>
+where
+    H: Fn(App, Asked) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    in_form(front, move |app, request| {
+        let handler = handler.clone();
+        async move {
+            let (received, target) = Received::with_target(&app, request, front).await?;
+            match received.mode(&app, &target)? {
+                Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
+                mode => handler(app, Asked { received, target, mode, front, last_counts: false }).await,
+            }
+        }
+    })
 }
 
 /// Counts a request for an answer, for people who wonder whether a client has found the proxy.
@@ -69,18 +85,12 @@ pub(super) async fn counted(State(app): State<App>, request: Request, next: Next
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.
-pub(super) async fn respond(
-    app: &App,
-    received: &Received,
-    target: &Target,
-    asked: Asked,
-    request: impl Into<front::Request>,
-) -> Result<Response, Error> {
+pub(super) async fn respond(app: &App, asked: &Asked, request: impl Into<front::Request>) -> Result<Response, Error> {
     let request = request.into();
     let streamed = request.chat.stream;
-    let plan = planned(app, received, target, asked, request).await?;
+    let plan = planned(app, asked, request).await?;
     let mut warnings: Vec<HeaderValue> = plan.reply.warnings.iter().filter_map(warning).collect();
-    let tap = tap(app, received, target, asked, &plan);
+    let tap = tap(app, asked, &plan);
     let mut response = if streamed {
         events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
     } else {
@@ -95,49 +105,32 @@ pub(super) async fn respond(
 }
 
 /// The whole answer as one object of the protocol.
-pub(super) async fn collect(
-    app: &App,
-    received: &Received,
-    target: &Target,
-    asked: Asked,
-    request: impl Into<front::Request>,
-) -> Result<Value, Error> {
-    let plan = planned(app, received, target, asked, request.into()).await?;
-    let tap = tap(app, received, target, asked, &plan);
+pub(super) async fn collect(app: &App, asked: &Asked, request: impl Into<front::Request>) -> Result<Value, Error> {
+    let plan = planned(app, asked, request.into()).await?;
+    let tap = tap(app, asked, &plan);
     let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
     Ok(answer)
 }
 
 /// The answer to a request without a conversation: an object without content.
-pub(super) async fn empty(
-    app: &App,
-    received: &Received,
-    target: &Target,
-    asked: Asked,
-    request: front::Request,
-) -> Result<Value, Error> {
-    let plan = planned(app, received, target, asked, request).await?;
+pub(super) async fn empty(app: &App, asked: &Asked, request: front::Request) -> Result<Value, Error> {
+    let plan = planned(app, asked, request).await?;
     Ok(front::Collected::new(plan.reply.head).into_value())
 }
 
 /// Whoever watches the turn: the account of the request, and a recording where that is wanted.
-fn tap(app: &App, received: &Received, target: &Target, asked: Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
+fn tap(app: &App, asked: &Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
     let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
-    let mode = match asked.mode {
-        Mode::Off => "off",
-        Mode::Rewrite => "rewrite",
-        Mode::Shell => "shell",
-        Mode::React => "react",
-    };
-    received.account.is_about(target);
-    Some(received.account.watch(plan, mode, recording))
+    let account = &asked.received.account;
+    account.is_about(&asked.target);
+    Some(account.watch(plan, asked.mode.name(), recording))
 }
 
 /// The plan, with a line in the log.
-async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, request: front::Request) -> Result<Plan, Error> {
+async fn planned(app: &App, asked: &Asked, request: front::Request) -> Result<Plan, Error> {
     let streamed = request.chat.stream;
-    let mut plan = plan(app, received, target, asked, request).await?;
-    plan.reply.head.envelope.model.clone_from(&target.called);
+    let mut plan = plan(app, asked, request).await?;
+    plan.reply.head.envelope.model.clone_from(&asked.target.called);
     tracing::debug!(
         model = plan.chat.model,
         backend = plan.backend.name,
@@ -152,20 +145,15 @@ async fn planned(app: &App, received: &Received, target: &Target, asked: Asked, 
 }
 
 /// How this chat will be answered.
-pub(super) async fn plan(
-    app: &App,
-    received: &Received,
-    target: &Target,
-    asked: Asked,
-    mut request: front::Request,
-) -> Result<Plan, Error> {
-    let Asked { mode, front, last_counts } = asked;
+pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) -> Result<Plan, Error> {
+    let Asked { received, target, mode, front, last_counts } = asked;
+    let (mode, front) = (*mode, *front);
     let (headers, tenant) = (&received.headers, &received.sender.tenant);
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
     let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
     let react = match mode {
-        Mode::React => Some(react::of(app, tenant, &mut request.chat, headers, last_counts).await?),
+        Mode::React => Some(react::of(app, tenant, &mut request.chat, headers, *last_counts).await?),
         _ => None,
     };
     let mut incoming = client::read(request, &hints)?;

@@ -1,15 +1,15 @@
 //! Requests that pass as they are: mode `off`, text completions, embeddings, in OpenAI's API and in Ollama's. Body and answer
 //! are bytes that nobody looks into, except for the model's name, which selects the backend.
 
-use axum::{
-    body::Body,
-    extract::{Request, State},
-    response::Response,
-};
+use axum::{body::Body, response::Response, routing::MethodRouter};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, Method, header};
 
-use super::{received::Received, reply, state::App};
+use super::{
+    answer::in_form,
+    received::Received,
+    state::{App, Live},
+};
 use crate::{
     backend::{Backend, Kind},
     client::front,
@@ -42,28 +42,12 @@ const OURS: &[&str] = &[
     "access-control-allow-credentials",
 ];
 
-pub(super) async fn completions(State(app): State<App>, request: Request) -> Response {
-    pass(&app, Endpoint::OpenAi("/completions"), request).await
-}
-
-pub(super) async fn embeddings(State(app): State<App>, request: Request) -> Response {
-    pass(&app, Endpoint::OpenAi("/embeddings"), request).await
-}
-
-pub(super) async fn embed(State(app): State<App>, request: Request) -> Response {
-    pass(&app, Endpoint::Ollama("/api/embed"), request).await
-}
-
-pub(super) async fn old_embeddings(State(app): State<App>, request: Request) -> Response {
-    pass(&app, Endpoint::Ollama("/api/embeddings"), request).await
-}
-
-async fn pass(app: &App, endpoint: Endpoint, request: Request) -> Response {
-    let answered = async {
-        let (received, target) = Received::with_target(app, request, endpoint.front()).await?;
-        forward(app, &target.backend, endpoint, received).await
-    };
-    answered.await.unwrap_or_else(|error| reply::error(endpoint.front(), &error))
+/// The route of an endpoint of backends.
+pub(super) fn route(endpoint: Endpoint) -> MethodRouter<Live> {
+    in_form(endpoint.front(), move |app, request| async move {
+        let (received, target) = Received::with_target(&app, request, endpoint.front()).await?;
+        forward(&app, &target.backend, endpoint, received).await
+    })
 }
 
 /// Sends the body to the backend's own endpoint and passes on what it answers.

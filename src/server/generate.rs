@@ -69,13 +69,13 @@ async fn answer(app: &App, request: Request, tools: bool) -> Response {
         Err(message) => return failed(&Value::Null, &Fault { code: PARSE_ERROR, message }),
     };
     let id = request.get("id").cloned().unwrap_or_default();
-    match generate(app, &received, request, tools).await {
+    match generate(app, received, request, tools).await {
         Ok(result) => reply::json(&json!({"jsonrpc": "2.0", "id": id, "result": result})),
         Err(fault) => failed(&id, &fault),
     }
 }
 
-async fn generate(app: &App, received: &Received, request: Value, tools: bool) -> Result<Value, Fault> {
+async fn generate(app: &App, received: Received, request: Value, tools: bool) -> Result<Value, Fault> {
     let params = params(request)?;
     let called = match params.model.clone() {
         Some(model) => model,
@@ -86,12 +86,12 @@ async fn generate(app: &App, received: &Received, request: Value, tools: bool) -
     let chat = ChatRequest::from_value(chat(&target.model, params, tools)).map_err(invalid_params)?;
     let mode = if tools { Mode::React } else { Mode::Rewrite };
     received.sender.check(&app.config, tools.then_some(mode), mode)?;
-    let asked = Asked { mode, front: front::Kind::OpenAi, last_counts: true };
-    let answer = answer::collect(app, received, &target, asked, chat).await?;
+    let asked = Asked { received, target, mode, front: front::Kind::OpenAi, last_counts: true };
+    let answer = answer::collect(app, &asked, chat).await?;
     let mut result = Map::new();
     let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
     result.insert("content".into(), json!(content));
-    result.insert("model".into(), json!(target.called));
+    result.insert("model".into(), json!(asked.target.called));
     if let Some(usage) = answer.get("usage").filter(|usage| usage.get("total_tokens") != Some(&json!(0))) {
         result.insert("usage".into(), usage.clone());
     }

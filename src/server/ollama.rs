@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{
-    answer::{self, Begun},
+    answer::{self, Asked},
     backends,
     forward::{self, Endpoint},
     guard::Sender,
@@ -37,6 +37,7 @@ use crate::{
 };
 
 const FRONT: front::Kind = front::Kind::Ollama;
+pub(super) const CHAT: Endpoint = Endpoint::Ollama("/api/chat");
 /// The version of Ollama whose API this is; Codex asks for 0.13.4 or newer.
 const VERSION: &str = "0.13.5";
 /// Clients read a date; of models elsewhere nobody knows it.
@@ -44,26 +45,17 @@ const LONG_AGO: &str = "2025-01-01T00:00:00Z";
 /// A frame of a text completion is a few words; an error is a page at most.
 const FRAME_BYTES: usize = 1024 * 1024;
 
-pub(super) async fn chat(State(app): State<App>, request: Request) -> Response {
-    chatted(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
-}
-
-async fn chatted(app: &App, request: Request) -> Result<Response, Error> {
-    let endpoint = Endpoint::Ollama("/api/chat");
-    let (mut received, target, asked) = match answer::begin(app, request, FRONT, endpoint).await? {
-        Begun::Ours(received, target, asked) => (received, target, asked),
-        Begun::Passed(response) => return Ok(response),
-    };
-    let chat = front::ollama::read(&received.body)?;
+pub(super) async fn chat(app: App, mut asked: Asked) -> Result<Response, Error> {
+    let chat = front::ollama::read(&asked.received.body)?;
     if chat.messages.is_empty() {
         // It asks for the model to be loaded.
-        return match target.backend.kind {
-            Kind::Ollama => forward::forward(app, &target.backend, endpoint, received).await,
-            _ => Ok(reply::json(&front::ollama::loaded(&target.model, plan::now()))),
+        return match asked.target.backend.kind {
+            Kind::Ollama => forward::forward(&app, &asked.target.backend, CHAT, asked.received).await,
+            _ => Ok(reply::json(&front::ollama::loaded(&asked.target.model, plan::now()))),
         };
     }
-    received.forget_body();
-    answer::respond(app, &received, &target, asked, chat).await
+    asked.received.forget_body();
+    answer::respond(&app, &asked, chat).await
 }
 
 pub(super) async fn version() -> Response {
@@ -112,12 +104,8 @@ pub(super) async fn running(State(app): State<App>, Extension(sender): Extension
     reply::json(&json!({"models": models.collect::<Vec<_>>()}))
 }
 
-pub(super) async fn show(State(app): State<App>, request: Request) -> Response {
-    shown(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
-}
-
-async fn shown(app: &App, request: Request) -> Result<Response, Error> {
-    let received = Received::read(app, request).await?;
+pub(super) async fn show(app: App, request: Request) -> Result<Response, Error> {
+    let received = Received::read(&app, request).await?;
     received.check_values()?;
     let Received { body, prefix, sender, .. } = received;
     let mut question: Map<String, Value> =
@@ -125,13 +113,13 @@ async fn shown(app: &App, request: Request) -> Result<Response, Error> {
     let old = question.shift_remove("name");
     let named = question.get("model").filter(|name| name.as_str() != Some("")).cloned().or(old);
     let Some(Value::String(called)) = named else { return Err(Error::client("the body must name a `model`")) };
-    let Target { model: name, backend, .. } = Target::find(app, &sender.tenant, called).await?;
+    let Target { model: name, backend, .. } = Target::find(&app, &sender.tenant, called).await?;
     if backend.kind != Kind::Ollama {
-        return described(app, &backend, &name).await;
+        return described(&app, &backend, &name).await;
     }
     question.insert("model".into(), json!(name));
     let mut shown = backend::show(&app.turns.client, &backend, &Value::Object(question)).await?;
-    if let Some(shown) = shown.as_object_mut().filter(|_| rewrites(app, prefix, &name)) {
+    if let Some(shown) = shown.as_object_mut().filter(|_| rewrites(&app, prefix, &name)) {
         // Older ones do not tell: they chat, as far as anybody knows.
         let capabilities = shown.entry("capabilities").or_insert_with(|| json!(["completion"]));
         capabilities.as_array_mut().map(add_tools);
@@ -170,20 +158,16 @@ async fn described(app: &App, backend: &Backend, name: &str) -> Result<Response,
     })))
 }
 
-pub(super) async fn generate(State(app): State<App>, request: Request) -> Response {
-    generated(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
-}
-
-async fn generated(app: &App, request: Request) -> Result<Response, Error> {
-    let (received, target) = Received::with_target(app, request, FRONT).await?;
+pub(super) async fn generate(app: App, request: Request) -> Result<Response, Error> {
+    let (received, target) = Received::with_target(&app, request, FRONT).await?;
     if target.backend.kind == Kind::Ollama {
-        return forward::forward(app, &target.backend, Endpoint::Ollama("/api/generate"), received).await;
+        return forward::forward(&app, &target.backend, Endpoint::Ollama("/api/generate"), received).await;
     }
     let Generate { streamed, completion } = front::ollama::read_generate(&received.body)?;
     let text = Generated::new(&target.called, plan::now());
     let Some(completion) = completion else { return Ok(reply::json(&text.loaded())) };
     let body = Bytes::from(completion.to_string());
-    let mut answer = forward::send(app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body).await?;
+    let mut answer = forward::send(&app, &target.backend, Endpoint::OpenAi("/completions"), &received.headers, body).await?;
     if !answer.status.is_success() {
         let body = answer.collect(FRAME_BYTES).await.unwrap_or_default();
         return Err(backend::error_from(answer.status.as_u16(), &body));

@@ -12,7 +12,7 @@ use axum::{
     extract::{Path, Request, State},
     middleware::{Next, from_fn_with_state, map_response},
     response::Response,
-    routing::{get, post},
+    routing::get,
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
@@ -22,6 +22,7 @@ use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use super::{
     account::Account,
+    answer::in_form,
     guard::{Local, Sender},
     received::Received,
     reply,
@@ -65,10 +66,10 @@ pub(super) fn routes(live: &Live) -> Router<Live> {
         .route("/ui/turns/{number}", get(one))
         .route("/ui/turns/{number}/fixture", get(save))
         .route("/ui/state", get(status::status))
-        .route("/ui/normalize", post(playground::normalize))
-        .route("/ui/bypass", post(bypass::set))
+        .route("/ui/normalize", in_form(Kind::OpenAi, playground::normalize))
+        .route("/ui/bypass", in_form(Kind::OpenAi, bypass::set))
         .route("/ui/tools", get(tools::list))
-        .route("/ui/tool", post(tools::run))
+        .route("/ui/tool", in_form(Kind::OpenAi, tools::run))
         .layer(from_fn_with_state(live.clone(), only_here));
     let files = Router::new().route(CSS, get(css)).route(SCRIPT, get(script));
     data.merge(files).layer(map_response(secured))

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{self, Begun},
-    forward::Endpoint,
+    answer::{self, Asked},
     reply,
     state::App,
 };
@@ -41,15 +40,8 @@ struct Kept {
     response: Value,
 }
 
-pub(super) async fn create(State(app): State<App>, request: Request) -> Response {
-    answered(&app, request).await.unwrap_or_else(|error| reply::error(FRONT, &error))
-}
-
-async fn answered(app: &App, request: Request) -> Result<Response, Error> {
-    let (mut received, target, asked) = match answer::begin(app, request, FRONT, Endpoint::OpenAi("/responses")).await? {
-        Begun::Ours(received, target, asked) => (received, target, asked),
-        Begun::Passed(response) => return Ok(response),
-    };
+pub(super) async fn create(app: App, mut asked: Asked) -> Result<Response, Error> {
+    let received = &mut asked.received;
     let mut body: Value =
         serde_json::from_slice(&received.body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
     received.forget_body();
@@ -57,7 +49,7 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
     let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
     let tenant = received.sender.tenant.prefix.clone();
     if let Some(previous) = &previous {
-        let mut all = history(app, &tenant, previous, app.config.limits.body_bytes).await?;
+        let mut all = history(&app, &tenant, previous, app.config.limits.body_bytes).await?;
         all.extend(items.iter().cloned());
         body["input"] = Value::Array(all);
     }
@@ -66,9 +58,9 @@ async fn answered(app: &App, request: Request) -> Result<Response, Error> {
     let streamed = request.chat.stream;
     let response = if request.chat.messages.is_empty() {
         // It asks for the model to be loaded.
-        reply::json(&answer::empty(app, &received, &target, asked, request).await?)
+        reply::json(&answer::empty(&app, &asked, request).await?)
     } else {
-        answer::respond(app, &received, &target, asked, request).await?
+        answer::respond(&app, &asked, request).await?
     };
     if !kept {
         return Ok(response);

@@ -114,8 +114,9 @@ pub async fn ask(app: &App, chat: ChatRequest, tap: Option<Box<dyn Tap>>) -> Res
 pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
     let target = Target::find(app, &Tenant::default(), std::mem::take(&mut chat.model)).await?;
     chat.model.clone_from(&target.model);
-    let asked = Asked { mode: Mode::Rewrite, front: front::Kind::OpenAi, last_counts: false };
-    answer::plan(app, &Received::default(), &target, asked, chat.into()).await
+    let (received, front) = (Received::default(), front::Kind::OpenAi);
+    let asked = Asked { received, target, mode: Mode::Rewrite, front, last_counts: false };
+    answer::plan(app, &asked, chat.into()).await
 }
 
 /// The same chat without us: what the backend's own endpoint answers to this body.

@@ -3,23 +3,19 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
-use axum::{
-    Extension,
-    extract::{Request, State},
-    response::Response,
-};
+use axum::{extract::Request, response::Response};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    client::front::Kind,
     config::Mode,
     error::Error,
-    server::{guard::Sender, received::Received, reply, state::App},
+    lock::Hold,
+    server::{received::Received, reply, state::App},
 };
 
 /// Until when whose requests pass, by sender and model; the model `""` is all of them.
@@ -43,7 +39,7 @@ struct Asked {
 impl Bypass {
     /// Whether this sender's requests for this model pass as they are now.
     pub(in crate::server) fn covers(&self, sender: &str, model: &str) -> bool {
-        let until = self.lock();
+        let until = self.0.hold();
         let now = Instant::now();
         !until.is_empty()
             && ["", model].into_iter().any(|model| until.get(&(sender.to_owned(), model.to_owned())).is_some_and(|at| *at > now))
@@ -52,14 +48,14 @@ impl Bypass {
     /// What passes of this sender: the models, with the seconds that are left.
     pub(super) fn active(&self, sender: &str) -> Vec<(String, u64)> {
         let now = Instant::now();
-        let until = self.lock();
+        let until = self.0.hold();
         let own = until.iter().filter(|((of, _), at)| of == sender && **at > now);
         own.map(|((_, model), at)| (model.clone(), at.duration_since(now).as_secs() + 1)).collect()
     }
 
     fn set(&self, sender: &str, model: &str, minutes: u64) {
         let now = Instant::now();
-        let mut until = self.lock();
+        let mut until = self.0.hold();
         until.retain(|_, at| *at > now);
         let key = (sender.to_owned(), model.to_owned());
         match minutes {
@@ -70,25 +66,15 @@ impl Bypass {
             _ => {}
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// `POST /ui/bypass` `{"minutes": 10, "model": "..."}`: without a model, all of them.
-pub(super) async fn set(State(app): State<App>, Extension(sender): Extension<Sender>, request: Request) -> Response {
-    let asked = async {
-        let received = Received::read(&app, request).await?;
-        let asked: Asked = serde_json::from_slice(&received.body)
-            .map_err(|error| Error::client(format!("expected {{\"minutes\": 10}}, with a `model` or without: {error}")))?;
-        sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
-        app.process.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
-        tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");
-        Ok(())
-    };
-    match asked.await {
-        Ok(()) => reply::json(&json!({"bypass": app.process.bypass.active(&sender.tenant.name)})),
-        Err(error) => reply::error(Kind::OpenAi, &error),
-    }
+pub(super) async fn set(app: App, request: Request) -> Result<Response, Error> {
+    let Received { sender, body, .. } = Received::read(&app, request).await?;
+    let asked: Asked = serde_json::from_slice(&body)
+        .map_err(|error| Error::client(format!("expected {{\"minutes\": 10}}, with a `model` or without: {error}")))?;
+    sender.check(&app.config, Some(Mode::Off), Mode::Off)?;
+    app.process.bypass.set(&sender.tenant.name, &asked.model, asked.minutes);
+    tracing::warn!(minutes = asked.minutes, model = asked.model, "everything passes as it is: the page asked for it");
+    Ok(reply::json(&json!({"bypass": app.process.bypass.active(&sender.tenant.name)})))
 }

@@ -3,10 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{Request, State},
-    response::Response,
-};
+use axum::{extract::Request, response::Response};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +15,6 @@ use super::{
 use crate::{
     adapter::scanner,
     client,
-    client::front::Kind,
     error::Error,
     event::{Channel, Delta, Event, FinishReason},
     fix::Schemas,
@@ -41,15 +37,8 @@ struct Asked {
     cut: bool,
 }
 
-pub(super) async fn normalize(State(app): State<App>, request: Request) -> Response {
-    match normalized(&app, request).await {
-        Ok(detail) => reply::json(&json!({"detail": detail})),
-        Err(error) => reply::error(Kind::OpenAi, &error),
-    }
-}
-
-async fn normalized(app: &App, request: Request) -> Result<Value, Error> {
-    let received = Received::read(app, request).await?;
+pub(super) async fn normalize(app: App, request: Request) -> Result<Response, Error> {
+    let received = Received::read(&app, request).await?;
     received.check_values()?;
     let asked: Asked = serde_json::from_slice(&received.body)
         .map_err(|error| Error::client(format!("expected {{\"model\": ..., \"tools\": [...], \"text\": ...}}: {error}")))?;
@@ -57,7 +46,7 @@ async fn normalized(app: &App, request: Request) -> Result<Value, Error> {
         let what = format!("the page reads at most {TEXT_BYTES} bytes of text, and these are {}", asked.text.len());
         return Err(Error::client(what).with_status(413).with_code("request_too_large"));
     }
-    let reader = reader(app, &asked).await?;
+    let reader = reader(&app, &asked).await?;
     received.account.goes_apart().await;
     let end = if asked.cut { FinishReason::Length } else { FinishReason::Stop };
     let mut kept = Kept::new(&Bytes::new(), Arc::default(), usize::MAX);
@@ -75,7 +64,7 @@ async fn normalized(app: &App, request: Request) -> Result<Value, Error> {
     let reads = vec![Read { bytes: asked.text.into_bytes(), ..Read::default() }];
     kept.rounds.push(Round { request: String::new(), wire: Wire::Text, reads, checked });
     kept.reader = Some(reader);
-    Ok(detail(&kept))
+    Ok(reply::json(&json!({"detail": detail(&kept)})))
 }
 
 /// As a chat with this model would be read; of a model that is nowhere, as its name says.

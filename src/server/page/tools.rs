@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    client::front::Kind,
     error::Error,
     mcp::{
         catalogue::{Catalogue, Offered},
@@ -46,28 +45,22 @@ pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Se
 }
 
 /// Runs a tool. Whoever presses the button has agreed to it.
-pub(super) async fn run(State(app): State<App>, Extension(sender): Extension<Sender>, request: Request) -> Response {
-    let ran = async {
-        let received = Received::read(&app, request).await?;
-        received.check_values()?;
-        let asked: Asked = serde_json::from_slice(&received.body)
-            .map_err(|error| Error::client(format!("expected {{\"name\": ..., \"arguments\": {{...}}}}: {error}")))?;
-        let catalogue = offered(&app, &sender).await;
-        let tool = catalogue.tools.iter().find(|tool| tool.wire_name == asked.name);
-        let tool = tool.ok_or_else(|| {
-            Error::client(format!("there is no tool `{}`", redact::shown(&asked.name, SHOWN_CHARS))).with_status(404)
-        })?;
-        let begun = Instant::now();
-        let call = Call { consent: true, timeout: Some(LONGEST), ..Call::default() };
-        let response = app.process.mcp.pool().call(&tool.service, asked.arguments, &call).await;
-        tracing::info!(server = tool.service.server, tool = tool.service.tool, failed = response.is_error(), "tried on the page");
-        let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok::<Value, Error>(json!({"failed": response.is_error(), "ms": ms, "text": response.to_text()}))
-    };
-    match ran.await {
-        Ok(ran) => reply::json(&ran),
-        Err(error) => reply::error(Kind::OpenAi, &error),
-    }
+pub(super) async fn run(app: App, request: Request) -> Result<Response, Error> {
+    let received = Received::read(&app, request).await?;
+    received.check_values()?;
+    let asked: Asked = serde_json::from_slice(&received.body)
+        .map_err(|error| Error::client(format!("expected {{\"name\": ..., \"arguments\": {{...}}}}: {error}")))?;
+    let catalogue = offered(&app, &received.sender).await;
+    let tool = catalogue.tools.iter().find(|tool| tool.wire_name == asked.name);
+    let tool = tool.ok_or_else(|| {
+        Error::client(format!("there is no tool `{}`", redact::shown(&asked.name, SHOWN_CHARS))).with_status(404)
+    })?;
+    let begun = Instant::now();
+    let call = Call { consent: true, timeout: Some(LONGEST), ..Call::default() };
+    let response = app.process.mcp.pool().call(&tool.service, asked.arguments, &call).await;
+    tracing::info!(server = tool.service.server, tool = tool.service.tool, failed = response.is_error(), "tried on the page");
+    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(reply::json(&json!({"failed": response.is_error(), "ms": ms, "text": response.to_text()})))
 }
 
 /// The tools that this sender may use.
