@@ -25,6 +25,7 @@ mod log;
 pub mod mcp;
 mod models;
 pub mod normalize;
+mod output;
 mod paths;
 mod purge;
 mod response_template;

@@ -109,6 +109,13 @@ impl Default for Timeouts {
 
 // === impl HttpRequest ===
 
+impl HttpRequest {
+    /// A GET without headers of its own.
+    pub fn get(url: String) -> HttpRequest {
+        HttpRequest { method: Method::GET, url, headers: HeaderMap::new(), body: Bytes::new() }
+    }
+}
+
 impl std::fmt::Debug for HttpRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} ({} bytes)", self.method, self.url, self.body.len())

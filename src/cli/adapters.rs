@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use super::response_template;
+use super::{output::print, response_template};
 use crate::{
     adapter::{Call, Found, Inside, Library},
     config::{Config, Environment, Overrides},
@@ -96,7 +96,7 @@ impl Adapters {
                 }
             }
         };
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("adapters: {error}")))
+        print(out, &text)
     }
 }
 
@@ -145,8 +145,8 @@ fn one(model: &str, found: &Found) -> String {
     let headed =
         adapter.framing.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
     let own = headed.chain(adapter.own().iter().map(|form| entries(form)));
-    let behind = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
-    for (at, form) in own.chain(behind).enumerate() {
+    let generic = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
+    for (at, form) in own.chain(generic).enumerate() {
         let label = if at == 0 { "calls" } else { "or" };
         let _ = writeln!(out, "{label:10} {form}");
     }

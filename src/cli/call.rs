@@ -161,7 +161,7 @@ impl Call {
 
     fn show(&self, response: &McpResponse, name: &str, out: &mut dyn Write) -> Result<(), Error> {
         let text = if self.json { response.to_value().to_string() } else { response.to_text() };
-        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Error::proxy(format!("standard output: {error}")))?;
+        super::output::print(out, &(text + "\n"))?;
         if response.is_error() { Err(Error::new(Blame::Tool, format!("{name} failed"))) } else { Ok(()) }
     }
 }

@@ -4,11 +4,10 @@
 use std::{io::Write, path::PathBuf, time::Duration};
 
 use clap::Args;
-use http::{HeaderMap, Method};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{adapters, given::Given};
+use super::{adapters, given::Given, output};
 use crate::{
     backend::{self, Kind},
     config::{Config, Environment, Listen},
@@ -122,14 +121,7 @@ impl Doctor {
         let config = self.given.load_without_secrets(environment)?;
         let json = self.json;
         let report = super::block_on(self.look(config, environment))?;
-        let written = if json {
-            serde_json::to_string_pretty(&report).map_err(|error| error.to_string()).map(|text| text + "\n")
-        } else {
-            Ok(table::table(&report))
-        };
-        let written =
-            written.and_then(|text| out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| e.to_string()));
-        written.map_err(|error| Error::proxy(format!("doctor: {error}")))?;
+        output::print(out, &if json { output::json(&report)? } else { table::table(&report) })?;
         match report.problems.len() {
             0 => Ok(()),
             1 => Err(Error::proxy("1 problem")),
@@ -225,9 +217,7 @@ impl Proxy {
 
 async fn health(url: &str) -> Option<Value> {
     let client = Client::new(Timeouts { connect: PATIENCE, idle: PATIENCE });
-    let request =
-        HttpRequest { method: Method::GET, url: format!("{url}/healthz"), headers: HeaderMap::new(), body: bytes::Bytes::new() };
-    let mut response = client.send(Outgoing::Http(request)).await.ok()?;
+    let mut response = client.send(Outgoing::Http(HttpRequest::get(format!("{url}/healthz")))).await.ok()?;
     let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
     Some(serde_json::from_slice(&body).unwrap_or_default())
 }

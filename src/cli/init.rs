@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 
-use super::setup;
+use super::{output::print, setup};
 use crate::{
     config::{Environment, user_file},
     error::Error,
@@ -34,6 +34,6 @@ impl Init {
         }
         let before = setup::read(&file)?;
         let installed = setup::install(&file, before.as_deref(), COMMENTED)?;
-        writeln!(out, "{}", installed.said).map_err(|error| Error::proxy(format!("standard output: {error}")))
+        print(out, &(installed.said + "\n"))
     }
 }

@@ -1,7 +1,7 @@
 //! `toolglot models`: every model with its backend, the adapter that reads it, how it would be asked and why, and what came of
 //! its last trial.
 
-use std::{fmt::Write as _, io::Write};
+use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     doctor::{self, Model},
     given::Given,
+    output::{columns, json, print},
 };
 use crate::{
     backend::Kind,
@@ -43,12 +44,7 @@ impl Models {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let config = self.given.load_without_secrets(environment)?;
         let rows = super::block_on(rows(config, environment, remarks))?;
-        let text = if self.json {
-            serde_json::to_string_pretty(&rows).map_err(|error| Error::proxy(error.to_string()))? + "\n"
-        } else {
-            table(&rows)
-        };
-        out.write_all(text.as_bytes()).map_err(|error| Error::proxy(format!("standard output: {error}")))
+        print(out, &if self.json { json(&rows)? } else { table(&rows) })
     }
 }
 
@@ -79,14 +75,5 @@ fn table(rows: &[Row]) -> String {
         words.map(str::to_owned)
     };
     let all: Vec<[String; 8]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
-    let mut out = String::new();
-    for row in &all {
-        let mut line = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let width = all.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
-    out
+    columns(&all).map(|line| line + "\n").collect()
 }

@@ -47,19 +47,16 @@ pub struct Normalize {
 
 /// One answer to be normalized.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Row {
-    #[serde(default)]
     id: Value,
-    #[serde(default)]
     model: String,
-    #[serde(default)]
     tools: Vec<Value>,
     text: Option<String>,
     chunks: Option<Vec<String>>,
     frames: Option<Vec<Value>>,
     backend: Option<String>,
     finish_reason: Option<String>,
-    #[serde(default)]
     reasoning_open: bool,
     tool_choice: Option<Value>,
 }

@@ -9,7 +9,12 @@ use std::{
 use clap::Args;
 use serde::Serialize;
 
-use super::{given::Configured, service, setup::journal};
+use super::{
+    given::Configured,
+    output::{json, print},
+    service,
+    setup::journal,
+};
 use crate::{
     config::{Environment, Overlay, data_directory, user_file},
     error::Error,
@@ -40,12 +45,7 @@ struct Place {
 impl Paths {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let places = self.places(environment)?;
-        let text = if self.json {
-            serde_json::to_string_pretty(&places).map_err(|error| Error::proxy(error.to_string()))? + "\n"
-        } else {
-            table(&places)
-        };
-        out.write_all(text.as_bytes()).map_err(|error| Error::proxy(format!("standard output: {error}")))
+        print(out, &if self.json { json(&places)? } else { table(&places) })
     }
 
     fn places(&self, environment: &Environment) -> Result<Vec<Place>, Error> {

@@ -3,7 +3,6 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use http::{HeaderMap, Method};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -102,12 +101,7 @@ struct Found {
 }
 
 async fn get(client: &Client, address: SocketAddr, path: &str) -> Option<Found> {
-    let request = HttpRequest {
-        method: Method::GET,
-        url: format!("http://{address}{path}"),
-        headers: HeaderMap::new(),
-        body: bytes::Bytes::new(),
-    };
+    let request = HttpRequest::get(format!("http://{address}{path}"));
     let mut response = client.send(Outgoing::Http(request)).await.ok()?;
     let server = response.headers.get(http::header::SERVER).and_then(|server| server.to_str().ok()).map(str::to_owned);
     let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();

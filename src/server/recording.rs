@@ -14,8 +14,7 @@ use crate::{
     atomic,
     backend::Dialect,
     error::Error,
-    event::{Event, ToolChoice, Tools},
-    fix::Checked,
+    event::{ToolChoice, Tools},
     fixture::{Fixture, Read, Round, Wire},
     openai::ChatRequest,
     plan::Plan,
@@ -95,12 +94,6 @@ impl Tap for Recording {
         let Some(round) = self.fixture.rounds.last_mut() else { return };
         Read::record(&mut round.reads, after, bytes);
     }
-
-    fn event(&mut self, _: &Event<'_>) {}
-
-    fn checked(&mut self, _: &Checked) {}
-
-    fn client(&mut self, _: &[u8]) {}
 
     fn end(&mut self) {
         self.complete = true;

@@ -74,18 +74,26 @@ pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out:
             return Ok(());
         }
     };
+    stream(dialect, pieces, &mut |delta: Delta<'_>| out(Owned::from(delta)))
+}
+
+/// Reads the stream of a backend that came in these pieces.
+pub fn stream<'b>(
+    dialect: Dialect,
+    pieces: impl IntoIterator<Item = &'b [u8]>,
+    out: &mut dyn FnMut(Delta<'_>),
+) -> Result<(), Error> {
     let (mut frames, mut decoder) = (Frames::new(dialect.framing(), FRAME_BYTES), Decoder::new(dialect));
-    let mut keep = |delta: Delta<'_>| out(Owned::from(delta));
     for piece in pieces {
         frames.push(piece);
         while let Some(frame) = frames.next()? {
-            decoder.frame(&frame, &mut keep)?;
+            decoder.frame(&frame, out)?;
         }
     }
     if let Some(frame) = frames.finish() {
-        decoder.frame(&frame, &mut keep)?;
+        decoder.frame(&frame, out)?;
     }
-    decoder.finish(&mut keep)
+    decoder.finish(out)
 }
 
 /// The events of each answer of a fixture, one a line, with the adapter that its model's name gets. `look` sees each answer

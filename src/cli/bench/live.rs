@@ -23,7 +23,7 @@ use super::{
     world::World,
 };
 use crate::{
-    cli::{block_on, given::Given},
+    cli::{block_on, given::Given, output},
     config::{self, Environment},
     error::Error,
 };
@@ -100,12 +100,10 @@ const SAME: usize = 3;
 impl Live {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write, messages: &mut dyn Write) -> Result<(), Error> {
         let report = block_on(self.measure(environment, messages))?;
-        let fail = |error: std::io::Error| Error::proxy(format!("bench: {error}"));
         if let Some(file) = &self.json {
-            let text = serde_json::to_string_pretty(&report).map_err(|error| fail(error.into()))?;
-            fs::write(file, text + "\n").map_err(|error| Error::proxy(format!("{}: {error}", file.display())))?;
+            fs::write(file, output::json(&report)?).map_err(|error| Error::proxy(format!("{}: {error}", file.display())))?;
         }
-        out.write_all(report.table().as_bytes()).map_err(fail)
+        output::print(out, &report.table())
     }
 
     async fn measure(&self, environment: &Environment, messages: &mut dyn Write) -> Result<Report, Error> {
@@ -148,7 +146,7 @@ impl Live {
         for form in &forms {
             if let Some((task, _)) = tasks.iter().find(|(_, forms)| forms.contains(form)) {
                 let mode = itself.planned(&self.body(*form, task, &form.open(task), 0)).await?;
-                chosen.push((form.name().to_owned(), way::name(mode).to_owned()));
+                chosen.push((form.name().to_owned(), mode.as_str().to_owned()));
             }
         }
         Ok(Report::new(&self.model, &outcomes, &chosen))

@@ -57,11 +57,6 @@ fn mode(name: &str) -> Result<Option<ToolMode>, Error> {
     mode.map(Some).map_err(|_| Error::proxy(format!("there is no way `{name}`; there are: {}", NAMES.join(", "))))
 }
 
-/// The name of a way of asking, as a route says it.
-pub(super) fn name(mode: ToolMode) -> &'static str {
-    NAMES.into_iter().find(|&name| self::mode(name).is_ok_and(|named| named == Some(mode))).unwrap_or("native")
-}
-
 fn empty(model: &str) -> Route {
     Route { model: model.to_owned(), backend: None, adapter: None, mode: None, tools: None }
 }

@@ -1,15 +1,13 @@
 //! What came of the last trial of a model, kept between runs.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use super::trial::Trial;
 use crate::{
     config::{Environment, state_directory},
+    plan::now,
     store::{self, Files, Key, Kind},
 };
 
@@ -57,8 +55,4 @@ impl fmt::Display for LastTrial {
 
 fn key(backend: &str, model: &str) -> Key {
     Key::local(Kind::Trial, format!("{backend}\n{model}"))
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

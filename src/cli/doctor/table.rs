@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Backend, Model, Report, trial::Trial};
+use crate::cli::output::columns;
 
 pub(super) fn table(report: &Report) -> String {
     let mut out = String::new();
@@ -41,16 +42,12 @@ fn backend_lines(backend: &Backend, out: &mut String) {
     if models.is_empty() {
         return;
     }
-    let head = ["MODEL", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "CAN", "TOOLS COST"].map(str::to_owned);
-    let costs = models.iter().any(|model| model.tools_cost.is_some());
+    // A column that nobody has asked for is empty, its head included.
+    let costs = if models.iter().any(|model| model.tools_cost.is_some()) { "TOOLS COST" } else { "" };
+    let head = ["MODEL", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "CAN", costs].map(str::to_owned);
     let rows: Vec<[String; 7]> = std::iter::once(head).chain(models.iter().map(row)).collect();
-    for (at, row) in rows.iter().enumerate() {
-        let mut line = String::from(" ");
-        for (column, cell) in row.iter().enumerate().take(if costs { 7 } else { 6 }) {
-            let width = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-            let _ = write!(line, " {cell:width$} ");
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
+    for (at, line) in columns(&rows).enumerate() {
+        let _ = writeln!(out, "  {line}");
         if let Some(model) = at.checked_sub(1).and_then(|at| models.get(at)) {
             let _ = writeln!(out, "      adapter: {}; {}", model.adapter_why, model.proof_means);
             let _ = writeln!(out, "      tools: {}", model.tools_why);

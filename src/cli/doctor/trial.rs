@@ -16,17 +16,16 @@ use tokio::time::timeout;
 use super::adapters;
 use crate::{
     adapter::{Adapter, Call},
-    backend::{Decoder, Dialect, ToolMode},
+    backend::{Dialect, ToolMode},
     error::Error,
-    event::{Channel, Delta, Event, Tools},
+    event::{Channel, Delta, Tools},
     fix::Checked,
     openai::ChatRequest,
     server::{
         App,
         survey::{self, Tried},
     },
-    turn::tap::Tap,
-    wire::Frames,
+    turn::{recorded, tap::Tap},
 };
 
 /// What became of all requests.
@@ -92,7 +91,6 @@ struct Upstream {
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// Room for reasoning, a call and code in it.
 const TOKENS: u64 = 2048;
-const FRAME_BYTES: usize = 8 * 1024 * 1024;
 const SHOWN_CHARS: usize = 160;
 
 pub(super) async fn run(app: &App, model: &str) -> Trial {
@@ -322,23 +320,12 @@ impl Upstream {
 
     fn read(&mut self, round: Option<(Dialect, Vec<u8>)>) {
         let Some((dialect, bytes)) = round else { return };
-        let (mut frames, mut decoder) = (Frames::new(dialect.framing(), FRAME_BYTES), Decoder::new(dialect));
-        let mut read = |delta: Delta<'_>| match delta {
+        // What was not finished has been judged by the turn.
+        let _ = recorded::stream(dialect, [bytes.as_slice()], &mut |delta: Delta<'_>| match delta {
             Delta::Text(Channel::Content, text) => self.text.push_str(text),
             Delta::Call { .. } => self.native = true,
             _ => {}
-        };
-        frames.push(&bytes);
-        while let Ok(Some(frame)) = frames.next() {
-            if decoder.frame(&frame, &mut read).is_err() {
-                return;
-            }
-        }
-        if let Some(frame) = frames.finish() {
-            let _ = decoder.frame(&frame, &mut read);
-        }
-        // What was not finished has been judged by the turn.
-        let _ = decoder.finish(&mut read);
+        });
     }
 }
 
@@ -353,8 +340,6 @@ impl Tap for Watch {
         self.note(Noted::Bytes(bytes.to_vec()));
     }
 
-    fn event(&mut self, _: &Event<'_>) {}
-
     fn checked(&mut self, Checked { name, written, report }: &Checked) {
         let name = written.iter().map(|written| format!("the name {written} into {name}"));
         let arguments = report
@@ -363,10 +348,6 @@ impl Tap for Watch {
             .map(|fix| if fix.path.is_empty() { fix.note.to_string() } else { format!("{}: {}", fix.path, fix.note) });
         self.note(Noted::Fixed(name.chain(arguments).collect()));
     }
-
-    fn client(&mut self, _: &[u8]) {}
-
-    fn end(&mut self) {}
 }
 
 impl Watch {

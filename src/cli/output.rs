@@ -1,0 +1,31 @@
+//! What commands write to standard output: text, JSON, columns.
+
+use std::{fmt::Write as _, io::Write};
+
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// Writes a whole output.
+pub(super) fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Error::proxy(format!("standard output: {error}")))
+}
+
+/// A value as the text of `--json`.
+pub(super) fn json(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Error::proxy(error.to_string()))
+}
+
+/// The rows of a table as lines, each column as wide as its widest cell.
+pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String> {
+    rows.iter().map(move |row| {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        line.truncate(line.trim_end().len());
+        line
+    })
+}
