@@ -28,8 +28,6 @@ pub struct Hints {
     pub user_agent: String,
     /// A profile that configuration or a path prefix (`/void/v1`) forces, by name.
     pub profile: Option<String>,
-    /// A shape that configuration forces.
-    pub shape: Option<shape::Kind>,
 }
 
 /// A request as the rest of the program sees it.
@@ -60,8 +58,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
     let mut tools = shape::native::read_tools(&request, &mut warnings)?;
     special.into_iter().for_each(|special| special.complete(&mut tools));
-    let own_form = tools.is_empty() && hints.shape != Some(shape::Kind::Native);
-    let prompt = own_form.then(|| shape::read_prompt(&mut request)).flatten();
+    let prompt = tools.is_empty().then(|| shape::read_prompt(&mut request)).flatten();
     let mut verbatim = None;
     let (kind, own_tools) = match prompt {
         Some((kind, found, messages)) => {
@@ -77,7 +74,6 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
     let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
-    let kind = hints.shape.unwrap_or(kind);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
 }

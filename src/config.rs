@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use locate::Located;
+use secret::Source;
 
 mod access;
 mod alias;
@@ -36,7 +37,7 @@ pub use environment::{Environment, System, data_directory};
 pub use expand::expand;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use locate::{user_directory, user_file};
-pub use mcp::{Mcp, RegistryHttp, state_directory};
+pub use mcp::{Mcp, McpServing, RegistryHttp, state_directory};
 pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
@@ -232,14 +233,15 @@ impl Config {
             }
             None => Listen::default(),
         };
-        let mut backends = raw.backends(&base, environment, overrides.without_secrets)?;
+        let source = Source { base: &base, environment, without_secrets: overrides.without_secrets };
+        let mut backends = raw.backends(source)?;
         for flag in &overrides.backends {
             let added = Backend::from_flag(flag)?;
             backends.retain(|backend| backend.name != added.name);
             backends.push(added);
         }
-        let store = SharedStore::read(&raw, &base, environment, overrides.without_secrets)?;
-        let keys = access::keys(&raw, &base, environment, overrides.without_secrets)?;
+        let store = SharedStore::read(&raw, source)?;
+        let keys = access::keys(&raw, source)?;
         let config = Config {
             access: Access { keys, insecure: raw.insecure, modes: raw.modes },
             workers: raw.workers,
@@ -248,7 +250,7 @@ impl Config {
                 seconds: raw.drain_seconds.unwrap_or(Drain::default().seconds),
                 announce_seconds: raw.drain_announce_seconds,
             },
-            mcp: raw.mcp.check(&base, environment, listen.is_beyond_loopback(), overrides.without_secrets)?,
+            mcp: raw.mcp.check(source, listen.is_beyond_loopback())?,
             listen,
             mode: raw.mode.unwrap_or_default(),
             profile: raw.profile,

@@ -64,19 +64,19 @@ pub struct ToolCall {
     pub extra: Option<Value>,
 }
 
+/// The JSON of a request body. The error says where it is not valid.
+pub fn json(body: &[u8]) -> Result<Value, Error> {
+    serde_json::from_slice(body).map_err(|error| {
+        Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
+    })
+}
+
 // === impl ChatRequest ===
 
 impl ChatRequest {
     /// Reads a request body. The error says which field is wrong and where.
     pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
-        let value: Value = serde_json::from_slice(body).map_err(|error| {
-            Error::client(format!(
-                "the request body is not valid JSON: {error} (line {}, column {})",
-                error.line(),
-                error.column()
-            ))
-        })?;
-        ChatRequest::from_value(value)
+        ChatRequest::from_value(json(body)?)
     }
 
     /// Reads a request that is JSON already.

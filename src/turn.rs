@@ -26,7 +26,6 @@ use crate::{
 
 mod announced;
 pub mod answer;
-mod aside;
 pub mod count;
 mod extras;
 mod fit;
@@ -227,11 +226,5 @@ impl Sink for Written {
 
     fn divide(&mut self) {
         self.flush();
-    }
-}
-
-impl Sink for Collected {
-    fn event(&mut self, event: Event<'_>) {
-        Collected::event(self, event)
     }
 }

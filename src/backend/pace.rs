@@ -77,8 +77,8 @@ impl Pace {
         while turns.front().is_some_and(|first| *first + self.window <= now) {
             turns.pop_front();
         }
-        let behind = turns.len().checked_sub(self.requests).and_then(|at| turns.get(at));
-        let at = behind.map_or(now, |earlier| (*earlier + self.window).max(now));
+        let ahead = turns.len().checked_sub(self.requests).and_then(|at| turns.get(at));
+        let at = ahead.map_or(now, |earlier| (*earlier + self.window).max(now));
         let wait = at - now;
         if wait > self.patience {
             return Err(self.too_far(wait));

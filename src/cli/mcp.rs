@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{
     block_on,
     call::{self, PATIENCE, Source},
+    output::print,
 };
 use crate::{
     config::Environment,
@@ -19,7 +20,7 @@ use crate::{
     event::Effect,
     mcp::{
         catalogue::{Catalogue, Offered},
-        engine::{Engine, Options},
+        engine::Engine,
         pool::Status,
         registry::{Imported, Permission, Registry},
     },
@@ -218,7 +219,7 @@ impl Serve {
     fn run(self, source: &Source, environment: &Environment) -> Result<(), Error> {
         let config = source.config(environment)?;
         let (pool, _) = call::pool(&config, environment)?;
-        let mut options = Options::from(&config.mcp);
+        let mut options = config.mcp.serving;
         options.gateway |= self.gateway;
         options.errors_as_text |= self.errors_as_text;
         block_on(async {
@@ -245,11 +246,6 @@ impl Json {
 }
 
 // === private ===
-
-fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| Error::proxy(format!("standard output: {error}")))
-}
 
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));

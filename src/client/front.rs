@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::Error,
-    event::{Assembly, Event, Input, Note, ToolCall, Tools},
+    event::{Assembly, Event, Input, Note, Sink, ToolCall, Tools},
     openai::{
         ChatRequest,
         answer::{Completion, Envelope, call_id, error_body},
@@ -267,26 +267,6 @@ impl Collected {
         Collected { head, completion, calls, warnings: Vec::new(), elapsed: Duration::ZERO, trace: None }
     }
 
-    /// Takes the next event.
-    pub fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Text(text) => self.completion.content.push_str(text),
-            Event::Reasoning(text) => self.completion.reasoning.push_str(text),
-            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
-                let whole = self.calls.event(&event, &self.head.envelope.id);
-                self.completion.calls.extend(whole.map(|(_, call)| call));
-            }
-            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
-            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
-            Event::Note(Note::StopSequence(stop)) => self.completion.stop_sequence = Some(stop.clone()),
-            Event::Refused { .. } | Event::Note(_) => {}
-            Event::Finish { reason, usage } => {
-                self.completion.reason = Some(reason);
-                self.completion.usage = usage.unwrap_or_default();
-            }
-        }
-    }
-
     /// Bytes of text, reasoning and arguments so far.
     pub fn size(&self) -> usize {
         let Completion { content, reasoning, calls, .. } = &self.completion;
@@ -319,6 +299,27 @@ impl Collected {
     }
 }
 
+impl Sink for Collected {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(text) => self.completion.content.push_str(text),
+            Event::Reasoning(text) => self.completion.reasoning.push_str(text),
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::CallEnd { .. } => {
+                let whole = self.calls.event(&event, &self.head.envelope.id);
+                self.completion.calls.extend(whole.map(|(_, call)| call));
+            }
+            Event::Note(note @ Note::Warning { .. }) => self.warnings.push(note.clone()),
+            Event::Note(Note::Trace(trace)) => self.trace = Some(trace.clone()),
+            Event::Note(Note::StopSequence(stop)) => self.completion.stop_sequence = Some(stop.clone()),
+            Event::Refused { .. } | Event::Note(_) => {}
+            Event::Finish { reason, usage } => {
+                self.completion.reason = Some(reason);
+                self.completion.usage = usage.unwrap_or_default();
+            }
+        }
+    }
+}
+
 // === impl Calls ===
 
 impl Calls {
@@ -340,12 +341,6 @@ const OURS: &str = "[toolglot] ";
 /// The id of a call that has none of its own: from the answer's id and its position there.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
-}
-
-fn json(body: &[u8]) -> Result<Value, Error> {
-    serde_json::from_slice(body).map_err(|error| {
-        Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
-    })
 }
 
 /// A note in one line, as a user reads it.

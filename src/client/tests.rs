@@ -41,7 +41,7 @@ fn a_profile_is_forced_found_or_generic() {
         ("Zed/0.200.1", Some("void"), "void", true),
         ("Zed/0.200.1", Some("unheard-of"), "zed", false),
     ] {
-        let hints = Hints { user_agent: user_agent.into(), profile: forced.map(str::to_owned), shape: None };
+        let hints = Hints { user_agent: user_agent.into(), profile: forced.map(str::to_owned) };
         let incoming = read(request(body.clone()), &hints).unwrap();
         assert_eq!((incoming.profile.name, incoming.one_call), (name, one_call), "{user_agent}");
     }

@@ -1,17 +1,12 @@
 //! Who may use the server, and what a request may choose: client keys with the tenants that they belong to, and the modes that
 //! are open to requests.
 
-use std::{
-    fmt,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fmt, num::NonZeroU32, path::PathBuf, sync::Arc};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{Config, Environment, Mode, Secret, matches, raw::Raw};
+use super::{Config, Mode, Secret, matches, raw::Raw, secret::Source};
 use crate::error::Error;
 
 /// Who may use the server.
@@ -147,15 +142,15 @@ impl Config {
     }
 }
 
-/// The keys of the file, of the variable and of the tables. `without_secrets`: those that cannot be had are left out.
-pub(super) fn keys(raw: &Raw, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Vec<ClientKey>, Error> {
-    let mut keys = match unnamed(raw, base, environment) {
-        Err(_) if without_secrets => Vec::new(),
+/// The keys of the file, of the variable and of the tables, without those that cannot be had and need not be.
+pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Error> {
+    let mut keys = match unnamed(raw, source) {
+        Err(_) if source.without_secrets => Vec::new(),
         keys => keys?,
     };
     for tenant in &raw.tenants {
-        match tenant.read(base, environment) {
-            Err(_) if without_secrets => {}
+        match tenant.read(source) {
+            Err(_) if source.without_secrets => {}
             key => keys.push(key?),
         }
     }
@@ -169,16 +164,17 @@ pub(super) fn keys(raw: &Raw, base: &Path, environment: &Environment, without_se
 }
 
 /// The keys of `api_keys_file` and `api_key_env`, whose holders may use everything.
-fn unnamed(raw: &Raw, base: &Path, environment: &Environment) -> Result<Vec<ClientKey>, Error> {
+fn unnamed(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Error> {
     let mut keys = Vec::new();
     if let Some(file) = &raw.api_keys_file {
-        let file = base.join(file);
+        let file = source.base.join(file);
         let text = std::fs::read_to_string(&file)
             .map_err(|error| Error::proxy(format!("`api_keys_file`: cannot read {}: {error}", file.display())))?;
         keys.extend(ClientKey::read_all(&text, "api_keys_file")?);
     }
     if let Some(variable) = &raw.api_key_env {
-        let text = environment
+        let text = source
+            .environment
             .get(variable)
             .ok_or_else(|| Error::proxy(format!("`api_key_env`: the environment variable `{variable}` is not set")))?;
         keys.extend(ClientKey::read_all(text, "api_key_env")?);
@@ -189,7 +185,7 @@ fn unnamed(raw: &Raw, base: &Path, environment: &Environment) -> Result<Vec<Clie
 // === impl RawTenant ===
 
 impl RawTenant {
-    fn read(&self, base: &Path, environment: &Environment) -> Result<ClientKey, Error> {
+    fn read(&self, source: Source<'_>) -> Result<ClientKey, Error> {
         let RawTenant { name, prefix, models, modes, mcp_servers, requests_per_minute, operator, .. } = self;
         let wrong = |what: String| Error::proxy(format!("the key of `{name}`: {what}"));
         for (field, text) in [("name", name), ("prefix", prefix.as_ref().unwrap_or(name))] {
@@ -197,7 +193,7 @@ impl RawTenant {
                 return Err(wrong(format!("its `{field}` must consist of letters, digits, `.`, `_` and `-`")));
             }
         }
-        let key = Secret::read("key", self.key_env.as_deref(), self.key_file.as_deref(), base, environment).map_err(wrong)?;
+        let key = Secret::read("key", self.key_env.as_deref(), self.key_file.as_deref(), source).map_err(wrong)?;
         let key = key.ok_or_else(|| wrong("say in `key_env` or `key_file` which variable or file holds it".into()))?;
         if !key.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(wrong("a key consists of visible ASCII characters, without spaces".into()));
@@ -249,6 +245,7 @@ impl fmt::Debug for ClientKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Environment;
 
     #[test]
     fn keys_are_named_and_told_apart() {

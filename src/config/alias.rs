@@ -58,9 +58,9 @@ impl Config {
 /// What `name` is called on the other side, if it fits `from`: the text of its `*` in the place of the one in `to`.
 fn exchange(from: &str, to: &str, name: &str) -> Option<String> {
     match (from.split_once('*'), to.split_once('*')) {
-        (Some((before, behind)), Some((new_before, new_behind))) => {
-            let text = name.strip_prefix(before)?.strip_suffix(behind)?;
-            Some(format!("{new_before}{text}{new_behind}"))
+        (Some((before, after)), Some((new_before, new_after))) => {
+            let text = name.strip_prefix(before)?.strip_suffix(after)?;
+            Some(format!("{new_before}{text}{new_after}"))
         }
         _ => (from == name).then(|| to.to_owned()),
     }

@@ -1,10 +1,10 @@
 //! The section `[mcp]`: where the servers and the built-in tools are, and what our own MCP server offers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::{Environment, Secret};
+use super::{Environment, Secret, secret::Source};
 use crate::error::Error;
 
 /// Everything about MCP that an operator can decide beside the registry itself.
@@ -16,18 +16,27 @@ pub struct Mcp {
     pub builtin_tools: bool,
     /// The database of the built-in tools.
     pub database: PathBuf,
-    /// Our MCP server also offers what the registry has.
-    pub serve_registry: bool,
-    /// Our MCP server gives failures as ordinary text.
+    /// What our own MCP server offers, and to whom.
+    pub serving: McpServing,
+    /// Where pins of tool definitions and calls that wait are kept.
+    pub state: PathBuf,
+}
+
+/// What our own MCP server offers, and to whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServing {
+    /// Offer what the registry has, too.
+    pub gateway: bool,
+    /// Failures leave as ordinary text: for clients that lose the text of errors.
     pub errors_as_text: bool,
     /// Who may change the registry over HTTP.
     pub registry_http: RegistryHttp,
     /// What pages of other origins must know to use the MCP routes; also the token of [`RegistryHttp::Token`].
     pub token: Option<Secret>,
-    /// Headers of a chat request that tool policies may read, in lower case.
+    /// Headers of a request that tool policies may read, in lower case.
     pub trusted_headers: Vec<String>,
-    /// Where pins of tool definitions and calls that wait are kept.
-    pub state: PathBuf,
+    /// How many sessions there may be of each kind.
+    pub sessions: usize,
 }
 
 /// Who may change the registry over HTTP.
@@ -61,19 +70,28 @@ pub fn state_directory(environment: &Environment) -> PathBuf {
     super::data_directory(environment).join("state")
 }
 
+// === impl McpServing ===
+
+impl Default for McpServing {
+    fn default() -> McpServing {
+        McpServing {
+            gateway: false,
+            errors_as_text: false,
+            registry_http: RegistryHttp::On,
+            token: None,
+            trusted_headers: Vec::new(),
+            sessions: 1000,
+        }
+    }
+}
+
 // === impl RawMcp ===
 
 impl RawMcp {
-    /// Checks it; relative paths are relative to `base`. Where other machines reach the server (`exposed`), the registry
-    /// is changed by those alone who know the token, unless it says otherwise. `without_secrets`: a token that cannot be had is
-    /// no error.
-    pub(super) fn check(
-        &self,
-        base: &Path,
-        environment: &Environment,
-        exposed: bool,
-        without_secrets: bool,
-    ) -> Result<Mcp, Error> {
+    /// Checks it. Where other machines reach the server (`exposed`), only those who know the token may change the registry,
+    /// unless the section says otherwise.
+    pub(super) fn check(&self, source: Source<'_>, exposed: bool) -> Result<Mcp, Error> {
+        let Source { base, environment, without_secrets } = source;
         let token = match &self.token_env {
             None => None,
             Some(name) => match environment.get(name) {
@@ -98,11 +116,14 @@ impl RawMcp {
                 Some(named) => base.join(named),
                 None => super::data_directory(environment).join("db/mcp_data.db"),
             },
-            serve_registry: self.serve_registry,
-            errors_as_text: self.errors_as_text,
-            registry_http: self.registry_http.unwrap_or(if exposed { RegistryHttp::Token } else { RegistryHttp::On }),
-            token,
-            trusted_headers: self.trusted_headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            serving: McpServing {
+                gateway: self.serve_registry,
+                errors_as_text: self.errors_as_text,
+                registry_http: self.registry_http.unwrap_or(if exposed { RegistryHttp::Token } else { RegistryHttp::On }),
+                token,
+                trusted_headers: self.trusted_headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+                ..McpServing::default()
+            },
             state: state_directory(environment),
         })
     }

@@ -12,6 +12,7 @@ use super::{
     Alias, Backend, Environment, Kind, Limits, Mode, Route, Secret, ShellForm, ShellVia,
     backend::{base_url, place},
     expand::expand,
+    secret::Source,
 };
 use crate::error::Error;
 
@@ -135,14 +136,14 @@ pub(super) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
 // === impl Raw ===
 
 impl Raw {
-    /// The backends; key files are relative to `base`. `without_secrets`: a key that cannot be had is no error.
-    pub(super) fn backends(&self, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Vec<Backend>, Error> {
-        self.backend.iter().map(|raw| raw.check(base, environment, without_secrets)).collect()
+    /// The backends.
+    pub(super) fn backends(&self, source: Source<'_>) -> Result<Vec<Backend>, Error> {
+        self.backend.iter().map(|raw| raw.check(source)).collect()
     }
 }
 
 impl RawBackend {
-    fn check(&self, base: &Path, environment: &Environment, without_secrets: bool) -> Result<Backend, Error> {
+    fn check(&self, source: Source<'_>) -> Result<Backend, Error> {
         let usual = match (self.kind, &self.url) {
             (Some(Kind::Ollama), _) => "ollama".to_owned(),
             (Some(Kind::OpenAi), _) => "openai".to_owned(),
@@ -161,7 +162,7 @@ impl RawBackend {
             }
             (None, None) => return Err(Error::proxy(format!("backend `{name}` needs a `url` or a `kind`"))),
             (Some(folder), Some(Kind::Replay)) => {
-                let folder = base.join(folder);
+                let folder = source.base.join(folder);
                 if !folder.is_dir() {
                     return Err(Error::proxy(format!(
                         "backend `{name}` of kind replay: {} is not a folder of recordings",
@@ -174,11 +175,11 @@ impl RawBackend {
                 Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
             })?,
         };
-        let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), base, environment);
-        let secrets = key.and_then(|key| Ok((key, self.headers(environment)?)));
+        let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), source);
+        let secrets = key.and_then(|key| Ok((key, self.headers(source.environment)?)));
         let (key, headers, missing) = match secrets {
             Ok((key, headers)) => (key, headers, None),
-            Err(what) if without_secrets => (None, Vec::new(), Some(what)),
+            Err(what) if source.without_secrets => (None, Vec::new(), Some(what)),
             Err(what) => return Err(Error::proxy(format!("backend `{name}`: {what}"))),
         };
         Ok(Backend {

@@ -4,6 +4,16 @@ use std::{fmt, path::Path};
 
 use super::Environment;
 
+/// Where a configuration comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// The folder that paths in it are relative to.
+    pub(super) base: &'a Path,
+    pub(super) environment: &'a Environment,
+    /// A secret that cannot be had is no error ([`super::Overrides::without_secrets`]).
+    pub(super) without_secrets: bool,
+}
+
 /// A text that must not be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -16,24 +26,23 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The one that a variable (`NAME_env`) or a file (`NAME_file`, relative to `base`) holds; `None` where neither is named.
+    /// The one that a variable (`NAME_env`) or a file (`NAME_file`, relative to the configuration's folder) holds; `None` where neither is named.
     /// The error says which of them is wrong.
     pub(super) fn read(
         name: &str,
         variable: Option<&str>,
         file: Option<&Path>,
-        base: &Path,
-        environment: &Environment,
+        source: Source<'_>,
     ) -> Result<Option<Secret>, String> {
         match (variable, file) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(format!("it is in `{name}_env` or in `{name}_file`, not in both")),
-            (Some(variable), None) => match environment.get(variable) {
+            (Some(variable), None) => match source.environment.get(variable) {
                 Some(text) => Ok(Some(Secret::new(text))),
                 None => Err(format!("the environment variable {variable} of `{name}_env` is not set")),
             },
             (None, Some(file)) => {
-                let file = base.join(file);
+                let file = source.base.join(file);
                 let text = std::fs::read_to_string(&file)
                     .map_err(|error| format!("the file {} of `{name}_file`: {error}", file.display()))?;
                 match text.trim() {

@@ -1,8 +1,6 @@
 //! `store`: where the state is that several instances share.
 
-use std::path::Path;
-
-use super::{Environment, Secret, raw::Raw};
+use super::{Secret, raw::Raw, secret::Source};
 use crate::{
     error::Error,
     store::{PATIENCE, Place},
@@ -25,12 +23,7 @@ pub struct SharedStore {
 
 impl SharedStore {
     /// The one that the configuration names.
-    pub(super) fn read(
-        raw: &Raw,
-        base: &Path,
-        environment: &Environment,
-        without_secrets: bool,
-    ) -> Result<Option<SharedStore>, Error> {
+    pub(super) fn read(raw: &Raw, source: Source<'_>) -> Result<Option<SharedStore>, Error> {
         let (variable, file) = (raw.store_password_env.as_deref(), raw.store_password_file.as_deref());
         let Some(url) = &raw.store else {
             if variable.is_some() || file.is_some() || raw.store_cluster {
@@ -55,9 +48,9 @@ impl SharedStore {
         if hosts.contains(',') && !raw.store_cluster {
             return Err(Error::proxy("`store` names several servers: only a cluster has them (`store_cluster = true`)"));
         }
-        let (password, missing) = match Secret::read("store_password", variable, file, base, environment) {
+        let (password, missing) = match Secret::read("store_password", variable, file, source) {
             Ok(password) => (password, None),
-            Err(what) if without_secrets => (None, Some(what)),
+            Err(what) if source.without_secrets => (None, Some(what)),
             Err(what) => return Err(Error::proxy(format!("the password of `store`: {what}"))),
         };
         Ok(Some(SharedStore { url: url.clone(), password, cluster: raw.store_cluster, missing }))

@@ -67,7 +67,7 @@ fn every_key_acts() {
     assert_eq!(config.access.tenant_of("s3cret").map(|tenant| tenant.name.as_str()), Some("client"));
     assert_eq!(config.access.modes, Some(vec![Mode::Off, Mode::Rewrite]));
     assert_eq!(config.workers.map(usize::from), Some(3));
-    assert_eq!(config.mcp.registry_http, RegistryHttp::Token, "other machines may not change the registry");
+    assert_eq!(config.mcp.serving.registry_http, RegistryHttp::Token, "other machines may not change the registry");
     assert_eq!(config.adapters, Overlay::Named("/etc/tg/mine".into()));
     assert_eq!((config.mode, config.retry, config.log_excerpts), (Mode::Off, 3, true));
     assert_eq!(config.allowed_hosts, ["box.lan"]);
@@ -134,7 +134,7 @@ fn other_machines_need_a_key_or_a_word() {
         assert_eq!(checked.is_ok(), is_open, "{text}");
         assert!(is_open || checked.unwrap_err().message.contains("api_keys_file"));
         let is_exposed = !listen.starts_with("127");
-        assert_eq!(config.mcp.registry_http, if is_exposed { RegistryHttp::Token } else { RegistryHttp::On });
+        assert_eq!(config.mcp.serving.registry_http, if is_exposed { RegistryHttp::Token } else { RegistryHttp::On });
     }
 }
 

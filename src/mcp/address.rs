@@ -1,10 +1,7 @@
 //! Addresses that no server of ours may have: link-local ones and those where clouds keep the keys of a machine. Checked
 //! when an address is read and again when its name is resolved, because a name may point anywhere.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::Arc,
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use url::{Host, Url};
 
@@ -61,11 +58,6 @@ impl reqwest::dns::Resolve for Resolver {
             Ok(Box::new(allowed.into_iter()) as reqwest::dns::Addrs)
         })
     }
-}
-
-/// The resolver as the HTTP client takes it.
-pub(super) fn resolver() -> Arc<Resolver> {
-    Arc::new(Resolver)
 }
 
 #[cfg(test)]

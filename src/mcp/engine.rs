@@ -23,12 +23,7 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::pool::Pool;
-use crate::{
-    config::{Mcp, RegistryHttp, Secret},
-    fix::Schemas,
-    lock::Hold,
-    store::Common,
-};
+use crate::{fix::Schemas, lock::Hold, store::Common};
 
 mod handler;
 mod http;
@@ -38,26 +33,10 @@ mod sessions;
 mod stdio;
 mod surface;
 
-pub use surface::{Caller, PATHS, admits, has_token, is_surface};
+pub use crate::config::McpServing as Options;
+pub use surface::{Caller, admits, has_token, is_surface};
 
 use handler::Handler;
-
-/// What our server offers, and to whom.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Offer what the registry has, too.
-    pub gateway: bool,
-    /// Failures leave as ordinary text: for clients that lose the text of errors.
-    pub errors_as_text: bool,
-    /// Who may change the registry over HTTP.
-    pub registry_http: RegistryHttp,
-    /// The token of [`RegistryHttp::Token`].
-    pub token: Option<Secret>,
-    /// Headers of a request that tool policies may read, in lower case.
-    pub trusted_headers: Vec<String>,
-    /// How many sessions there may be of each kind.
-    pub sessions: usize,
-}
 
 /// Of which servers the sender of a request may use tools (`None`: of all): an extension of the request.
 #[derive(Debug, Clone, Default)]
@@ -101,38 +80,8 @@ enum NotTaken {
 
 /// The largest request over HTTP, in bytes.
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
-/// How many sessions of each kind there may be.
-const SESSIONS: usize = 1000;
 /// How many messages may wait in a queue.
 const QUEUE: usize = 64;
-
-// === impl Options ===
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            gateway: false,
-            errors_as_text: false,
-            registry_http: RegistryHttp::On,
-            token: None,
-            trusted_headers: Vec::new(),
-            sessions: SESSIONS,
-        }
-    }
-}
-
-impl From<&Mcp> for Options {
-    fn from(config: &Mcp) -> Options {
-        Options {
-            gateway: config.serve_registry,
-            errors_as_text: config.errors_as_text,
-            registry_http: config.registry_http,
-            token: config.token.clone(),
-            trusted_headers: config.trusted_headers.clone(),
-            sessions: SESSIONS,
-        }
-    }
-}
 
 // === impl Engine ===
 

@@ -78,7 +78,7 @@ impl Pool {
     pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Pool {
         let clients = Clients::new(|builder| {
             builder
-                .dns_resolver(address::resolver())
+                .dns_resolver(Arc::new(address::Resolver))
                 .redirect(reqwest::redirect::Policy::none())
                 .connect_timeout(Duration::from_secs(5))
                 .tcp_keepalive(Duration::from_secs(30))

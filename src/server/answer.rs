@@ -151,7 +151,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let (headers, tenant) = (&received.headers, &received.sender.tenant);
     let user_agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let profile = received.prefix.profile.map(str::to_owned).or_else(|| app.config.profile.clone());
-    let hints = Hints { user_agent: user_agent.clone(), profile, shape: None };
+    let hints = Hints { user_agent: user_agent.clone(), profile };
     let react = match mode {
         Mode::React => Some(react::of(app, tenant, &mut request.chat, headers, *last_counts).await?),
         _ => None,

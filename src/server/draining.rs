@@ -1,5 +1,5 @@
-//! The time between the first signal and the end: answers that run go on, everything new is sent elsewhere. A load balancer
-//! learns it from `/readyz`; what it sends after it had time to notice is refused.
+//! The time between the first signal and the end: running answers continue, new requests go elsewhere. A load balancer learns of
+//! it from `/readyz`; requests that it sends after it had time to notice are refused.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -20,7 +20,7 @@ pub(super) struct Draining {
     refuses: AtomicBool,
 }
 
-/// What answers to the end: load balancers and metrics look at a server that drains.
+/// Paths that are served until the end: load balancers and metrics look at a draining server.
 const OPEN: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
 // === impl Draining ===

@@ -139,7 +139,7 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
     };
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let caller = engine::Caller { origin: Some(&origin), host: text(header::HOST), authorization: text(header::AUTHORIZATION) };
-    let is_admitted = engine::admits(&caller, config.mcp.token.as_ref());
+    let is_admitted = engine::admits(&caller, config.mcp.serving.token.as_ref());
     if engine::is_surface(uri.path()) {
         return if is_admitted { Ok(false) } else { refused(format!("pages from `{origin}` may not use MCP here")) };
     }
@@ -182,7 +182,7 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
         return Ok(Arc::default());
     }
     let caller = engine::Caller { authorization, ..engine::Caller::default() };
-    if engine::is_surface(request.uri().path()) && engine::has_token(&caller, config.mcp.token.as_ref()) {
+    if engine::is_surface(request.uri().path()) && engine::has_token(&caller, config.mcp.serving.token.as_ref()) {
         return Ok(Arc::default());
     }
     let what = "this server needs a key of its own: send it as `Authorization: Bearer KEY`, `x-api-key` or `api-key`";

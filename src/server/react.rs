@@ -34,7 +34,7 @@ pub(super) async fn of(
     }
     limits.servers = tenant.servers(limits.servers.as_deref());
     let catalogue = Arc::new(pool.tools(limits.servers.as_deref(), PATIENCE).await);
-    let trusted = app.config.mcp.trusted_headers.iter().filter_map(|name| {
+    let trusted = app.config.mcp.serving.trusted_headers.iter().filter_map(|name| {
         let value = headers.get(name.as_str())?.to_str().ok()?;
         Some((name.clone(), value.to_owned()))
     });

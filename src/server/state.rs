@@ -18,11 +18,7 @@ use crate::{
     client::profile,
     config::{Config, Environment, Overlay},
     error::Error,
-    mcp::{
-        self,
-        engine::{Engine, Options},
-        registry::Registry,
-    },
+    mcp::{self, engine::Engine, registry::Registry},
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
@@ -175,7 +171,7 @@ pub fn app(settings: Settings) -> Result<App, Error> {
         None => Arc::new(Memory::default()),
     };
     let process = Arc::new(Process {
-        mcp: Engine::sharing(Arc::clone(&pool), Options::from(&mcp), Arc::clone(&store)),
+        mcp: Engine::sharing(Arc::clone(&pool), mcp.serving, Arc::clone(&store)),
         instance: Instance::new(),
         apart: Apart::new()?,
         recorder: settings.record.clone().map(Recorder::new).transpose()?,

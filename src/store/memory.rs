@@ -36,11 +36,6 @@ struct Entry {
 // === impl Memory ===
 
 impl Memory {
-    /// Bytes that are held.
-    pub fn bytes(&self) -> usize {
-        self.entries.hold().bytes
-    }
-
     /// Removes the value that expires first, and says for how long it would have been kept.
     #[cfg(feature = "redis")]
     pub(super) fn pop(&self) -> Option<(Key, Bytes, Duration)> {

@@ -20,7 +20,7 @@ pub(super) struct Extras {
     fresh: Vec<(String, String)>,
 }
 
-/// How long a conversation may rest and still go on.
+/// How long a conversation may be idle.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 // === impl Extras ===
@@ -35,7 +35,7 @@ impl Extras {
         }
     }
 
-    /// Keeps what the events of late have brought.
+    /// Stores what the latest events have brought.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan) {
         for (id, extra) in self.fresh.drain(..) {
             shared.store.put(key(plan, id), extra.into(), TTL).await;

@@ -1,9 +1,9 @@
 //! The way of the events to the client: past the tap, what the turn remembers of them, and the client's shape.
 
-use super::{aside::Aside, extras::Extras, react::Agent, sent::Sent, tap::Tap};
+use super::{extras::Extras, react::Agent, sent::Sent, tap::Tap};
 use crate::{
     client::shape::Shape,
-    event::{Event, Sink},
+    event::{Event, Note, Sink},
 };
 
 /// Everything after the answer's rules that lasts as long as the turn.
@@ -24,6 +24,15 @@ pub(super) struct Outlet<O> {
 pub(super) struct Onward<'a, O> {
     pub(super) outlet: &'a mut Outlet<O>,
     pub(super) agent: Option<&'a mut Agent>,
+}
+
+/// The warnings of a turn as a part of the answer, for users who read neither log nor header: text at its end, unless it ends
+/// with a call.
+pub(super) struct Aside {
+    wanted: bool,
+    lines: String,
+    /// A call was delivered: nothing may be said after it.
+    called: bool,
 }
 
 impl<O: Sink> Sink for Onward<'_, O> {
@@ -66,5 +75,24 @@ impl<O: Sink> Sink for Outlet<O> {
             }
         };
         shape.event(event, out);
+    }
+}
+
+// === impl Aside ===
+
+impl Aside {
+    pub(super) fn new(wanted: bool) -> Aside {
+        Aside { wanted, lines: String::new(), called: false }
+    }
+
+    /// Takes note of warnings; at the end gives what the answer says about them.
+    pub(super) fn event(&mut self, event: &Event<'_>) -> Option<String> {
+        match event {
+            Event::Note(Note::Warning { text, .. }) if self.wanted => self.lines += &format!("\n[toolglot] {text}\n"),
+            Event::CallStart { .. } => self.called = true,
+            Event::Finish { .. } if !self.called && !self.lines.is_empty() => return Some(std::mem::take(&mut self.lines)),
+            _ => {}
+        }
+        None
     }
 }

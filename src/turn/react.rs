@@ -1,20 +1,21 @@
 //! Mode `react`: calls of the registry's tools -> their results, and the model goes on with them. The stage is where
 //! other modes hand calls to the client: it collects the calls of an answer, runs ours, keeps the client's, and writes one
-//! result for each call into the conversation, whatever happened. No task of its own: whoever drops the turn drops every
-//! call that runs.
+//! result for each call into the conversation, whatever happened. It has no task of its own: dropping the turn drops every
+//! running call.
 
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::{Shared, answer::Outcome, reask, tap::Tap};
 use crate::{
-    backend::Size,
+    backend::{Kind, Size},
     client::front,
     config::Progress,
-    event::{Effect, Event, FinishReason, Note, ToolChoice, Tools, Usage},
-    mcp::{pool::Pool, response::ServiceInfo},
+    event::{Effect, Event, FinishReason, Note, ToolChoice, Usage},
+    mcp::pool::Pool,
     openai::{Content, Message, ToolCall, answer::call_id},
     plan::{Plan, React, Repeats},
 };
@@ -23,9 +24,9 @@ mod collected;
 mod judge;
 mod keep;
 mod limits;
-mod message;
 mod observe;
 mod runs;
+mod seen;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -35,8 +36,8 @@ mod words;
 use collected::Collected;
 use judge::{Fate, Judge};
 use limits::Limit;
-use message::{is_object, turn_of};
 use runs::{Done, Runner};
+use seen::Seen;
 pub(super) use steps::{Next, Step};
 use trace::Trace;
 
@@ -58,18 +59,7 @@ pub(super) struct Agent {
     unfinished: keep::Unfinished,
 }
 
-/// What is known of the results that the model has seen.
-#[derive(Default)]
-struct Seen {
-    /// The server whose results strangers may have written.
-    tainted: Option<String>,
-    /// The services, the latest first.
-    services: Vec<ServiceInfo>,
-    /// Calls that gave nothing, name and arguments, until the model is told so.
-    vain: Vec<(String, String)>,
-}
-
-/// The calls of one answer on their way.
+/// The calls of one answer while they run.
 struct Round {
     calls: Vec<Pending>,
     runs: BoxStream<'static, Done>,
@@ -128,12 +118,12 @@ impl Agent {
         self.last.is_none()
     }
 
-    /// When the answer that is under way is cut off; the last one, without tools, may take its time.
+    /// When the current answer is cut off. The last one, without tools, may take as long as it needs.
     pub(super) fn end(&self) -> Option<Instant> {
         (self.offers() && !self.runs()).then(|| self.begun + Duration::from_secs(self.react.limits.seconds))
     }
 
-    /// The time is over: forgets the calls of the answer under way; gives the line that says so.
+    /// The time is over: forgets the calls of the current answer, and returns the line that says so.
     pub(super) fn give_up(&mut self) -> String {
         self.collected.forget_calls();
         let limit = Limit::Seconds(self.react.limits.seconds);
@@ -141,7 +131,7 @@ impl Agent {
         format!("[toolglot] {limit}, and the answer was cut off")
     }
 
-    /// Whether calls are on their way.
+    /// Whether calls are running.
     pub(super) fn runs(&self) -> bool {
         self.round.is_some()
     }
@@ -163,23 +153,23 @@ impl Agent {
         (reason, usage)
     }
 
-    /// The turn has had its end.
+    /// The turn has ended: a repeated request begins a new one.
     pub(super) async fn forget(&mut self, shared: &Shared) {
         self.unfinished.forget(shared).await;
     }
 
-    /// Whether a tool was called already: then an empty answer is not the end.
+    /// Whether a call has got a result: then an empty answer is not the end.
     pub(super) fn has_results(&self) -> bool {
         self.used.answered > 0
     }
 
-    /// What was done, where that is wanted.
+    /// What was done, if the request asks for it.
     pub(super) fn trace(&self) -> Option<Note> {
         let trace = || self.trace.to_value(self.used.rounds, self.last).to_string();
         self.react.limits.trace.then(|| Note::Trace(trace()))
     }
 
-    /// Takes a whole answer, of which the client has `said`.
+    /// Takes a whole answer. `said` is the part of it that the client has.
     pub(super) fn answered(&mut self, shared: &Shared, plan: &mut Plan, said: &str, outcome: &Outcome) -> Step {
         self.used.rounds += 1;
         self.used.tokens += match outcome.usage {
@@ -260,7 +250,7 @@ impl Agent {
         Step::Again
     }
 
-    /// Waits for the next result. `None`: there are all.
+    /// Waits for the next result; `None` once all are there.
     pub(super) async fn next(&mut self, plan: &Plan, tap: Option<&mut Box<dyn Tap>>) -> Option<String> {
         let round = self.round.as_mut()?;
         let Done { at, response, took } = round.runs.next().await?;
@@ -353,7 +343,7 @@ impl Agent {
         };
         for call in calls.iter_mut() {
             if let Some(text) = repeated(&*call).then(|| self.seen.take_vain(&call.call, &plan.tools)).flatten() {
-                call.fate = Fate::Answered { text, told: None, of_client: false, refused: false };
+                call.fate = Fate::not_run(text);
             }
         }
         if calls.iter().all(repeated) {
@@ -370,34 +360,29 @@ impl Agent {
                 }
                 Fate::Client | Fate::Answered { .. } => continue,
             };
-            call.fate = Fate::Answered { text: why, told: None, of_client: false, refused: false };
+            call.fate = Fate::not_run(why);
         }
         false
     }
 }
 
-// === impl Seen ===
-
-impl Seen {
-    /// The model sees a result of this service; whether strangers may have written it.
-    fn add(&mut self, service: &ServiceInfo, open_world: bool) {
-        if open_world && self.tainted.is_none() {
-            self.tainted = Some(service.server.clone());
-        }
-        self.services.retain(|known| known != service);
-        self.services.insert(0, service.clone());
+/// The model's answer as it is in the conversation.
+fn turn_of(said: &str, thought: &str, calls: &[Pending], backend: Kind) -> Message {
+    let mut rest = Map::new();
+    // Models that think between calls go on thinking where they were; other backends refuse the field.
+    if backend == Kind::Ollama && !thought.trim().is_empty() {
+        rest.insert("reasoning_content".into(), thought.into());
     }
-
-    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. Told so beside the
-    /// empty result, small models repeat it all the same.
-    fn take_vain(&mut self, call: &ToolCall, tools: &Tools) -> Option<String> {
-        let at = self.vain.iter().position(|(name, arguments)| *name == call.name && *arguments == call.arguments)?;
-        self.vain.swap_remove(at);
-        let options = reask::options(tools.get(&call.name)?, &call.arguments);
-        let options: Vec<String> = options.iter().map(|key| format!("`{key}`")).collect();
-        let options = (!options.is_empty()).then(|| options.join(", "))?;
-        Some(format!(
-            "error: not run: the same call has just given an empty result. Call it without {options}, or call another tool."
-        ))
+    Message {
+        role: "assistant".into(),
+        content: if said.is_empty() { Content::None } else { Content::Text(said.to_owned()) },
+        tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
+        rest,
+        ..Message::default()
     }
+}
+
+/// Whether this is the text of a JSON object.
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }

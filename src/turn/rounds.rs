@@ -18,11 +18,10 @@ mod loading;
 use super::{
     Shared,
     answer::{Answer, Policy, Reask, Setup},
-    aside::Aside,
     count,
     extras::{self, Extras},
     fit,
-    outlet::{Onward, Outlet},
+    outlet::{Aside, Onward, Outlet},
     prefix,
     react::Agent,
     reading::{Next, Reading},
@@ -42,7 +41,7 @@ use crate::{
     wire::Frames,
 };
 
-/// A turn under way; what the client shall see goes into `outlet`.
+/// A turn in progress. What the client sees goes through `outlet`.
 pub(super) struct Rounds<O> {
     plan: Plan,
     shared: Shared,
@@ -51,11 +50,11 @@ pub(super) struct Rounds<O> {
     reading: Option<Box<Reading>>,
     asks: Asks,
     shown: Shown,
-    /// When to say next that a call is being written; `None`: none is.
+    /// When to tell the client again that a call is being written; `None` while no call is.
     progress: Option<Instant>,
     /// In mode `react`: runs the calls of our own tools.
     agent: Option<Agent>,
-    /// So much was to be decided about that what comes next may take long.
+    /// The turn has held back so many bytes that its next steps may take long.
     is_heavy: bool,
 }
 
@@ -74,7 +73,7 @@ struct Asks {
     unclosed: Option<String>,
 }
 
-/// What an answer showed that is to be kept for later turns.
+/// What an answer showed and later turns need.
 #[derive(Debug, Default)]
 struct Shown {
     /// Something about the model (`plan.asking.learned`).
@@ -85,11 +84,11 @@ struct Shown {
 
 /// A frame may hold the largest arguments and what is around them.
 const FRAME_SLACK: usize = 1024 * 1024;
-/// As much of an error's body is read.
+/// Maximum number of bytes that are read of an error's body.
 const ERROR_BYTES: usize = 64 * 1024;
-/// A call may be held so long without a word.
+/// How long a call may be held back before the client hears of it.
 const PROGRESS: Duration = Duration::from_secs(2);
-/// To decide about so many bytes at once may take long.
+/// Deciding about this many bytes at once may take long.
 const HEAVY_BYTES: usize = 64 * 1024;
 
 // === impl Rounds ===
@@ -185,7 +184,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// So many bytes are to be decided about: tells the tap once that the turn has become heavy, before it goes on.
+    /// Tells the tap, once, that the turn has become heavy: this many bytes are to be decided about.
     async fn weigh(&mut self, bytes: usize) {
         if self.is_heavy || bytes < HEAVY_BYTES {
             return;
@@ -204,7 +203,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Sends the conversation; what the backend refuses is said in another way, once each.
+    /// Sends the conversation. What the backend refuses is sent once more, in another form.
     async fn ask(&mut self) -> Result<Reading, Error> {
         if self.plan.reply.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
@@ -379,7 +378,7 @@ impl<O: Sink> Rounds<O> {
         true
     }
 
-    /// Lets go of what was held back when the backend broke off; whatever was cut is no call.
+    /// Releases what was held back when the backend broke off. A call that was cut is not delivered.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.outlet.sent.has_any() {

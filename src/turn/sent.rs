@@ -9,7 +9,7 @@ pub(super) struct Sent {
     said: String,
     /// The last line of prose is not ended, and what comes next is not its continuation.
     gap: bool,
-    /// What the answers before have cost.
+    /// Token counts of the earlier answers.
     spent: Usage,
 }
 
@@ -53,13 +53,13 @@ impl Sent {
         self.gap |= !self.said.is_empty() && !self.said.ends_with('\n');
     }
 
-    /// Another answer follows one that cost this.
+    /// Another answer follows one with these token counts.
     pub(super) fn spend(&mut self, usage: Option<Usage>) {
         self.break_line();
         self.spent = self.with_spent(usage.unwrap_or_default());
     }
 
-    /// The cost of the whole turn, where the last answer cost this.
+    /// The token counts of the whole turn, whose last answer has these.
     pub(super) fn with_spent(&self, last: Usage) -> Usage {
         Usage {
             prompt_tokens: self.spent.prompt_tokens + last.prompt_tokens,

@@ -1,5 +1,5 @@
 //! An event of Google's `streamGenerateContent`: parts of text, thought and whole calls; counters on any chunk; a finish
-//! reason that may stand on every chunk or come after the call without one.
+//! reason that may be on every chunk or come after the call without one.
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -14,8 +14,8 @@ use crate::{
     event::{Channel, Delta, FinishReason, Usage},
 };
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Event<'a> {
     candidates: Option<Vec<Candidate<'a>>>,
     usage_metadata: Option<Counts>,
@@ -24,62 +24,49 @@ struct Event<'a> {
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Candidate<'a> {
-    #[serde(default)]
     index: Number,
     content: Option<Content<'a>>,
-    #[serde(default)]
     finish_reason: Text<'a>,
-    #[serde(default)]
     finish_message: Text<'a>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Content<'a> {
     parts: Option<Vec<Part<'a>>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Part<'a> {
-    #[serde(default)]
     text: Text<'a>,
-    #[serde(default)]
     thought: Option<bool>,
     function_call: Option<FunctionCall<'a>>,
-    #[serde(default)]
     thought_signature: Text<'a>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct FunctionCall<'a> {
-    #[serde(default)]
     id: Text<'a>,
-    #[serde(default)]
     name: Text<'a>,
-    #[serde(default)]
     args: Arguments<'a>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
 struct Counts {
-    #[serde(default)]
     prompt_token_count: Number,
-    #[serde(default)]
     candidates_token_count: Number,
-    #[serde(default)]
     thoughts_token_count: Number,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Feedback<'a> {
-    #[serde(default)]
     block_reason: Text<'a>,
 }
 

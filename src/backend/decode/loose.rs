@@ -23,11 +23,9 @@ pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
 
 /// A function that is called.
 #[derive(Deserialize, Default)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Function<'a> {
-    #[serde(default)]
     pub(super) name: Text<'a>,
-    #[serde(default)]
     pub(super) arguments: Arguments<'a>,
 }
 

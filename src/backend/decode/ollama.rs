@@ -14,40 +14,31 @@ use crate::{
     event::{Channel, Delta, FinishReason, Usage},
 };
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Line<'a> {
     message: Option<Message<'a>>,
-    #[serde(default)]
     response: Text<'a>,
-    #[serde(default)]
     thinking: Text<'a>,
-    #[serde(default)]
     done: Option<bool>,
-    #[serde(default)]
     done_reason: Text<'a>,
-    #[serde(default)]
     prompt_eval_count: Number,
-    #[serde(default)]
     eval_count: Number,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(default)]
     content: Text<'a>,
-    #[serde(default)]
     thinking: Text<'a>,
     tool_calls: Option<Vec<Call<'a>>>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Call<'a> {
-    #[serde(default)]
     id: Text<'a>,
     function: Option<Function<'a>>,
 }

@@ -22,15 +22,13 @@ use crate::{
     event::{Channel, Delta, FinishReason, Usage},
 };
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Chunk<'a> {
-    #[serde(default)]
     choices: Choices<'a>,
     usage: Option<Counts>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
-    #[serde(default)]
     object: Text<'a>,
 }
 
@@ -38,17 +36,14 @@ struct Chunk<'a> {
 #[derive(Default)]
 struct Choices<'a>(Option<Choice<'a>>);
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Choice<'a> {
-    #[serde(default)]
     index: Number,
     delta: Option<Message<'a>>,
     message: Option<Message<'a>>,
     /// Of a text completion.
-    #[serde(default)]
     text: Text<'a>,
-    #[serde(default)]
     finish_reason: Text<'a>,
     /// What ended the answer, at vLLM: a stop sequence of the request, or the number of a token.
     #[serde(borrow)]
@@ -58,40 +53,32 @@ struct Choice<'a> {
     matched_stop: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(default)]
     content: Text<'a>,
-    #[serde(default)]
     refusal: Text<'a>,
-    #[serde(default)]
     reasoning_content: Text<'a>,
-    #[serde(default)]
     reasoning: Text<'a>,
-    #[serde(default)]
     thinking: Text<'a>,
     tool_calls: Option<Vec<Call<'a>>>,
     function_call: Option<Function<'a>>,
 }
 
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "'de: 'a"))]
+#[derive(Deserialize, Default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Call<'a> {
-    #[serde(default)]
     index: Number,
-    #[serde(default)]
     id: Text<'a>,
     function: Option<Function<'a>>,
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Counts {
-    #[serde(default)]
     prompt_tokens: Number,
-    #[serde(default)]
     completion_tokens: Number,
 }
 

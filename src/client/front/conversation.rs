@@ -5,7 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::openai::{Content, Message, ToolCall};
+use crate::{
+    error::Error,
+    openai::{ChatRequest, Content, Message, ToolCall},
+};
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +18,7 @@ const REASONING: &str = "reasoning_content";
 
 /// Fields of a chat request beside the conversation. `null` is no value.
 #[derive(Debug, Default)]
-pub(super) struct Settings(pub(super) Map<String, Value>);
+pub(super) struct Settings(Map<String, Value>);
 
 /// A conversation so far.
 #[derive(Debug, Default)]
@@ -99,6 +102,22 @@ impl Conversation {
     /// The result of a call.
     pub(super) fn result(&mut self, id: &str, content: Content) {
         self.messages.push(Message { role: "tool".into(), content, tool_call_id: Some(id.to_owned()), ..Message::default() });
+    }
+
+    /// The chat request of this conversation, with these tools and settings.
+    pub(super) fn request(
+        self,
+        body: &Map<String, Value>,
+        model: &str,
+        tools: Vec<Value>,
+        mut settings: Settings,
+    ) -> Result<ChatRequest, Error> {
+        settings.set("model", Some(model.into()));
+        settings.set("messages", Some(json!([])));
+        settings.set("stream", body.get("stream").cloned());
+        settings.set("tools", Some(Value::Array(tools)).filter(|tools| *tools != json!([])));
+        let chat = ChatRequest::from_value(Value::Object(settings.0))?;
+        Ok(ChatRequest { messages: self.finish(), ..chat })
     }
 
     pub(super) fn finish(mut self) -> Vec<Message> {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
+use chrono::{DateTime, SecondsFormat};
 use serde_json::{Map, Value, json};
 
 use super::{Calls, Head, Protocol};
@@ -12,7 +13,7 @@ use crate::{
     error::Error,
     event::{Event, FinishReason, ToolCall, Usage},
     openai::{
-        ChatRequest, Content,
+        self, ChatRequest, Content,
         answer::{Completion, call_id, put_string},
     },
 };
@@ -128,7 +129,7 @@ impl Protocol for Stream {
 /// Reads the body of `/api/chat`. It streams unless told otherwise; options get OpenAI's names where it has one, so that
 /// they mean the same at every backend; calls in the history get ids, by which their results are found again.
 pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
-    let mut value = super::json(body)?;
+    let mut value = openai::json(body)?;
     if let Some(object) = value.as_object_mut() {
         object.entry("stream").or_insert(json!(true));
         object.entry("messages").or_insert(json!([]));
@@ -297,16 +298,6 @@ fn name_calls(request: &mut ChatRequest) {
 
 /// Unix seconds as RFC 3339 in UTC.
 fn timestamp(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, so that leap days are last in their year.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+    let time = DateTime::from_timestamp(seconds.try_into().unwrap_or_default(), 0);
+    time.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Secs, true)
 }

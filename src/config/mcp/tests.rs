@@ -17,8 +17,8 @@ fn everything_is_in_the_users_folders_and_nothing_is_offered_unasked() {
         (mcp.registry.as_path(), mcp.database.as_path()),
         (Path::new("/conf/toolglot/mcp.json"), Path::new("/data/toolglot/db/mcp_data.db"))
     );
-    assert!(!mcp.builtin_tools && !mcp.serve_registry && !mcp.errors_as_text && mcp.trusted_headers.is_empty());
-    assert_eq!((mcp.registry_http, mcp.token), (RegistryHttp::On, None));
+    assert!(!mcp.builtin_tools && !mcp.serving.gateway && !mcp.serving.errors_as_text && mcp.serving.trusted_headers.is_empty());
+    assert_eq!((mcp.serving.registry_http, mcp.serving.token), (RegistryHttp::On, None));
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn every_key_acts() {
         (mcp.registry.as_path(), mcp.database.as_path()),
         (Path::new("/etc/tg/servers.json"), Path::new("/var/lib/own.db"))
     );
-    assert!(mcp.builtin_tools && mcp.serve_registry && mcp.errors_as_text);
-    assert_eq!((mcp.registry_http, mcp.token.as_ref().map(Secret::reveal)), (RegistryHttp::Token, Some("t0ken")));
-    assert_eq!(mcp.trusted_headers, ["x-user"], "names of headers have no case");
+    assert!(mcp.builtin_tools && mcp.serving.gateway && mcp.serving.errors_as_text);
+    assert_eq!((mcp.serving.registry_http, mcp.serving.token.as_ref().map(Secret::reveal)), (RegistryHttp::Token, Some("t0ken")));
+    assert_eq!(mcp.serving.trusted_headers, ["x-user"], "names of headers have no case");
     assert!(!format!("{mcp:?}").contains("t0ken"));
 }
 

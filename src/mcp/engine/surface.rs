@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::config::Secret;
 
 /// The first segments of all MCP routes.
-pub const PATHS: &[&str] = &["/mcp", "/sse"];
+const PATHS: &[&str] = &["/mcp", "/sse"];
 
 /// What a request says of its sender.
 #[derive(Debug, Clone, Copy, Default)]

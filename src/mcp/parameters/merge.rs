@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 /// The first merge, per parameter: defaults (their nulls left out) under what the model gave.
 ///
-/// `null`, `{}`, `[]` and `""` mean that the model gave nothing: the defaults stand. An object lies over the defaults key by
-/// key, and a key that it gives as null overwrites. `None`: nothing at all, the parameter is absent.
+/// `null`, `{}`, `[]` and `""` mean that the model gave nothing: the defaults apply. An object is merged over the
+/// defaults key by key; a key that it gives as null overwrites. `None`: nothing at all, the parameter is absent.
 pub fn merge_parameter(defaults: Option<&Value>, given: Option<&Value>) -> Option<Value> {
     let defaults = match defaults {
         Some(Value::Object(object)) => Some(Value::Object(without_nulls(object))).filter(|value| !is_nothing(value)),

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use rmcp::model::ServerJsonRpcMessage;
+
 use crate::{lock::Hold, redact};
 
 /// What is known about the end of a connection. Shared by a transport, which writes it, and the errors of its calls.
@@ -42,6 +44,16 @@ impl Fault {
             known.lines.pop_front();
         }
         known.lines.push_back(redact::shown(line, LINE_CHARS));
+    }
+
+    /// Reads a message; what is none is noted as a line.
+    pub(super) fn message(&self, text: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let read = serde_json::from_slice(text);
+        read.inspect_err(|error| {
+            tracing::debug!(%error, "an MCP server has sent what is no message");
+            self.line(&format!("(no message) {}", beginning(&String::from_utf8_lossy(text))));
+        })
+        .ok()
     }
 
     /// The reason with the last lines that it wrote, if there is one.

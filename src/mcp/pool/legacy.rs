@@ -8,16 +8,12 @@ use http::HeaderMap;
 use reqwest::{StatusCode, header};
 use rmcp::{
     RoleClient,
-    model::ServerJsonRpcMessage,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use url::Url;
 
-use super::{
-    MESSAGE_BYTES,
-    fault::{Fault, beginning},
-};
+use super::{MESSAGE_BYTES, fault::Fault};
 use crate::{
     error::Error,
     wire::{Frames, Framing},
@@ -116,13 +112,8 @@ impl Transport<RoleClient> for Legacy {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let event = self.event().await?;
-            match serde_json::from_slice::<ServerJsonRpcMessage>(&event) {
-                Ok(message) => return Some(message),
-                Err(error) => {
-                    let text = String::from_utf8_lossy(&event);
-                    tracing::debug!(%error, "an event of an MCP server is no message");
-                    self.fault.line(&format!("(no message) {}", beginning(&text)));
-                }
+            if let Some(message) = self.fault.message(&event) {
+                return Some(message);
             }
         }
     }

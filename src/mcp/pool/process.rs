@@ -8,7 +8,6 @@ use bytes::{Bytes, BytesMut};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use rmcp::{
     RoleClient,
-    model::ServerJsonRpcMessage,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -18,10 +17,7 @@ use tokio::{
     sync::{Mutex, Notify},
 };
 
-use super::{
-    MESSAGE_BYTES,
-    fault::{Fault, beginning},
-};
+use super::{MESSAGE_BYTES, fault::Fault};
 use crate::{
     config::Environment,
     mcp::registry::Launch,
@@ -249,13 +245,8 @@ impl Transport<RoleClient> for Process {
                 self.note_end().await;
                 return None;
             };
-            match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
-                Ok(message) => return Some(message),
-                Err(error) => {
-                    let text = String::from_utf8_lossy(&line);
-                    tracing::debug!(%error, "a line of an MCP server is no message");
-                    self.fault.line(&format!("(no message) {}", beginning(&text)));
-                }
+            if let Some(message) = self.fault.message(&line) {
+                return Some(message);
             }
         }
     }

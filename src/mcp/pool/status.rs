@@ -6,7 +6,7 @@ use super::{Pool, slot::Seen};
 use crate::redact;
 
 /// How a server is doing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Status {
     /// The name in the registry.
     pub name: String,
@@ -40,10 +40,7 @@ impl Pool {
                 address: redact::shown(&server.address, ADDRESS_CHARS),
                 is_process: server.is_process(),
                 state: "idle",
-                error: None,
-                tools: None,
-                dialect: None,
-                protocol: None,
+                ..Status::default()
             };
             match self.known_slot(server).map_or(Seen::Idle, |slot| slot.seen()) {
                 Seen::Idle => base,
@@ -61,12 +58,9 @@ impl Pool {
         let unusable = snapshot.unusable.iter().map(|entry| Status {
             name: entry.name.clone(),
             address: redact::shown(&entry.address, ADDRESS_CHARS),
-            is_process: false,
             state: if entry.error.is_some() { "unusable" } else { "disabled" },
             error: entry.error.clone(),
-            tools: None,
-            dialect: None,
-            protocol: None,
+            ..Status::default()
         });
         usable.chain(unusable).collect()
     }

@@ -13,7 +13,7 @@ pub(super) struct Document {
     root: CstRootNode,
 }
 
-/// Where the entries stand.
+/// How the file holds its entries.
 enum Entries {
     /// `[{"name": .., ..}]`
     List(Vec<CstObject>),

@@ -4,6 +4,7 @@
 use std::{fmt, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::{config::Environment, redact};
@@ -98,27 +99,8 @@ impl fmt::Debug for Collector {
 /// `key=value,key=value`, values percent-encoded, as in W3C Baggage.
 fn pairs(list: &str) -> Vec<(String, String)> {
     let pairs = list.split(',').filter_map(|pair| pair.split_once('='));
-    pairs.map(|(key, value)| (key.trim().to_owned(), decoded(value.trim()))).filter(|(key, _)| !key.is_empty()).collect()
-}
-
-/// The text without percent-encoding; what is none stays.
-fn decoded(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|digits| !digits.starts_with('+')).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                out.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    let decoded = |value: &str| percent_decode_str(value.trim()).decode_utf8_lossy().into_owned();
+    pairs.map(|(key, value)| (key.trim().to_owned(), decoded(value))).filter(|(key, _)| !key.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -206,7 +206,7 @@ fn pieces(reader: Option<&Reader>, wrote: &Wrote, split: &Split) -> Vec<Value> {
     out.into_iter().filter_map(shown).collect()
 }
 
-/// Where the adapter's markers stand, without those that are ordinary characters.
+/// Where the adapter's markers are, without those that are ordinary characters.
 fn markers(known: &[String], text: &str) -> Vec<Range<usize>> {
     let long = known.iter().filter(|marker| marker.trim().len() > 2);
     let mut found: Vec<Range<usize>> =

@@ -25,7 +25,8 @@ use crate::{
     turn::{prefix::Prefix, tap::Tap},
 };
 
-/// What is kept of one turn. Its bytes are counted together with those of all others.
+/// What is kept of one turn.
+#[derive(Clone, Default)]
 pub(super) struct Kept {
     /// The client's body.
     pub(super) sent: Bytes,
@@ -41,9 +42,15 @@ pub(super) struct Kept {
     pub(super) secrets: Vec<String>,
     /// There was no room for all of it.
     pub(super) cut: bool,
-    /// Its own bytes, all bytes, and how many these may be.
+    room: Room,
+}
+
+/// The bytes of a turn, counted together with those of all others. A copy is not counted.
+#[derive(Default)]
+struct Room {
     own: usize,
     all: Arc<AtomicUsize>,
+    /// How many bytes all turns may have.
     most: usize,
 }
 
@@ -117,7 +124,7 @@ pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> 
 
 /// What is kept of a turn now, for whoever looks at it for long: the turn goes on meanwhile.
 pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
-    kept.hold().copy()
+    kept.hold().clone()
 }
 
 // === impl Reader ===
@@ -138,40 +145,11 @@ impl From<&Plan> for Reader {
 
 impl Kept {
     pub(super) fn new(sent: &Bytes, all: Arc<AtomicUsize>, most: usize) -> Kept {
-        let mut kept = Kept {
-            sent: Bytes::new(),
-            rounds: Vec::new(),
-            reader: None,
-            said: Vec::new(),
-            got: Vec::new(),
-            prefix: None,
-            secrets: Vec::new(),
-            cut: false,
-            own: 0,
-            all,
-            most,
-        };
+        let mut kept = Kept { room: Room { own: 0, all, most }, ..Kept::default() };
         if kept.takes(sent.len()) {
             kept.sent = sent.clone();
         }
         kept
-    }
-
-    /// The same, not counted.
-    fn copy(&self) -> Kept {
-        Kept {
-            sent: self.sent.clone(),
-            rounds: self.rounds.clone(),
-            reader: self.reader.clone(),
-            said: self.said.clone(),
-            got: self.got.clone(),
-            prefix: self.prefix,
-            secrets: self.secrets.clone(),
-            cut: self.cut,
-            own: 0,
-            all: Arc::clone(&self.all),
-            most: self.most,
-        }
     }
 
     /// Bytes that the client gets.
@@ -183,12 +161,13 @@ impl Kept {
 
     /// Whether there is room for so many bytes more.
     fn takes(&mut self, bytes: usize) -> bool {
-        if self.all.fetch_add(bytes, Ordering::Relaxed) + bytes > self.most {
-            self.all.fetch_sub(bytes, Ordering::Relaxed);
+        let Room { own, all, most } = &mut self.room;
+        if all.fetch_add(bytes, Ordering::Relaxed) + bytes > *most {
+            all.fetch_sub(bytes, Ordering::Relaxed);
             self.cut = true;
             return false;
         }
-        self.own += bytes;
+        *own += bytes;
         true
     }
 
@@ -230,7 +209,15 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+// === impl Room ===
+
+impl Clone for Room {
+    fn clone(&self) -> Room {
+        Room { own: 0, all: Arc::clone(&self.all), most: self.most }
+    }
+}
+
+impl Drop for Room {
     fn drop(&mut self) {
         self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
@@ -296,12 +283,6 @@ impl Tap for Watch {
             }
         });
     }
-
-    fn client(&mut self, _: &[u8]) {
-        // The body of the response has them, whoever wrote it.
-    }
-
-    fn end(&mut self) {}
 }
 
 #[cfg(test)]

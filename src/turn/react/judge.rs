@@ -22,7 +22,7 @@ pub(super) enum Fate {
     Run {
         service: ServiceInfo,
         effect: Effect,
-        /// What it gives may have been written by strangers.
+        /// Its result may have been written by strangers.
         open_world: bool,
         arguments: Map<String, Value>,
     },
@@ -36,12 +36,12 @@ pub(super) enum Fate {
         told: Option<String>,
         /// It was meant for a tool of the client's.
         of_client: bool,
-        /// The call was no good in itself.
+        /// The call itself was wrong.
         refused: bool,
     },
 }
 
-/// Knows what is needed to decide.
+/// What the decision depends on.
 pub(super) struct Judge<'a> {
     pub(super) react: &'a React,
     pub(super) registry: &'a Registry,
@@ -53,6 +53,15 @@ pub(super) struct Judge<'a> {
     pub(super) context: &'a [ServiceInfo],
     /// A call of the client's that does not fit its schema may be answered to the model once more.
     pub(super) may_reask: bool,
+}
+
+// === impl Fate ===
+
+impl Fate {
+    /// The model gets this in the place of a result.
+    pub(super) fn not_run(text: String) -> Fate {
+        Fate::Answered { text, told: None, of_client: false, refused: false }
+    }
 }
 
 // === impl Judge ===

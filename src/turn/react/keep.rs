@@ -1,7 +1,7 @@
-//! What the client does not have of a turn that it must finish: our calls and their results, between its own. Kept under the
-//! id of its first call, for a while, and put into the history of its next request in the place of the message that it
-//! knows. Where the client's form of a call has no id, the call itself and its place take its part. After that while, and
-//! with an answer too large to keep, the conversation is still valid: our part is missing.
+//! Our calls and their results in a turn that the client must finish, which the client does not know. They are stored for a while
+//! under the id of the client's first call. In its next request they replace the message that it knows. If the client's form of a
+//! call has no id, the call's content and position identify it. If the stored part has expired or was too large, it is missing,
+//! and the conversation is still valid.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -26,8 +26,8 @@ pub(super) struct Start {
     pub(super) answers: usize,
 }
 
-/// What a turn has done so far, kept until its end: a client that breaks it off and repeats the whole request goes on after it,
-/// and nothing runs twice.
+/// What a turn has done so far, kept until its end. If the client breaks the turn off and repeats the whole request, the turn
+/// continues from there, and nothing runs twice.
 #[derive(Debug, Default)]
 pub(super) struct Unfinished(Option<Key>);
 
@@ -45,7 +45,8 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, start: Start, handed: &[T
 // === impl Unfinished ===
 
 impl Unfinished {
-    /// Goes on where the same request was broken off; how many results there are, and of which server strangers may have written.
+    /// Continues where the same request was broken off. Returns the number of results, and the server whose results strangers may
+    /// have written.
     pub(super) async fn resume(&mut self, shared: &Shared, plan: &mut Plan) -> Option<(u32, Option<String>)> {
         if !plan.reply.head.kind.repeats() {
             return None;

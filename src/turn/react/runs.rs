@@ -1,5 +1,5 @@
-//! The calls of an answer -> their results, as they come: so many at the same time, those of a server on which one has effects
-//! one after the other, in their order. Futures inside the turn: dropping the stream stops every call.
+//! The calls of an answer -> their results, as they arrive. Several calls run at the same time; if a call has effects, the calls of
+//! its server run one after another, in their order. They are futures inside the turn: dropping the stream stops every call.
 
 use std::{sync::Arc, time::Duration};
 

@@ -9,7 +9,7 @@ use super::{super::conversation, Request, without_alias};
 use crate::{
     client::front::conversation::{Conversation, Settings},
     error::Error,
-    openai::{ChatRequest, ToolCall},
+    openai::{self, ToolCall},
 };
 
 /// Claude Code describes itself for Anthropic's accounting in the first block of the system text. It changes with every
@@ -20,7 +20,7 @@ const UNPARSED: &str = "__unparsedToolInput";
 
 /// Reads the body.
 pub fn read(body: &[u8]) -> Result<Request, Error> {
-    let Value::Object(mut body) = super::super::json(body)? else {
+    let Value::Object(mut body) = openai::json(body)? else {
         return Err(Error::client("the request body must be a JSON object"));
     };
     let Some(Value::Array(messages)) = body.shift_remove("messages") else {
@@ -34,19 +34,8 @@ pub fn read(body: &[u8]) -> Result<Request, Error> {
         talk.message(at, message)?;
     }
     let tools = tools(body.get("tools"), &talk.found)?;
-    let mut chat = Map::new();
-    chat.insert("model".into(), json!(without_alias(body.get("model").and_then(Value::as_str).unwrap_or_default())));
-    chat.insert("messages".into(), json!([]));
-    if let Some(stream) = body.get("stream") {
-        chat.insert("stream".into(), stream.clone());
-    }
-    if !tools.is_empty() {
-        chat.insert("tools".into(), Value::Array(tools));
-    }
-    chat.extend(settings(&body));
-    let mut chat = ChatRequest::from_value(Value::Object(chat))?;
-    chat.messages = talk.conversation.finish();
-    Ok(chat.into())
+    let model = without_alias(body.get("model").and_then(Value::as_str).unwrap_or_default());
+    Ok(talk.conversation.request(&body, model, tools, settings(&body))?.into())
 }
 
 /// Reads the messages.
@@ -240,7 +229,7 @@ fn function(tool: &Value) -> Value {
 }
 
 /// All other fields that mean something to a local model, in OpenAI's words.
-fn settings(body: &Map<String, Value>) -> Map<String, Value> {
+fn settings(body: &Map<String, Value>) -> Settings {
     let stop = body.get("stop_sequences").filter(|stop| *stop != &json!([])).cloned();
     let same = [("max_tokens", "max_tokens"), ("temperature", "temperature"), ("top_p", "top_p"), ("top_k", "top_k")];
     let mut out = Settings::of(body, &same);
@@ -270,5 +259,5 @@ fn settings(body: &Map<String, Value>) -> Map<String, Value> {
         let schema = json!({"name": "answer", "schema": format.get("schema")});
         out.set("response_format", Some(json!({"type": "json_schema", "json_schema": schema})));
     }
-    out.0
+    out
 }

@@ -3,7 +3,7 @@ use bytes::BytesMut;
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind, Request},
-    event::Event,
+    event::{Event, Sink},
     openai::answer::Envelope,
 };
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
     client::front::{Collected, Front, Kind},
+    event::Sink,
     openai::answer::Envelope,
 };
 

@@ -7,7 +7,6 @@ use super::{Request, tools::Offered};
 use crate::{
     client::front::conversation::{self, Conversation, Settings},
     error::Error,
-    openai::ChatRequest,
 };
 
 /// Fields that the answer repeats; clients of the SDK need some of them.
@@ -38,18 +37,8 @@ pub fn read(body: Value) -> Result<Request, Error> {
     for item in &items {
         take(item, &offered, &mut conversation);
     }
-    let mut chat = Map::new();
-    chat.insert("model".into(), body.get("model").cloned().unwrap_or_default());
-    chat.insert("messages".into(), json!([]));
-    if let Some(stream) = body.get("stream") {
-        chat.insert("stream".into(), stream.clone());
-    }
-    if !offered.functions.is_empty() {
-        chat.insert("tools".into(), Value::Array(offered.functions));
-    }
-    chat.extend(settings(&body));
-    let mut chat = ChatRequest::from_value(Value::Object(chat))?;
-    chat.messages = conversation.finish();
+    let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
+    let chat = conversation.request(&body, model, offered.functions, settings(&body))?;
     Ok(Request { chat, special: offered.special, echo: echo(&body), warnings: offered.warnings })
 }
 
@@ -133,7 +122,7 @@ fn parts(content: &Value) -> Vec<Value> {
 }
 
 /// All other fields that mean something to a local model, in the chat API's words.
-fn settings(body: &Map<String, Value>) -> Map<String, Value> {
+fn settings(body: &Map<String, Value>) -> Settings {
     let mut out = Settings::of(
         body,
         &[
@@ -164,7 +153,7 @@ fn settings(body: &Map<String, Value>) -> Map<String, Value> {
             Some(_) => None,
         },
     );
-    out.0
+    out
 }
 
 /// What the answer repeats. Not the tools: they are large, and every sign of life would carry them.

@@ -41,8 +41,8 @@ enum Piece {
 /// The answer's object, if this piece of a stream holds the end of a whole answer.
 pub fn finished(piece: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(piece).ok()?;
-    let (_, behind) = text.rsplit_once("event: response.completed\ndata: ")?;
-    let mut event: Value = serde_json::from_str(behind.lines().next()?).ok()?;
+    let (_, after) = text.rsplit_once("event: response.completed\ndata: ")?;
+    let mut event: Value = serde_json::from_str(after.lines().next()?).ok()?;
     Some(event["response"].take())
 }
 

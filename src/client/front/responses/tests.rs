@@ -6,7 +6,7 @@ use crate::{
         self, Hints,
         front::{Collected, Front, Kind},
     },
-    event::{Event, Input, Tools},
+    event::{Event, Input, Sink, Tools},
     openai::answer::Envelope,
 };
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{culprit, prompt, tags};
+use super::{culprit, tags};
 use crate::event::{Tool, Tools, Why};
 
 const FORMATTING: &str = "# Tool Use Formatting";
@@ -21,7 +21,7 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
     let mut text = text.to_owned();
     let examples = chapter(&text, EXAMPLES).filter(|(examples, _)| *examples >= end);
     for (start, end) in examples.into_iter().chain([(start, end), formatting]) {
-        text = prompt::without(&text, start, end)?;
+        text = tags::without(&text, start, end)?;
     }
     Some((tools, text))
 }

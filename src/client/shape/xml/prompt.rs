@@ -1,4 +1,4 @@
-//! Where a client's tool prompt may stand: the tools are taken out of the system's own voice, nowhere else.
+//! Where a client's tool prompt may be: the tools are taken out of the system's own voice, nowhere else.
 
 use super::{Grammar, cline, void};
 use crate::{
@@ -61,11 +61,4 @@ fn system_text(message: &Message, first_user: bool) -> Option<&str> {
         Content::None => return None,
     };
     (system || (first_user && text.starts_with(SYSTEM_OPEN))).then_some(text)
-}
-
-/// `text` without the part between `start` and `end`: one empty line is left of it.
-pub(super) fn without(text: &str, start: usize, end: usize) -> Option<String> {
-    let before = text.get(..start)?.trim_end();
-    let gap = if before.is_empty() { "" } else { "\n\n" };
-    Some(format!("{before}{gap}{}", text.get(end..)?.trim_start_matches('\n')))
 }

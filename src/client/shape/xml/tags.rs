@@ -79,3 +79,10 @@ fn without_blank_ends(value: &str) -> &str {
         _ => value,
     }
 }
+
+/// `text` without the part between `start` and `end`: one empty line is left of it.
+pub(super) fn without(text: &str, start: usize, end: usize) -> Option<String> {
+    let before = text.get(..start)?.trim_end();
+    let gap = if before.is_empty() { "" } else { "\n\n" };
+    Some(format!("{before}{gap}{}", text.get(end..)?.trim_start_matches('\n')))
+}

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 
 use serde_json::Value;
 
-use super::{culprit, overlay::Overlay, prompt, tags};
+use super::{culprit, overlay::Overlay, tags};
 use crate::event::{Tool, Tools, Why};
 
 const TOOLS_HEADING: &str = "Available tools:";
@@ -21,7 +21,7 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
     // The details end at the first empty line.
     let details = text.get(details_at..)?;
     let end = details_at + details.find("\n\n").unwrap_or(details.len());
-    Some((tools, prompt::without(text, start, end)?))
+    Some((tools, tags::without(text, start, end)?))
 }
 
 /// Completes Void's own tools where it sent them natively, without any types: the overlay is for the fixer only, the model

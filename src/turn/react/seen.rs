@@ -1,0 +1,40 @@
+//! What the model has seen of results in a turn, as far as it decides about later calls.
+
+use crate::{event::Tools, mcp::response::ServiceInfo, openai::ToolCall, turn::reask};
+
+/// What is known of the results that the model has seen.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The server whose results strangers may have written.
+    pub(super) tainted: Option<String>,
+    /// The services, the latest first.
+    pub(super) services: Vec<ServiceInfo>,
+    /// Calls that gave nothing, name and arguments, until the model is told so.
+    pub(super) vain: Vec<(String, String)>,
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// The model sees a result of this service; whether strangers may have written it.
+    pub(super) fn add(&mut self, service: &ServiceInfo, open_world: bool) {
+        if open_world && self.tainted.is_none() {
+            self.tainted = Some(service.server.clone());
+        }
+        self.services.retain(|known| known != service);
+        self.services.insert(0, service.clone());
+    }
+
+    /// What the model is told, once, if it repeats a call that gave nothing and optional arguments may be why. Told so beside the
+    /// empty result, small models repeat it all the same.
+    pub(super) fn take_vain(&mut self, call: &ToolCall, tools: &Tools) -> Option<String> {
+        let at = self.vain.iter().position(|(name, arguments)| *name == call.name && *arguments == call.arguments)?;
+        self.vain.swap_remove(at);
+        let options = reask::options(tools.get(&call.name)?, &call.arguments);
+        let options: Vec<String> = options.iter().map(|key| format!("`{key}`")).collect();
+        let options = (!options.is_empty()).then(|| options.join(", "))?;
+        Some(format!(
+            "error: not run: the same call has just given an empty result. Call it without {options}, or call another tool."
+        ))
+    }
+}
