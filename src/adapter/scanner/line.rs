@@ -64,6 +64,8 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let line = head.to_lowercase().replace('’', "'");
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
     let clause = line.rsplit(['.', '!', '?', ';', ',']).find(|clause| !clause.trim().is_empty()).unwrap_or_default();
+    // `I do not use the index but read {..}`.
+    let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
     let clause = clause.trim_start_matches(['#', '*', ' ']);
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
@@ -92,7 +94,7 @@ pub(super) fn is_quoting(head: &str) -> bool {
     let line = head.to_lowercase();
     let line = line.trim_end().trim_end_matches(':');
     let last = line.split_whitespace().next_back().unwrap_or_default();
-    matches!(last, "contains" | "contained" | "printed" | "logged" | "returned" | "wrote" | "said" | "says" | "reads")
+    matches!(last, "contains" | "contained" | "printed" | "logged" | "returned" | "wrote" | "says" | "reads")
         || [">>> ", "\\begin{verbatim}", "\\begin{lstlisting}", ".. code"].iter().any(|sign| head.starts_with(sign))
 }
 

@@ -151,6 +151,8 @@ fn what_introduces_a_call_or_follows_it_may_disown_it() {
     for answer in [
         format!("The example lamp is next:\n{call}"),
         format!("I should have done this before:\n{call}"),
+        format!("I do not use the index but call {call}"),
+        format!("As you said:\n{call}"),
         format!("I have not seen it yet, so I call:\n\n```json\n{call}\n```"),
         format!("{call}\nDone."),
         format!("{call}\n{}", call.replace("true", "false")),
