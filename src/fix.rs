@@ -6,6 +6,7 @@
 
 mod backslash;
 mod coerce;
+mod damage;
 mod envelope;
 mod fixer;
 mod keys;

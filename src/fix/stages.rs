@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::coerce::Coercion;
+use super::damage::{damage, is_converted_after_repair};
 use super::envelope::{self, Found};
 use super::keys;
 use super::report::{End, Fix, Report, Verdict};
@@ -110,6 +111,9 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             if let Some(key) = marked_up(&reading.root) {
                 return Err(Why::Markup(format!("protocol markup in the key `{key}`")));
             }
+            if let Some(what) = damage(&reading, text, start, schema) {
+                return Err(Why::Ambiguous(what));
+            }
             let elided = reading.repairs.iter().any(|repair| repair.rule == Code::S17);
             if elided && call.schema.is_some() && matches!(&reading.root.value, Value::Object(members) if members.is_empty()) {
                 return Err(Why::Malformed("three dots are no arguments".to_owned()));
@@ -118,6 +122,9 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             fixes.extend(reread);
             fixes.extend(closed);
             let mut result = settle(text, reading.root, fixes, call)?;
+            if is_converted_after_repair(&result.fixes) {
+                return Err(Why::Ambiguous("its brackets or quotes are damaged".to_owned()));
+            }
             result.dropped.extend(reading.dangling);
             match &result.fault {
                 // What the schema misses may have been cut off.
