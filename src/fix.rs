@@ -24,6 +24,7 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
+pub(crate) use backslash::Role;
 pub use fixer::{Checked, Fixer};
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};

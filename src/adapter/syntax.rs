@@ -17,6 +17,7 @@ pub(super) mod json;
 pub(super) mod lax;
 pub(super) mod literal;
 mod markdown;
+mod marker;
 pub(super) mod members;
 pub(super) mod named;
 pub(super) mod nested;

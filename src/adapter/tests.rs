@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 mod asides;
 mod cuts;
+mod damage;
 mod ends;
 mod limits;
 mod quoted;
@@ -313,10 +314,12 @@ fn a_name_counts_before_a_template_whose_markers_the_family_shares() {
 
 /// Reads the text whole and in single characters; both must be the same.
 fn read(adapter: &str, reasoning_open: bool, text: &str) -> Seen {
-    let tools = Tools::new(
-        [Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#)],
-        ToolChoice::Auto,
-    );
+    let lamp = Tool::new("lamp", "Switches the lamp.", r#"{"type":"object","properties":{"on":{"type":"boolean"}}}"#);
+    read_with(Tools::new([lamp], ToolChoice::Auto), adapter, reasoning_open, text)
+}
+
+/// The same with other tools.
+fn read_with(tools: Tools, adapter: &str, reasoning_open: bool, text: &str) -> Seen {
     let (adapter, tools, schemas) = (Arc::clone(library().get(adapter).unwrap()), Arc::new(tools), schemas());
     let scanner = || {
         let options = Options { reasoning_open, ..Options::default() };

@@ -56,8 +56,9 @@ impl Source<'_> {
         match &node.value {
             Value::Object(members) => {
                 let around = Around { shape, members, outer: around };
+                let rule = self.schema.rule(shape);
                 members.iter().find_map(|Member { key, node, .. }| {
-                    let torn = key.contains('"') && self.schema.rule(shape).named(key).is_none();
+                    let torn = key.contains('"') && rule.named(key).is_none() && !rule.properties.is_empty();
                     let torn = torn.then(|| "a quote ends a key or is part of it".to_owned());
                     torn.or_else(|| self.fault(node, self.schema.member(shape, key), Some(&around), false))
                 })
@@ -133,7 +134,6 @@ fn keys(source: &str, content: bool) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fix::{End, Schemas, fix};
     use std::sync::Arc;
 

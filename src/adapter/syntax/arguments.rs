@@ -18,7 +18,7 @@ mod form;
 mod look;
 
 pub(super) use form::{Between, Form, Seen, Tag};
-use look::{Mark, Place, longest};
+use look::{Mark, Place};
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -52,6 +52,8 @@ pub(super) struct Arguments {
     blank: (usize, usize),
     /// In the value that begins at the first offset, whether its closing tag comes before the second one.
     closed: (usize, usize, bool),
+    /// A value goes on over a misspelt tag of another parameter.
+    damaged: bool,
 }
 
 #[derive(Debug)]
@@ -122,8 +124,12 @@ impl Arguments {
                             let value = &text[start..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
-                            let torn = if to == at { torn_tag(value, form.closing_name(key), key) } else { None };
-                            self.take(&value[..torn.unwrap_or(value.len())], form, types);
+                            let value = match torn_tag(value, form.closing_name(key), key) {
+                                Some(torn) if to == at => &value[..torn],
+                                None if to == at && value.contains('\n') => value.trim_end(),
+                                _ => value,
+                            };
+                            self.take(value, form, types);
                             self.phase = Phase::Between { at: to };
                             continue;
                         }
@@ -158,7 +164,7 @@ impl Arguments {
                         (_, Mark::End) if form.open_ended() => return done(stop),
                         (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned() },
                         (_, Mark::Maybe) => return Outcome::More,
-                        (_, Mark::Argument | Mark::ValueOpen | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
+                        (_, Mark::Argument | Mark::ValueOpen(_) | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
                     }
                 }
                 Phase::Torn { start, seen } => {
@@ -206,10 +212,11 @@ impl Arguments {
                         };
                     }
                     self.expect(tag.key, tag.hint);
-                    if tag.empty {
-                        self.take("", form, types);
+                    let given = tag.value.is_some();
+                    if let Some(value) = tag.value {
+                        self.take(&value, form, types);
                     }
-                    self.phase = if form.value_open().is_empty() && !tag.empty {
+                    self.phase = if !form.opens_values() && !given {
                         Phase::Value { start: at + tag.length, seen: at + tag.length, depth: 0 }
                     } else {
                         Phase::Between { at: at + tag.length }
@@ -220,8 +227,7 @@ impl Arguments {
                 Seen::Maybe => Some(Outcome::More),
                 Seen::No => Some(Outcome::Reject),
             },
-            Mark::ValueOpen => {
-                let length = longest(&text[at..], form.value_open());
+            Mark::ValueOpen(length) => {
                 self.phase = Phase::Value { start: at + length, seen: at + length, depth: 0 };
                 None
             }
@@ -288,6 +294,11 @@ impl Arguments {
             self.members.push(',');
         }
         self.members.push_str(&format!("{}:{value}", serde_json::Value::from(key)));
+    }
+
+    /// Why the arguments are not what the model meant, if that can be seen.
+    pub(super) fn damage(&self) -> Option<&'static str> {
+        self.damaged.then_some("a tag of a parameter is misspelt")
     }
 
     /// The arguments so far, as JSON text.

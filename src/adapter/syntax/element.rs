@@ -8,7 +8,7 @@ use super::{
     Closing, Context, Parsed, Start, Step,
     arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
     blank,
-    field::one_each,
+    field::{in_cdata, without_layout},
     find_any, starts_with_any,
     typing::{Hint, Types},
 };
@@ -81,7 +81,12 @@ impl ElementReader {
             let form = Element { name: &name, types: &self.types, context };
             match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
                 Outcome::More => return Step::More,
-                Outcome::Done { arguments, end } => return self.done(vec![parsed(&name, arguments)], end, text, context),
+                Outcome::Done { arguments, end } => {
+                    return match self.arguments.damage() {
+                        Some(why) => Step::Torn { whole: Vec::new(), torn: parsed(&name, arguments), why, end },
+                        None => self.done(vec![parsed(&name, arguments)], end, text, context),
+                    };
+                }
                 Outcome::Reject if !context.lenient => return Step::Reject,
                 Outcome::Cut { arguments } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
@@ -294,11 +299,15 @@ impl Form for Element<'_> {
 
     fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
         let key = self.types.keys().find(|key| matches!(tag(text, "<", key, end), Start::Yes(_)));
-        key.map_or(Seen::No, |key| Seen::Yes(Tag { key: key.to_owned(), hint: Hint::None, length: key.len() + 2, empty: false }))
+        key.map_or(Seen::No, |key| Seen::Yes(Tag { key: key.to_owned(), hint: Hint::None, length: key.len() + 2, value: None }))
     }
 
-    fn value_open(&self) -> &[String] {
-        &[]
+    fn value_open(&self, _text: &str, _end: bool) -> Start {
+        Start::No
+    }
+
+    fn opens_values(&self) -> bool {
+        false
     }
 
     fn type_tag(&self) -> Option<&[String; 2]> {
@@ -352,8 +361,7 @@ impl Form for Element<'_> {
     }
 
     fn value(&self, text: &str, _between: Between) -> String {
-        let inner = text.trim().strip_prefix("<![CDATA[").and_then(|inner| inner.strip_suffix("]]>"));
-        inner.unwrap_or_else(|| one_each(text, &["\r\n", "\n"])).to_owned()
+        in_cdata(text).unwrap_or_else(|| without_layout(text)).to_owned()
     }
 
     fn leads(&self) -> Vec<u8> {

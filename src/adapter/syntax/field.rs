@@ -4,6 +4,7 @@ use super::{
     Start,
     arguments::{Seen, gap},
     entities::unescaped,
+    marker::find_tag,
     starts_with_any,
 };
 use crate::{event::Tools, fix::name::is_known};
@@ -41,10 +42,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     // Decided where the whole window is there: a marker in it may be cut until then.
     let undecided = if text.len() - at > 2 * FIELD_BYTES { Seen::No } else { Seen::Maybe };
     let find = |from: usize, markers: &'t [String]| {
-        let found = markers
-            .iter()
-            .filter(|marker| !marker.is_empty())
-            .filter_map(|marker| Some((from + window[from..].find(marker.as_str())?, marker.as_str())));
+        let found = markers.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| find_tag(window, from, marker));
         found.min_by_key(|&(at, marker)| (at, usize::MAX - marker.len()))
     };
     let closed = find(0, close);
@@ -98,8 +96,10 @@ pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
 
 /// The value of an attribute.
 pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    let behind =
-        attributes.match_indices(name).find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
+    let behind = attributes
+        .match_indices(name)
+        .filter(|&(at, _)| !attributes[..at].ends_with(|c: char| c.is_alphanumeric() || "_-".contains(c)))
+        .find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
     let value = behind.trim_start();
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         Some(quote) => value[1..].split(quote).next(),
@@ -111,6 +111,23 @@ pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> 
 pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
     let text = ends.iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
     ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
+}
+
+/// What `<![CDATA[` and `]]>` are around.
+pub(super) fn in_cdata(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("<![CDATA[")?.strip_suffix("]]>")?;
+    (!inner.contains("]]>")).then_some(inner)
+}
+
+/// Without the newline at each end, and without the indentation of the closing tag. A value in a line of its own is indented as its
+/// tags are.
+pub(super) fn without_layout(text: &str) -> &str {
+    let indentation = text.len() - text.trim_end_matches([' ', '\t']).len();
+    let unindented = &text[..text.len() - indentation];
+    let text = if unindented.ends_with('\n') { unindented } else { text };
+    let inner = one_each(text, &["\r\n", "\n"]);
+    let alone = inner.len() < text.len() && text.starts_with(['\r', '\n']) && indentation > 0 && !inner.trim().contains('\n');
+    if alone { inner.trim() } else { inner }
 }
 
 /// The place after a marker that ends at `at` and is repeated there. `None`: that cannot be seen yet.

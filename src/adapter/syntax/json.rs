@@ -6,7 +6,7 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
     word,
 };
 use crate::{
@@ -30,6 +30,8 @@ pub(crate) struct JsonReader {
     start: usize,
     /// How many calls came before it.
     before: usize,
+    /// Where it seemed to end and goes on.
+    seeming_end: Option<usize>,
     /// The code fence between the marker and the values.
     fence: Option<String>,
     phase: Phase,
@@ -94,7 +96,7 @@ impl JsonReader {
                         Some(false) => return self.leave(self.start),
                         _ => {}
                     }
-                    self.before = self.calls.len();
+                    (self.before, self.seeming_end) = (self.calls.len(), None);
                     self.phase = match first {
                         Some(b'"' | b'\'') => Phase::Quoted(self.start + 1),
                         _ => Phase::Inside(ValueReader::at(self.start)),
@@ -146,6 +148,7 @@ impl JsonReader {
                             return self.leave(at);
                         }
                         Behind::Inside => {
+                            self.seeming_end = Some(value_end);
                             self.phase = Phase::Torn(TornReader::inside(end));
                             continue;
                         }
@@ -203,7 +206,9 @@ impl JsonReader {
 
     /// Reads the calls of the value that ends at `end`; `false` if there are none in it.
     fn take(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
-        match calls(&text[self.start..end], keys, context, 0, false) {
+        let value = &text[self.start..end];
+        let whole = self.seeming_end.and_then(|end| reopened(value, end - self.start));
+        match calls(whole.as_deref().unwrap_or(value), keys, context, 0, false) {
             Some(found) => {
                 self.calls.extend(found.into_iter().map(|found| found.call));
                 true
@@ -238,6 +243,10 @@ impl JsonReader {
 
     /// The text is over, and nobody saw the value end: its quotes may be broken.
     fn end_anyhow(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
+        let goes_on = self.seeming_end.and_then(|end| reopened_to_end(&text[self.start..], end - self.start));
+        if goes_on.is_some() && self.take(text, text.len(), keys, context) {
+            return self.leave(text.len());
+        }
         match plain_end(&text[self.start..], context.close) {
             Some((begin, end)) if self.take(text, self.start + begin, keys, context) => self.leave(self.start + end),
             _ => self.cut(text, keys, context),

@@ -140,12 +140,22 @@ impl Literal {
             return None;
         }
         if self.expect != Expect::Value && self.stack.last().is_some_and(|frame| frame.close == first) {
-            self.at += 1;
-            return self.pop();
+            return match self.closed_too_early(text, dialect) {
+                Start::Maybe => Some(Read::More),
+                Start::Yes(length) => {
+                    self.at += length;
+                    self.expect = Expect::After;
+                    None
+                }
+                Start::No => {
+                    self.at += 1;
+                    self.pop()
+                }
+            };
         }
         // A comma too many.
         let after_comma = self.expect == Expect::Item && self.stack.last().is_some_and(|frame| frame.comma);
-        if first == b',' && after_comma && !dialect.loose {
+        if first == b',' && after_comma {
             self.at += 1;
             return None;
         }
@@ -169,6 +179,17 @@ impl Literal {
             self.expect = Expect::Item;
             return None;
         }
+        if dialect.loose && self.in_members() {
+            match lookahead::key(&text[self.at..], dialect) {
+                lookahead::Key::Yes(key, _) if dialect.keys.contains(&key) => {
+                    self.expect = Expect::Item;
+                    return None;
+                }
+                lookahead::Key::Maybe => return Some(Read::More),
+                _ => {}
+            }
+        }
+        let frame = self.stack.last_mut()?;
         // Python joins strings that are side by side, or have a `+` between them.
         let joins = !dialect.loose && matches!(frame.items.last(), Some((_, Node::Text(_))));
         let plus = usize::from(joins && first == b'+');
@@ -180,6 +201,23 @@ impl Literal {
             }
             None if joins && !dialect.end => Some(Read::More),
             _ => Some(Read::Fail),
+        }
+    }
+
+    /// Whether another known key follows the bracket that closes the whole: the length of what closes it.
+    fn closed_too_early(&self, text: &str, dialect: Dialect<'_>) -> Start {
+        if !dialect.loose || self.stack.len() != 1 {
+            return Start::No;
+        }
+        let rest = &text[self.at..];
+        let after = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '}');
+        let Some(next) = after.strip_prefix(',') else {
+            return if after.is_empty() && !dialect.end { Start::Maybe } else { Start::No };
+        };
+        match lookahead::key(next.trim_start(), dialect) {
+            lookahead::Key::Yes(key, _) if dialect.keys.contains(&key) => Start::Yes(rest.len() - after.len()),
+            lookahead::Key::Maybe => Start::Maybe,
+            _ => Start::No,
         }
     }
 

@@ -6,7 +6,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
     word,
 };
 use crate::{
@@ -145,9 +145,18 @@ impl NamedReader {
                     }
                 }
                 Body::Torn(torn) => {
+                    let (seeming_end, inside) = (torn.end, torn.inside);
+                    let goes_on = |end: usize| {
+                        let call = parsed(end);
+                        let whole = reopened(&call.arguments, seeming_end - from).filter(|_| inside);
+                        Parsed { arguments: whole.unwrap_or(call.arguments), ..call }
+                    };
                     return match torn.read(text, context.close) {
-                        Some((begin, end)) => done(parsed(begin), end, named, context),
-                        None if context.end && torn.inside => ended_anyhow().unwrap_or_else(unfinished),
+                        Some((begin, end)) => done(goes_on(begin), end, named, context),
+                        None if context.end && inside => match reopened_to_end(&text[from..], seeming_end - from) {
+                            Some(whole) => done(Parsed { arguments: whole, ..parsed(text.len()) }, text.len(), named, context),
+                            None => ended_anyhow().unwrap_or_else(unfinished),
+                        },
                         None if context.end => done(parsed(torn.end), torn.end, named, context),
                         None => Step::More,
                     };

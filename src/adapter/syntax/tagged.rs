@@ -7,8 +7,9 @@ use super::{
     assignments::{self, assignments, lines},
     begins_with_a_name,
     element::Element,
-    entities::decoded,
-    field::{FIELD_BYTES, attribute, field, one_each, past_twin, whole_attribute},
+    entities::{self, decoded},
+    field::{FIELD_BYTES, attribute, field, in_cdata, one_each, past_twin, whole_attribute, without_layout},
+    marker::{starts_with_key_tag, starts_with_tag},
     starts_with_any,
     typing::{Hint, Types},
 };
@@ -123,6 +124,9 @@ impl TaggedReader {
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Done { arguments, end } => {
+                if let Some(why) = self.arguments.damage() {
+                    return Step::Torn { whole: Vec::new(), torn: parsed(name, arguments), why, end };
+                }
                 // What is around a call without closing markers ends it.
                 let at = end + gap(&text[end..]);
                 let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
@@ -171,11 +175,10 @@ impl TaggedReader {
             }
         };
         let rest = &text[at..];
-        let own = tagged.argument[0].iter().chain(&context.call.close);
-        match starts_with_any(rest, own, context.end) {
-            Start::Maybe => return None,
-            Start::Yes(_) => {}
-            Start::No => {
+        match [form.argument_begins(rest, context.end), form.close(rest, context.end)] {
+            [Start::Maybe, _] | [_, Start::Maybe] => return None,
+            [Start::Yes(_), _] | [_, Start::Yes(_)] => {}
+            [Start::No, Start::No] => {
                 let element = Element { name, types: &self.types, context: *context };
                 match element.argument_begins(rest, context.end) {
                     Start::Maybe => return None,
@@ -276,36 +279,70 @@ impl Markers<'_> {
 
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
-        starts_with_any(text, &self.tagged.argument[0], end)
+        starts_with_key_tag(text, &self.tagged.argument[0], end)
     }
 
     fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
         let Start::Yes(length) = self.argument_begins(text, end) else { return Seen::Maybe };
         // Some models write its tags twice.
         let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };
-        match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0]], false) {
+        if text[..length].ends_with([' ', '\t'])
+            && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= FIELD_BYTES)
+            && let Some(key) = attribute(&text[length..length + stop], "name")
+        {
+            return Seen::Yes(Tag { hint: Hint::None, key: key.to_owned(), length: length + stop + 1, value: None });
+        }
+        // A key may be closed by the tag that opens keys.
+        let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
+        match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0], twin], false) {
             Seen::Maybe => Seen::Maybe,
             Seen::Yes(field) if field.text.is_empty() => Seen::No,
             Seen::Yes(field) => {
                 let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
                 let empty = field.attributes.trim_end().ends_with('/');
-                let Some(length) = past_twin(text, field.next, &self.tagged.argument[1], end) else { return Seen::Maybe };
-                Seen::Yes(Tag { hint: said.map_or(Hint::None, hint_of), key: field.text, length, empty })
+                let closed = field.stopped.filter(|stop| twin.iter().any(|marker| marker == stop)).map_or(0, str::len);
+                let Some(length) = past_twin(text, field.next + closed, &self.tagged.argument[1], end) else {
+                    return Seen::Maybe;
+                };
+                let hint = said.map_or(Hint::None, hint_of);
+                let given = attribute(field.attributes, "value").map(entities::unescaped);
+                let (value, length) = match given {
+                    None => (empty.then(String::new), length),
+                    Some(_) if empty => (given, length),
+                    Some(_) => {
+                        let at = length + gap(&text[length..]);
+                        match self.value_close(&text[at..], &field.text, end) {
+                            Start::Yes(close) => (given, at + close),
+                            Start::Maybe => return Seen::Maybe,
+                            Start::No if text.len() == at && !end => return Seen::Maybe,
+                            Start::No => (None, length),
+                        }
+                    }
+                };
+                Seen::Yes(Tag { hint, key: field.text, length, value })
             }
             Seen::No => Seen::No,
         }
     }
 
-    fn value_open(&self) -> &[String] {
-        if self.tagged.value[0].iter().any(String::is_empty) { &[] } else { &self.tagged.value[0] }
+    fn value_open(&self, text: &str, end: bool) -> Start {
+        if self.opens_values() { starts_with_tag(text, &self.tagged.value[0], end) } else { Start::No }
+    }
+
+    fn opens_values(&self) -> bool {
+        !self.tagged.value[0].iter().any(String::is_empty)
     }
 
     fn type_tag(&self) -> Option<&[String; 2]> {
         self.tagged.type_tag.as_ref()
     }
 
-    fn value_close(&self, text: &str, _key: &str, end: bool) -> Start {
-        starts_with_any(text, &self.tagged.value[1], end)
+    fn value_close(&self, text: &str, key: &str, end: bool) -> Start {
+        match starts_with_tag(text, &self.tagged.value[1], end) {
+            // Some models close the parameter by its name.
+            Start::No if !key.is_empty() && text.starts_with("</") => starts_with_any(text, [&format!("</{key}>")], end),
+            start => start,
+        }
     }
 
     fn closing_name<'a>(&'a self, _key: &'a str) -> &'a str {
@@ -314,7 +351,7 @@ impl Form for Markers<'_> {
     }
 
     fn close(&self, text: &str, end: bool) -> Start {
-        starts_with_any(text, &self.context.call.close, end)
+        starts_with_tag(text, &self.context.call.close, end)
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {
@@ -364,15 +401,14 @@ impl Form for Markers<'_> {
     }
 
     fn value(&self, text: &str, between: Between) -> String {
-        let inner = text.trim().strip_prefix("<![CDATA[").and_then(|inner| inner.strip_suffix("]]>"));
-        if let Some(inner) = inner.filter(|_| self.tagged.cdata) {
+        if let Some(inner) = in_cdata(text).filter(|_| self.tagged.cdata) {
             return inner.to_owned();
         }
         let trimmed = match self.tagged.trim {
             Trim::None => text,
             Trim::All => text.trim(),
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
-            Trim::OneNewline => one_each(text, &["\r\n", "\n"]),
+            Trim::OneNewline => without_layout(text),
         };
         if self.tagged.entities { decoded(trimmed) } else { trimmed.to_owned() }
     }

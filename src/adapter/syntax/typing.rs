@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::markdown::plain;
 use crate::{
     event::Tool,
-    fix::{End, Place, Verdict, View, fix},
+    fix::{End, Place, Role, Verdict, View, fix},
     json::extent::Extent,
 };
 
@@ -61,7 +61,16 @@ impl Types {
 
     /// The value of a parameter as JSON text.
     pub(crate) fn value(&self, key: &str, text: &str, hint: Hint) -> String {
-        self.parameter(key).value(text, hint)
+        let parameter = self.parameter(key);
+        let role = Role::of(key, false);
+        let bare = match unquoted(text) {
+            // Neither begins with a quote of Markdown's or of JSON's.
+            Some((_, inner)) if role.path => inner,
+            Some(('`', inner)) if role.command => inner,
+            _ if role.path && !text.trim().contains('\n') => text.trim(),
+            _ => text,
+        };
+        parameter.value(if parameter.0.is_plain_string() { bare } else { text }, hint)
     }
 
     pub(crate) fn parameter(&self, key: &str) -> Type<'_> {
@@ -96,6 +105,18 @@ pub(crate) struct Type<'a>(Place<'a>);
 impl<'a> Type<'a> {
     /// A text as JSON: the literal that it spells where that is accepted, else a string.
     pub(crate) fn value(self, text: &str, hint: Hint) -> String {
+        let accepted = |text: &str| self.0.accepts(&Value::from(text)) == Some(true);
+        if self.known() && !accepted(text) && !self.takes(text) {
+            if accepted(text.trim()) {
+                return verbatim(text.trim());
+            }
+            if let Some(inner) = unquoted(text).map(|(_, inner)| inner).filter(|inner| accepted(inner) || self.takes(inner)) {
+                return self.value(inner, hint);
+            }
+            if let Some(value) = self.listed(text) {
+                return value;
+            }
+        }
         let string = || verbatim(text);
         if hint == Hint::Text || (hint == Hint::None && self.0.is_plain_string()) {
             return string();
@@ -123,6 +144,33 @@ impl<'a> Type<'a> {
         }
     }
 
+    /// Whether the text is a literal other than a string that is accepted here.
+    fn takes(self, text: &str) -> bool {
+        literal(text).is_some_and(|(_, value)| !value.is_string() && self.0.accepts(&value) == Some(true))
+    }
+
+    /// A list or an object that is written as elements, or a list with a dash before each item; only if it is accepted here.
+    fn listed(self, text: &str) -> Option<String> {
+        let written = if let Some(elements) = elements(text) {
+            let (first, _) = *elements.first()?;
+            if elements.iter().all(|(name, _)| *name == first) && !self.0.has(first) {
+                let items = elements.iter().map(|(_, inner)| self.element().value(inner.trim(), Hint::None));
+                format!("[{}]", items.collect::<Vec<_>>().join(","))
+            } else {
+                let members = elements
+                    .iter()
+                    .map(|(name, inner)| format!("{}:{}", Value::from(*name), self.member(name).value(inner.trim(), Hint::None)));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }
+        } else {
+            let items: Option<Vec<&str>> = text.trim().lines().map(|line| line.trim().strip_prefix("- ")).collect();
+            let items =
+                items.filter(|items| items.len() > 1)?.into_iter().map(|item| self.element().value(item.trim(), Hint::None));
+            format!("[{}]", items.collect::<Vec<_>>().join(","))
+        };
+        self.takes(&written).then_some(written)
+    }
+
     /// Whether a value of this kind is allowed here; unknown counts as yes.
     pub(crate) fn allows(self, value: &Value) -> bool {
         self.0.accepts(value) != Some(false)
@@ -142,6 +190,30 @@ impl<'a> Type<'a> {
     pub(crate) fn element(self) -> Type<'a> {
         Type(self.0.element())
     }
+}
+
+/// What a pair of quotes is around, and which quotes: only if there is none of them inside.
+fn unquoted(text: &str) -> Option<(char, &str)> {
+    let text = text.trim();
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+    let inner = text[1..].strip_suffix(quote)?;
+    (!inner.is_empty() && !inner.contains([quote, '\n'])).then_some((quote, inner))
+}
+
+/// The names and contents of elements side by side, if a text is nothing else: `<item>a</item><item>b</item>`.
+fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
+    let mut found = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (name, after) = rest.strip_prefix('<')?.split_once('>')?;
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) {
+            return None;
+        }
+        let (inner, next) = after.split_once(&format!("</{name}>"))?;
+        found.push((name, inner));
+        rest = next.trim_start();
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// The JSON or Python literal that a text spells: as JSON text, number lexemes kept, and its value.

@@ -7,6 +7,9 @@ use crate::json::extent::{Extent, Halt, PlainExtent};
 /// Braces too many, separators and whitespace after a value.
 const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
+/// Longest key of a member after an object that was closed too early, in bytes.
+const KEY_BYTES: usize = 64;
+
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
 pub(crate) struct ValueReader {
@@ -226,7 +229,7 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
 }
 
 /// Whether a quote follows a value at once, or escapes that are no layout: what seemed to be the value's end is in one of its
-/// strings.
+/// strings. The same if another member follows: the value was closed too early.
 fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
     let rest = text.trim_start_matches(['}', ']', ')']);
     let mut behind = rest.trim_start();
@@ -234,12 +237,48 @@ fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
         behind = next.trim_start();
     }
     let escapes = behind.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
+    match member(behind, over) {
+        Start::No => {}
+        found => return found,
+    }
     match starts_with_any(behind, close, over) {
         _ if matches!(behind, "" | "\\") && !over => Start::Maybe,
         Start::No if escapes && !behind.is_empty() => Start::Yes(0),
         Start::Maybe => Start::Maybe,
         _ => Start::No,
     }
+}
+
+/// Whether another member follows, after a comma or without one: a bracket closed the object before it too early.
+fn member(text: &str, over: bool) -> Start {
+    let rest = text.strip_prefix(',').unwrap_or(text).trim_start();
+    let Some(key) = rest.strip_prefix('"') else {
+        return if rest.is_empty() && !text.is_empty() && !over { Start::Maybe } else { Start::No };
+    };
+    match key.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))) {
+        Some(length) if length == 0 || length > KEY_BYTES || !key[length..].starts_with('"') => Start::No,
+        Some(length) => match key[length + 1..].trim_start().chars().next() {
+            Some(':') => Start::Yes(0),
+            None if !over => Start::Maybe,
+            _ => Start::No,
+        },
+        None if key.len() <= KEY_BYTES && !over => Start::Maybe,
+        None => Start::No,
+    }
+}
+
+/// An object without the brackets that close it at `end` although another member follows them.
+pub(crate) fn reopened(value: &str, end: usize) -> Option<String> {
+    let before = value.get(..end)?.strip_suffix(['}', ']'])?;
+    let rest = value[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']'));
+    (member(rest, true) != Start::No).then(|| format!("{before}{}{rest}", if rest.starts_with(',') { "" } else { ", " }))
+}
+
+/// The same at the end of the text: only if all of it belongs to the object then.
+pub(crate) fn reopened_to_end(value: &str, end: usize) -> Option<String> {
+    let whole = reopened(value, end)?;
+    let stop = Extent::default().feed(whole.as_bytes())?;
+    whole[stop..].trim_matches(FRAMING).is_empty().then_some(whole)
 }
 
 /// Whether it is strict JSON.

@@ -10,16 +10,16 @@ const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
 
 /// What is known of the parameter that a string belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::fix) struct Role {
-    pub(in crate::fix) path: bool,
-    pub(in crate::fix) command: bool,
-    pub(in crate::fix) pattern: bool,
+pub(crate) struct Role {
+    pub(crate) path: bool,
+    pub(crate) command: bool,
+    pub(crate) pattern: bool,
 }
 
 impl Role {
     /// What the last word of a name says. Paths in one string (`files`), not in a list, are separated by newlines; only `item`s
     /// of such a parameter are a path each.
-    pub(in crate::fix) fn of(key: &str, item: bool) -> Role {
+    pub(crate) fn of(key: &str, item: bool) -> Role {
         let last = key.rsplit(['_', '-', ' ', '.']).next().unwrap_or(key);
         // The last word of `filePath` and `targetFile`.
         let capital =

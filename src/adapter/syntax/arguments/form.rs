@@ -15,8 +15,8 @@ pub(in crate::adapter::syntax) struct Tag {
     pub(in crate::adapter::syntax) hint: Hint,
     /// Length of the tag.
     pub(in crate::adapter::syntax) length: usize,
-    /// `<parameter name="x"/>`: there is no value.
-    pub(in crate::adapter::syntax) empty: bool,
+    /// The value, where it is an attribute: `<parameter name="x" value="1"/>`; empty for `<parameter name="x"/>`.
+    pub(in crate::adapter::syntax) value: Option<String>,
 }
 
 /// The markers of one form. Every function looks at the beginning of a text, of which there may be more unless `end`.
@@ -25,8 +25,10 @@ pub(in crate::adapter::syntax) trait Form {
     fn argument_begins(&self, text: &str, end: bool) -> Start;
     /// An argument's whole tag.
     fn argument(&self, text: &str, end: bool) -> Seen<Tag>;
-    /// What is between key and value; empty if nothing does.
-    fn value_open(&self) -> &[String];
+    /// The value opens here, after its key; always `No` where nothing is between the two.
+    fn value_open(&self, text: &str, end: bool) -> Start;
+    /// Something is between key and value.
+    fn opens_values(&self) -> bool;
     /// Markers around the type between key and value.
     fn type_tag(&self) -> Option<&[String; 2]>;
     /// The value of this argument closes.

@@ -1,12 +1,12 @@
 //! What is at a place between the tags of a call, and what a place inside of a value is: content, or the value's end.
 
 use super::{Arguments, Between, Form, Seen, gap, may_be_gap, next};
-use crate::adapter::syntax::{Start, typing::Types};
+use crate::adapter::syntax::{Start, field::FIELD_BYTES, typing::Types};
 
 /// What comes after a tag.
 pub(super) enum Mark {
     Argument,
-    ValueOpen,
+    ValueOpen(usize),
     Close(usize),
     Outer,
     Call,
@@ -60,11 +60,31 @@ impl Arguments {
             Start::Maybe => return Place::Maybe,
             Start::Yes(_) if literal && !text[start..at].trim_end().ends_with("]]>") => return Place::Content,
             Start::Yes(length) => {
-                return match self.mark(text, at + length, form, end).1 {
-                    Mark::Argument | Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(at + length),
-                    Mark::ValueOpen if self.waiting.len() > 1 => Place::End(at + length),
+                let mut stop = at + length;
+                let (mut next, mut mark) = self.mark(text, stop, form, end);
+                // It may close twice.
+                if matches!(mark, Mark::Other) && !text[start..at].contains('<') {
+                    match form.value_close(&text[next..], &key, end) {
+                        Start::Yes(length) => {
+                            stop = next + length;
+                            (next, mark) = self.mark(text, stop, form, end);
+                        }
+                        Start::Maybe => return Place::Maybe,
+                        Start::No => {}
+                    }
+                }
+                return match mark {
+                    Mark::Argument | Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(stop),
+                    Mark::ValueOpen(_) if self.waiting.len() > 1 => Place::End(stop),
                     Mark::Maybe => Place::Maybe,
-                    Mark::ValueOpen | Mark::Other => Place::Content,
+                    Mark::Other => match self.names_another(&text[next..], types) {
+                        None if !end => Place::Maybe,
+                        named => {
+                            self.damaged |= named == Some(true);
+                            Place::Content
+                        }
+                    },
+                    Mark::ValueOpen(_) => Place::Content,
                 };
             }
             Start::No if literal => return Place::Content,
@@ -108,6 +128,20 @@ impl Arguments {
         }
     }
 
+    /// Whether `text` is a tag that names a parameter which has not come: a misspelt one. `None` if its end is not there yet.
+    fn names_another(&self, text: &str, types: &Types) -> Option<bool> {
+        let Some(inside) = text.strip_prefix('<') else { return Some(false) };
+        let Some(stop) = inside.find(['>', '\n']) else { return (inside.len() > FIELD_BYTES).then_some(false) };
+        let tag = &inside[..inside.floor_char_boundary(stop.min(FIELD_BYTES))];
+        let mentions = |key: &str| {
+            tag.match_indices(key).any(|(at, _)| {
+                let (before, after) = (&tag[..at], &tag[at + key.len()..]);
+                !before.ends_with(char::is_alphanumeric) && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            })
+        };
+        Some(types.keys().any(|key| !self.known.iter().any(|known| known == key) && mentions(key)))
+    }
+
     /// Whether a closing tag of the value that begins at `start` comes before `at`.
     fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
         let (begun, seen, found) = self.closed;
@@ -130,11 +164,7 @@ impl Arguments {
             return (at, if end { Mark::End } else { Mark::Maybe });
         }
         let mut maybe = may_be_gap(rest, end);
-        let value_open = match longest(rest, form.value_open()) {
-            0 if !end && form.value_open().iter().any(|marker| marker.starts_with(rest)) => Start::Maybe,
-            0 => Start::No,
-            length => Start::Yes(length),
-        };
+        let value_open = form.value_open(rest, end);
         let starts =
             [form.argument_begins(rest, end), form.close(rest, end), form.outer(rest, end), form.call(rest, end), value_open];
         for (index, start) in starts.into_iter().enumerate() {
@@ -143,16 +173,11 @@ impl Arguments {
                 (Start::Yes(length), 1) => return (at, Mark::Close(length)),
                 (Start::Yes(_), 2) => return (at, Mark::Outer),
                 (Start::Yes(_), 3) => return (at, Mark::Call),
-                (Start::Yes(_), _) if !self.waiting.is_empty() => return (at, Mark::ValueOpen),
+                (Start::Yes(length), _) if !self.waiting.is_empty() => return (at, Mark::ValueOpen(length)),
                 (Start::Maybe, _) => maybe = true,
                 _ => {}
             }
         }
         (at, if maybe { Mark::Maybe } else { Mark::Other })
     }
-}
-
-/// The length of the longest of the markers that `text` begins with; 0 if there is none.
-pub(super) fn longest(text: &str, markers: &[String]) -> usize {
-    markers.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0)
 }

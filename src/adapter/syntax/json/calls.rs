@@ -157,7 +157,11 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         let (arguments, closed) = match find(&members, &keys.arguments) {
             Some((key, _)) if !context.marked && reports(&members, key) => return None,
             Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
-            Some((_, arguments)) => (arguments.to_owned(), is_closed(arguments)),
+            Some((at, arguments)) if is_closed(arguments) => {
+                let beside = members.iter().filter(|(other, _)| other != key && other != at);
+                (with_members_beside(arguments, beside, &written, context.tools), true)
+            }
+            Some((_, arguments)) => (arguments.to_owned(), false),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
             None => (flattened(&members, key), true),
@@ -278,6 +282,27 @@ fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tool
     }
     let missing = types.required().filter(|required| !members.iter().any(|(key, _)| fold(key) == fold(required))).count();
     unknown > missing && (name == "name" || types.required().next().is_none())
+}
+
+/// The arguments together with parameters of the tool that are beside them: `{"name": f, "arguments": {"a": 1}, "b": 2}`.
+fn with_members_beside<'m>(
+    arguments: &str,
+    beside: impl Iterator<Item = &'m (String, &'m str)>,
+    name: &str,
+    tools: &Tools,
+) -> String {
+    let Resolved::Known { tool, .. } = resolve(tools, name) else { return arguments.to_owned() };
+    let types = Types::new(Some(tool));
+    let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
+    let given = members(arguments).unwrap_or_default();
+    let lacks = |key: &str| types.has(key) && !said.contains(&key) && !given.iter().any(|(known, _)| known == key);
+    let mut whole = arguments.to_owned();
+    for (key, value) in beside.filter(|(key, _)| lacks(key)) {
+        let Some(open) = whole.trim_end().strip_suffix('}') else { return arguments.to_owned() };
+        let comma = if open.trim_end().ends_with(['{', ',']) { "" } else { ", " };
+        whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
+    }
+    whole
 }
 
 /// Arguments that are beside the name instead of in an object of their own.

@@ -55,7 +55,11 @@ fn calls_are_read_as_their_families_write_them() {
         ("qwen3-coder", "<function=\"save\">\n<parameter=\"path\">\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
         ("qwen3-coder", "<function= save >\n<parameter= path >\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
         ("qwen3-coder", "<tool_call>\n<function=save\n<parameter=path>\nx\n</parameter>\n</function>", r#"save {"path":"x"}"#),
-        ("minimax-m2", "<invoke name='save' id=\"7\"><parameter type=\"a\" name=\"path\">x</parameter></invoke>", ""),
+        (
+            "minimax-m2",
+            "<invoke name='save' id=\"7\"><parameter type=\"a\" name=\"path\">x</parameter></invoke>",
+            r#"save {"path":"x"}"#,
+        ),
         (
             "minimax-m2",
             "<invoke name='save' id=\"7\"><parameter name=path type=\"a\">x</parameter></invoke>",

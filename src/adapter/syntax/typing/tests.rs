@@ -72,3 +72,42 @@ fn the_form_may_say_more_than_the_schema() {
     assert_eq!(unknown.value("k", "1", Hint::None), "1");
     assert_eq!(unknown.value("k", "\"1\"", Hint::None), r#""\"1\"""#);
 }
+
+#[test]
+fn quotes_and_layout_that_no_accepted_value_has_are_dropped() {
+    for (parameter, text, expected) in [
+        (r#"{"type":"integer"}"#, r#""42""#, "42"),
+        (r#"{"type":"boolean"}"#, "'true'", "true"),
+        (r#"{"enum":["a","b"]}"#, "`a`", r#""a""#),
+        (r#"{"type":"string","enum":["a","b"]}"#, r#" "b" "#, r#""b""#),
+        (r#"{"type":"string","enum":["a","b"]}"#, r#""c""#, r#""\"c\"""#),
+        (r#"{"type":"string"}"#, r#""c""#, r#""\"c\"""#),
+        (r#"{"type":"array","items":{"type":"string"}}"#, "<item>a</item>\n<item>b</item>", r#"["a","b"]"#),
+        (r#"{"type":"array","items":{"type":"integer"}}"#, "- 1\n- 2", "[1,2]"),
+        (r#"{"type":"array","items":{"type":"integer"}}"#, "- 1\n- x", r#"[1,"x"]"#),
+        (
+            r#"{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"integer"}}}"#,
+            "<a>7</a><n>7</n>",
+            r#"{"a":"7","n":7}"#,
+        ),
+    ] {
+        assert_eq!(value(parameter, text, Hint::None), expected, "{parameter} {text}");
+    }
+}
+
+#[test]
+fn paths_and_commands_have_no_quotes_of_markdown() {
+    let schema = r#"{"properties":{"path":{"type":"string"},"command":{"type":"string"},"content":{"type":"string"}}}"#;
+    let types = Types::new(Some(&Tool::new("t", "", schema)));
+    for (key, text, expected) in [
+        ("path", "`a b.rs`", r#""a b.rs""#),
+        ("path", "\"C:\\a.rs\"", r#""C:\\a.rs""#),
+        ("path", "\n  src/a.rs\n", r#""src/a.rs""#),
+        ("command", "`ls -l`", r#""ls -l""#),
+        ("command", "`a` + `b`", r#""`a` + `b`""#),
+        ("command", "\"/opt/my app\"", r#""\"/opt/my app\"""#),
+        ("content", "`ls -l`", r#""`ls -l`""#),
+    ] {
+        assert_eq!(types.value(key, text, Hint::None), expected, "{key} {text}");
+    }
+}

@@ -1,0 +1,143 @@
+//! Calls with one slip in their brackets, commas or tags: what the model wrote arrives, or nothing does.
+
+use super::{Seen, library, read_with};
+use crate::{
+    adapter::{Syntax, write::Written},
+    event::{Tool, ToolChoice, Tools},
+    fix::{End, fix},
+};
+
+fn tools() -> Tools {
+    let schema = r#"{"type":"object","properties":{"place":{"type":"string"},"days":{"type":"integer"}},"required":["place"]}"#;
+    Tools::new([Tool::new("forecast", "Tells the weather.", schema)], ToolChoice::Auto)
+}
+
+/// Name and arguments of the only call; `None` if there is none, or if it is torn or cut.
+fn call(seen: &Seen) -> Option<(String, serde_json::Value)> {
+    let mut calls = seen.all_calls().filter(|call| call.whole);
+    let call = calls.next()?;
+    assert!(calls.next().is_none(), "{seen:?}");
+    let arguments = fix(&call.arguments, None, &[], End::Closed).arguments?;
+    Some((call.name.clone(), serde_json::from_str(&arguments).unwrap()))
+}
+
+#[test]
+fn one_slip_does_not_lose_a_parameter() {
+    let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));
+    for (adapter, text) in [
+        ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}, \"days\": 2}\n</tool_call>"),
+        ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}, \"days\": 2}}\n</tool_call>"),
+        ("hermes", "<tool_call>\n{\"name\": \"forecast\", \"arguments\": {\"place\": \"Turku\"}}, \"days\": 2}}\n</tool_call>"),
+        ("llama3", "{\"name\": \"forecast\", \"parameters\": {\"place\": \"Turku\"}}, \"days\": 2}}"),
+        ("llama3", "{\"name\": \"forecast\", \"parameters\": {\"place\": \"Turku\"}} \"days\": 2}"),
+        ("mistral", "[TOOL_CALLS]forecast[ARGS]{\"place\": \"Turku\"}, \"days\": 2}"),
+        ("mistral", "[TOOL_CALLS]forecast[ARGS]{\"place\": \"Turku\"}}, \"days\": 2}}"),
+        ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|> days:2}<tool_call|>"),
+        ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|>,,days:2}<tool_call|>"),
+        ("gemma4", "<|tool_call>call:forecast{place:<|\"|>Turku<|\"|>}, days:2}<tool_call|>"),
+        (
+            "qwen3-coder",
+            "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n<parameter days>\n2\n</parameter>\n</function>",
+        ),
+        (
+            "qwen3-coder",
+            "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n<<parameter=days>\n2\n</parameter>\n</function>",
+        ),
+        (
+            "glm",
+            "<tool_call>forecast\n<arg_key>place</arg_key>\n<arg_value>Turku</arg_value>\n<arg_key>days<arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
+        ),
+        (
+            "glm",
+            "<tool_call>forecast\n<arg_key>place</arg_key>\n<arg_value>Turku\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
+        ),
+    ] {
+        assert_eq!(call(&read_with(tools(), adapter, false, text)), want, "{adapter}: {text}");
+    }
+}
+
+#[test]
+fn layout_and_twins_of_tags_are_no_part_of_a_value() {
+    let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));
+    for (adapter, text) in [
+        (
+            "qwen3-coder",
+            "<function=forecast>\n  <parameter=place>\n    Turku\n  </parameter>\n  <parameter=days>\n    2\n  </parameter>\n</function>",
+        ),
+        (
+            "qwen3-coder",
+            "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n</parameter>\n<parameter=days>2</parameter>\n</function>",
+        ),
+        ("qwen3-coder", "<function=forecast>\n<parameter=place>\nTurku\n</place>\n<parameter=days>2</days>\n</function>"),
+        (
+            "qwen3-coder",
+            "<function=forecast>\n<parameter=place><![CDATA[Turku]]></parameter>\n<parameter=days>2</parameter>\n</function>",
+        ),
+        (
+            "minimax-m2",
+            "<minimax:tool_call>\n<invoke name=\"forecast\">\n<parameter name=\"place\" value=\"Turku\"/>\n<parameter name=\"days\" value=\"2\"></parameter>\n</invoke>\n</minimax:tool_call>",
+        ),
+    ] {
+        assert_eq!(call(&read_with(tools(), adapter, false, text)), want, "{adapter}: {text}");
+    }
+}
+
+#[test]
+fn a_misspelt_tag_of_another_parameter_is_no_part_of_a_value() {
+    for text in [
+        "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n<days>\n2\n</days>\n</function>",
+        "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n<parm=days>\n2\n</parameter>\n</function>",
+        "<function=forecast>\n<parameter=place>\nTurku\n</parameter>\n<parameter_days>2</parameter>\n</function>",
+    ] {
+        let seen = read_with(tools(), "qwen3-coder", false, text);
+        let place = call(&seen).map(|(_, arguments)| arguments["place"].clone());
+        assert!(place.is_none_or(|place| place == "Turku"), "{seen:?}");
+    }
+}
+
+const WAYS: [&str; 5] = ["blanks before the end", "upper case", "blanks around the sign", "two blanks", "two brackets"];
+
+fn spelt(way: &str, tag: &str) -> String {
+    match way {
+        "blanks before the end" => format!("{} >", &tag[..tag.len() - 1]),
+        "upper case" => match tag.split_once(['=', ' ']) {
+            Some((name, rest)) => format!("{}{}{rest}", name.to_uppercase(), &tag[name.len()..=name.len()]),
+            None => tag.to_uppercase(),
+        },
+        "blanks around the sign" => tag.replacen('=', " = ", 1),
+        "two blanks" => tag.replacen(' ', "  ", 1),
+        _ => format!("<{tag}"),
+    }
+}
+
+/// Every family with tags reads its own call with the tags spelt in another way.
+#[test]
+fn tags_spelt_in_other_ways_hold_the_same_values() {
+    let arguments = serde_json::json!({"place": "Turku, Finland", "days": 2});
+    let serde_json::Value::Object(members) = &arguments else { unreachable!() };
+    let written = [Written { name: "forecast".to_owned(), id: None, arguments: members.clone() }];
+    let mut families = 0;
+    for adapter in library().iter() {
+        let tagged = adapter.own().iter().any(|call| matches!(&call.syntax, Syntax::Tagged(_)));
+        let Some(text) = adapter.write(&written).filter(|text| tagged && !text.contains(['|', '｜'])) else { continue };
+        families += 1;
+        // The tags of arguments, from the first one on.
+        let tags: Vec<(usize, usize)> = text
+            .match_indices('<')
+            .filter_map(|(at, _)| Some((at, at + text[at..].find('>')? + 1)))
+            .filter(|&(at, end)| ["param", "arg"].iter().any(|name| text[at..end].contains(name)))
+            .collect();
+        for &(at, end) in &tags {
+            for way in WAYS {
+                let other = format!("{}{}{}", &text[..at], spelt(way, &text[at..end]), &text[end..]);
+                let seen = read_with(tools(), &adapter.name, false, &other);
+                if let Some((_, got)) = call(&seen) {
+                    assert_eq!(got, arguments, "{}, {way}: {other}", adapter.name);
+                } else {
+                    assert_eq!(way, "two brackets", "{}: {other}\n{seen:?}", adapter.name);
+                }
+            }
+        }
+    }
+    assert!(families > 4, "{families}");
+}
