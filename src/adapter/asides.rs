@@ -25,7 +25,8 @@ pub(super) const ASIDES: [[&str; 2]; 15] = [
 ];
 
 /// The same around results. After a call, a result is another's turn: the model made it up.
-pub(super) const RESULTS: [[&str; 2]; 5] = [
+pub(super) const RESULTS: [[&str; 2]; 6] = [
+    ["<function_results>", "</function_results>"],
     ["<tool_response>", "</tool_response>"],
     ["<tool_result>", "</tool_result>"],
     ["<|tool_response>", "<tool_response|>"],

@@ -11,7 +11,7 @@
 //!   quotes are escaped. That is a guess.
 //! * A string with raw line breaks and quotes that are not escaped either is what it is, byte for byte. That is a guess.
 //! * `\n` at the end of an unescaped inner quote is a character: `printf("done\n")`. That is a guess.
-//! * A doubled backslash before a letter shows that the writer escapes. So does `\u000a`, in which a control character of a
+//! * A doubled backslash before a letter shows that the writer escapes, except where a path would get a line break. So does `\u000a`, in which a control character of a
 //!   value without escapes (the text between two tags) arrives here.
 
 mod escapes;

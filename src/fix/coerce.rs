@@ -217,7 +217,8 @@ impl<'c> Coercion<'c> {
             let items = numbers.into_iter().map(|number| node.instead(number)).collect();
             return self.array(node.instead(Value::Array(items)), rule);
         }
-        if types.allow(Types::ARRAY) && !list.starts_with(['[', '{']) {
+        // The remains of a list are no item.
+        if types.allow(Types::ARRAY) && !list.starts_with(['[', '{']) && !list.trim_end().ends_with("\"]") {
             return self.wrapped(node, rule);
         }
         node

@@ -113,22 +113,23 @@ fn separates(text: &str) -> bool {
 /// after a quote that may have closed the string is damage.
 fn keys(source: &str, content: bool) -> impl Iterator<Item = &str> {
     let (mut depth, mut inside) = (0_i32, content);
-    let mut open: Option<usize> = None;
     source.bytes().enumerate().filter_map(move |(at, byte)| {
         match byte {
             b'{' | b'[' if inside == content => depth += 1,
             b'}' | b']' if inside == content => depth = (depth - 1).max(0),
-            b'"' => {
-                inside = !inside;
-                let begun = open.replace(at + 1)?;
-                let key = source.get(begun..at).filter(|key| !key.is_empty() && key.len() <= KEY_BYTES && depth == 0)?;
-                // What damaged it may be before the colon: `"days",: 3`.
-                let after = source[at + 1..].trim_start_matches(|c: char| c.is_whitespace() || ",;{}[]".contains(c));
-                return after.starts_with([':', '=']).then_some(key);
-            }
+            b'"' => inside = !inside,
             _ => {}
         }
-        None
+        if !matches!(byte, b'"' | b'\'') || depth > 0 {
+            return None;
+        }
+        let before = &source[source.ceil_char_boundary(at.saturating_sub(KEY_BYTES))..at];
+        let begun = before.rfind(['"', '\''])?;
+        let key = &before[begun + 1..];
+        let is_word = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.$".contains(c));
+        // What damaged it may be before the colon: `"days",: 3`.
+        let after = source[at + 1..].trim_start_matches(|c: char| c.is_whitespace() || ",;{}[]()".contains(c));
+        (is_word && after.starts_with([':', '='])).then_some(key)
     })
 }
 
@@ -158,6 +159,8 @@ mod tests {
             r#"{"path": "a.ts", "mode"}: 1, "text": "x"}"#,
             r#"{"path": 1,}"text": "x"}"#,
             r#"["path": "a.ts"}"#,
+            r#"{"path": "a.ts", 'mode": "x"}"#,
+            r#"{"path": "a.ts", "mode"(: "x"}"#,
             r#""path": {"mode": "x"}}"#,
         ] {
             let report = fix(text, Some(&schema), &[], End::Closed);

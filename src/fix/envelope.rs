@@ -125,8 +125,15 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         return Some((members, "members without their braces", Verdict::Guess));
     }
     let mut members = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let (key, value) = line.split_once(':').or_else(|| line.split_once('='))?;
+    let assigned = |part: &str| {
+        let key = part.trim_start();
+        let length = key.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(key.len());
+        key[length..].trim_start().starts_with([':', '=']) && rule.named(&key[..length]).is_some()
+    };
+    // `a=1, b=2` in one line.
+    let parts = text.lines().flat_map(|line| split_before(line, &assigned));
+    for line in parts.filter(|line| !line.trim().is_empty()) {
+        let (key, value) = line.split_once([':', '='])?;
         let key = key.trim().trim_matches(['"', '\'', '`', '*', '-', ' ']);
         rule.find(key)?;
         let value = value.trim();
@@ -134,6 +141,19 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         members.push(text_member(key, value));
     }
     (!members.is_empty()).then_some((members, "parameters written as lines", Verdict::Guess))
+}
+
+/// The parts of a line that commas separate, as far as each but the first `begins` a member.
+fn split_before<'t>(line: &'t str, begins: &dyn Fn(&str) -> bool) -> Vec<&'t str> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, _) in line.match_indices([',', ';']) {
+        if begins(&line[at + 1..]) {
+            parts.push(&line[from..at]);
+            from = at + 1;
+        }
+    }
+    parts.push(&line[from..]);
+    parts
 }
 
 /// `<path>a.txt</path><n>3</n>`, all of it, every tag named after a parameter.

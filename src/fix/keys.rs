@@ -134,7 +134,7 @@ fn respell(coercion: &mut Coercion<'_>, members: &mut [Member<'_>], rule: &Rule)
         if is_spelled(&members[at]) {
             continue;
         }
-        let Some(found) = rule.properties.find(key) else { continue };
+        let Some(found) = rule.properties.meant(key) else { continue };
         let name = &rule.properties[found].name;
         if let Some(other) = held.get(&found) {
             if !same(&members[*other].node, &members[at].node) && !matches!(members[at].node.value, Value::Null) {

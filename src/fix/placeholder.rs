@@ -72,6 +72,16 @@ fn kind(key: &str, text: &str) -> Kind {
     if matches!(text, "..." | "\u{2026}") {
         return Kind::Described;
     }
+    // What documents write for a path or a name.
+    if is_place && ["/path/to/", "path/to/", "C:\\path\\to\\"].iter().any(|begin| text.starts_with(begin)) {
+        return Kind::Bare;
+    }
+    let word = text.trim_end_matches(['.', '!']);
+    let upper = word.strip_prefix("YOUR_").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+    let lower = word.strip_prefix("your_").or_else(|| word.strip_prefix("your ")).is_some_and(|rest| rest.ends_with("here"));
+    if upper || lower {
+        return Kind::Described;
+    }
     // The variable of a template: of the parameter's own name, or in the place of a path.
     let variable = |open: &str, close: &str| text.strip_prefix(open).and_then(|text| text.strip_suffix(close));
     if let Some(inner) = variable("{{", "}}").or_else(|| variable("${", "}")) {
@@ -135,6 +145,8 @@ mod tests {
             r#"{"old_text": "string", "tags": ["str"]}"#,
             r#"{"old_text": "<insert the text here>"}"#,
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
+            r#"{"path": "/path/to/file.txt", "old_text": "your text here"}"#,
+            r#"{"old_text": "YOUR_TEXT"}"#,
         ] {
             assert!(shows_a_form(arguments), "{arguments}");
         }
@@ -154,6 +166,9 @@ mod tests {
             r#"{"path": "[id].tsx", "old_text": "<old_text>x</old_text>"}"#,
             r#"{"old_text": "<path d=\"M0\"/>"}"#,
             r#"{"tags": [{"a": "..."}]}"#,
+            r#"{"path": "/path/to/file.txt"}"#,
+            r#"{"path": "/path/to/file.txt", "old_text": "a"}"#,
+            r#"{"path": "your_file.txt"}"#,
         ] {
             assert!(!shows_a_form(arguments), "{arguments}");
         }

@@ -125,7 +125,7 @@ impl Schema {
         }
         match &node.value {
             tree::Value::Object(members) => members.iter().all(|Member { key, node, .. }| {
-                let other = || rule.find(key).is_some() || key.contains('.');
+                let other = || rule.properties.meant(key).is_some() || key.contains('.');
                 let spelled = rule.named(key).is_some() || !other() || rule.matches_pattern(key);
                 spelled && self.is_spelled(node, self.member_shape(rule, key))
             }),

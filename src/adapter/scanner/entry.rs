@@ -65,7 +65,7 @@ impl Scanner {
             let fallback = self.adapter.triggers.fallback();
             entries.extend(fallback.iter().map(|&form| Entry { form, body: first.1, marked: true, closed_by: first.0 }));
         }
-        if !entries.is_empty() && (self.is_in_block_quote(found.at) || self.is_in_example(found.at)) {
+        if !entries.is_empty() && (self.is_in_block_quote(found.at) || self.is_in_example(found.at) || self.is_data(found.at)) {
             return Some(false);
         }
         Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
@@ -85,7 +85,8 @@ impl Scanner {
                 || inside()
                 || self.is_in_block_quote(at)
                 || self.is_in_example(at)
-                || self.is_introduced(at))
+                || self.is_introduced(at)
+                || self.is_data(at))
         {
             return false;
         }

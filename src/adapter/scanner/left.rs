@@ -15,6 +15,8 @@ pub(super) struct Left {
     line_head: String,
     /// The same of the last line before it that is not blank.
     line_before: String,
+    /// A turn of the user has begun in it, which the model made up.
+    users_turn: bool,
     /// The last characters of the text, without whitespace.
     tail: Tail,
     /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
@@ -36,6 +38,7 @@ impl Left {
             last: (Vec::new(), None),
             line_head: String::new(),
             line_before: String::new(),
+            users_turn: false,
             tail: Tail::default(),
             inline: 0,
             swallow_blank,
@@ -68,6 +71,11 @@ impl Left {
         &self.line_before
     }
 
+    /// Whether a turn of the user has begun.
+    pub(super) fn is_users_turn(&self) -> bool {
+        self.users_turn
+    }
+
     pub(super) fn tail(&self) -> Tail {
         self.tail
     }
@@ -96,6 +104,8 @@ impl Left {
 
     fn end_line(&mut self) {
         if !self.line_head.is_empty() {
+            // At its beginning an answer may repeat the question.
+            self.users_turn |= !self.line_before.is_empty() && line::is_users_turn(&self.line_head);
             std::mem::swap(&mut self.line_before, &mut self.line_head);
             self.line_head.clear();
         }

@@ -95,8 +95,45 @@ pub(super) fn is_quoting(head: &str) -> bool {
     let line = line.trim_end().trim_end_matches(':');
     let last = line.split_whitespace().next_back().unwrap_or_default();
     matches!(last, "contains" | "contained" | "printed" | "logged" | "returned" | "wrote" | "says" | "reads")
-        || [">>> ", "\\begin{verbatim}", "\\begin{lstlisting}", ".. code"].iter().any(|sign| head.starts_with(sign))
+        || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign))
+        || is_header(line)
 }
+
+/// Whether a line begins text that is only data up to its own end: a here-document of the shell, a listing of LaTeX.
+pub(super) fn opens_data(head: &str) -> bool {
+    let here = head.rsplit_once("<<").map(|(_, word)| word.trim_start_matches('-').trim_matches(['\'', '"', ' ']));
+    here.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+        || ["verbatim", "lstlisting", "minted", "alltt"].iter().any(|name| head.starts_with(&format!("\\begin{{{name}}}")))
+}
+
+/// Whether a line begins a turn of the user that the model made up: `User: And now?`, `### Human:`.
+pub(super) fn is_users_turn(head: &str) -> bool {
+    let label = head.trim_start_matches(['#', '*', ' ']);
+    ["User", "USER", "Human", "HUMAN"].iter().any(|name| {
+        label.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', '*']))
+            || (head.starts_with("###") && label.trim_end() == *name)
+    })
+}
+
+/// Whether a line is a header of HTTP or of a mail.
+fn is_header(line: &str) -> bool {
+    let Some((name, value)) = line.split_once(':') else { return false };
+    HEADERS.contains(&name) || (matches!(name, "from" | "to" | "cc") && value.contains('@'))
+}
+
+/// Names of headers, in lower case.
+const HEADERS: [&str; 10] = [
+    "content-type",
+    "content-length",
+    "host",
+    "accept",
+    "authorization",
+    "user-agent",
+    "connection",
+    "cache-control",
+    "subject",
+    "mcp-session-id",
+];
 
 /// "Example" in other languages.
 const EXAMPLE: [&str; 9] = ["beispiel", "exemple", "ejemplo", "esempio", "exemplo", "например", "пример", "例如", "例："];

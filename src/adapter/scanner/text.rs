@@ -91,8 +91,18 @@ impl Scanner {
 
     /// Whether the line that introduces what is on lines of its own from `at` on says that it is an example or is quoted.
     pub(super) fn is_introduced(&self, at: usize) -> bool {
+        self.introduction(at).is_some_and(|head| line::is_disowned(&head) || line::is_quoting(&head) || line::opens_data(&head))
+    }
+
+    /// Whether a marked call at `at` is data or a turn that the model made up.
+    pub(super) fn is_data(&self, at: usize) -> bool {
+        self.left.is_users_turn() || self.introduction(at).is_some_and(|head| line::opens_data(&head))
+    }
+
+    /// How the line before what is on lines of its own from `at` on begins.
+    fn introduction(&self, at: usize) -> Option<String> {
         if !self.at_line_start(at) {
-            return false;
+            return None;
         }
         let mut lines = self.buf[self.buf.from()..at].split('\n').rev();
         let before = match lines.find(|line| !line.trim().is_empty()) {
@@ -101,7 +111,7 @@ impl Scanner {
             None => self.left.line_before().to_owned(),
         };
         let head = before.trim_start();
-        head.len() < HEAD_BYTES && (line::is_disowned(head) || line::is_quoting(head))
+        (head.len() < HEAD_BYTES).then(|| head.to_owned())
     }
 
     /// How the line before `at` begins, without blanks before it.

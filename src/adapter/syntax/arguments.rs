@@ -6,19 +6,22 @@
 //! call inside of a value is content. What only the end of the text proves is handed on as cut: the fixer decides by the
 //! reason of the end.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::Range};
 
 use super::{
     Start,
+    field::in_cdata,
     typing::{Hint, Types},
 };
 use crate::json::extent::Extent;
 
 mod form;
 mod look;
+mod residue;
 
 pub(super) use form::{Between, Form, Seen, Tag};
 use look::{Mark, Place};
+use residue::is_residue;
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -60,6 +63,8 @@ pub(super) struct Arguments {
 enum Phase {
     /// Between tags.
     Between { at: usize },
+    /// After the tag that opens a value.
+    Opened { tag: Range<usize> },
     /// In a value that begins at `start` and was looked at up to `seen`, there inside so many calls that are content.
     Value { start: usize, seen: usize, depth: usize },
     /// In an object that takes the place of the tags.
@@ -100,6 +105,17 @@ impl Arguments {
         (self.phase, self.leads) = (Phase::Between { at }, form.leads());
     }
 
+    /// Where a value begins whose opening tag ends at `at`, and may be there twice. `None`: that cannot be seen yet.
+    fn value_start(text: &str, tag: Range<usize>, end: bool) -> Option<usize> {
+        let (tag, at) = (&text[tag.clone()], tag.end);
+        let next = at + gap(&text[at..]);
+        if text[next..].starts_with(tag) {
+            return Some(next + tag.len());
+        }
+        let may_be_twin = !end && tag.starts_with(&text[next..]);
+        (!may_be_twin).then_some(at)
+    }
+
     /// Reads on. `marked`: a marker of its own comes before the call.
     pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
         loop {
@@ -109,6 +125,10 @@ impl Arguments {
                     if let Some(outcome) = self.between_tags(text, from, form, types, marked, end) {
                         return outcome;
                     }
+                }
+                Phase::Opened { tag } => {
+                    let Some(start) = Arguments::value_start(text, tag.clone(), end) else { return Outcome::More };
+                    self.phase = Phase::Value { start, seen: start, depth: 0 };
                 }
                 Phase::Value { start, seen, depth } => {
                     let (start, from, depth) = (*start, *seen, *depth);
@@ -211,13 +231,13 @@ impl Arguments {
                             _ => Between::Lines,
                         };
                     }
-                    self.expect(tag.key, tag.hint);
+                    self.expect(known_key(tag.key, types), tag.hint);
                     let given = tag.value.is_some();
                     if let Some(value) = tag.value {
                         self.take(&value, form, types);
                     }
                     self.phase = if !form.opens_values() && !given {
-                        Phase::Value { start: at + tag.length, seen: at + tag.length, depth: 0 }
+                        Phase::Opened { tag: at..at + tag.length }
                     } else {
                         Phase::Between { at: at + tag.length }
                     };
@@ -228,7 +248,7 @@ impl Arguments {
                 Seen::No => Some(Outcome::Reject),
             },
             Mark::ValueOpen(length) => {
-                self.phase = Phase::Value { start: at + length, seen: at + length, depth: 0 };
+                self.phase = Phase::Opened { tag: at..at + length };
                 None
             }
             _ if !self.waiting.is_empty() => self.before_value(text, at, &mark, form, end),
@@ -285,6 +305,9 @@ impl Arguments {
     /// The value of the argument that waits longest.
     fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.waiting.pop_front() else { return };
+        // Of an unknown tool, and in CDATA, any text may be content.
+        let checked = types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
+        self.damaged |= checked && is_residue(text, form.closing_name(&key), &|key| types.has(key));
         let value = types.value(&key, &form.value(text, self.between), hint);
         self.put(&key, &value);
     }
@@ -298,7 +321,7 @@ impl Arguments {
 
     /// Why the arguments are not what the model meant, if that can be seen.
     pub(super) fn damage(&self) -> Option<&'static str> {
-        self.damaged.then_some("a tag of a parameter is misspelt")
+        self.damaged.then_some("a tag of a parameter is misspelt, or not closed")
     }
 
     /// The arguments so far, as JSON text.
@@ -320,6 +343,14 @@ impl Arguments {
         let comma = if self.members.is_empty() { "" } else { "," };
         Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members) }
     }
+}
+
+/// The key without the remains of its tag: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`.
+fn known_key(key: String, types: &Types) -> String {
+    let signs = |c: char| !(c.is_alphanumeric() || "_-.$".contains(c));
+    let first = key.split(signs).find(|word| !matches!(*word, "" | "name"));
+    let known = first.filter(|word| !types.has(&key) && !key.contains(' ') && types.has(word)).map(str::to_owned);
+    known.unwrap_or(key)
 }
 
 /// What the name of a type, or `string="true"`, says.

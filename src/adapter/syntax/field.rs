@@ -30,7 +30,9 @@ impl Field<'_> {
     /// Whether it may be the name of a tool.
     pub(super) fn is_name(&self, tools: &Tools) -> bool {
         let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"' | '='));
-        !self.text.is_empty() && (self.text.chars().all(plain) || is_known(tools, &self.text))
+        !self.text.is_empty()
+            && (self.quoted || !self.text.contains(['(', ')']))
+            && (self.text.chars().all(plain) || is_known(tools, &self.text))
     }
 }
 
@@ -58,7 +60,10 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
         if !junk {
             return match find(stop + 1, close) {
                 Some((end, marker)) => {
-                    let (attributes, next) = (&window[stop + 1..end], at + end + marker.len());
+                    // The end of the tag is missing: what follows is the value.
+                    let torn = window[stop + 1..end].contains('<');
+                    let (attributes, next) =
+                        if torn { ("", at + stop + 1) } else { (&window[stop + 1..end], at + end + marker.len()) };
                     Seen::Yes(Field { text: unescaped(inner), quoted: true, attributes, next, stopped: None })
                 }
                 None if text.len() - at > 2 * FIELD_BYTES => Seen::No,

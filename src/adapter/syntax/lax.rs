@@ -194,6 +194,12 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {
     if name.is_empty() || length > NAME_BYTES {
         return Head::No;
     }
+    // Empty parentheses, then the arguments: `f(){a:1}`.
+    let empty = if rest[length..].starts_with("(){") { 2 } else { 0 };
+    if empty == 0 && !context.end && "(){".starts_with(&rest[length..]) {
+        return Head::Maybe;
+    }
+    let length = length + empty;
     let tail = &rest[length..];
     let gap = blank(tail);
     match tail.as_bytes().get(gap) {

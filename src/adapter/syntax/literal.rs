@@ -159,6 +159,16 @@ impl Literal {
             self.at += 1;
             return None;
         }
+        // `f(**{"a": 1})`.
+        if first == b'*' && !dialect.loose && self.expect == Expect::Item && self.stack.len() == 1 {
+            if rest.starts_with("**{") {
+                self.at += 2;
+                return None;
+            }
+            if !dialect.end && "**{".starts_with(rest) {
+                return Some(Read::More);
+            }
+        }
         match self.expect {
             Expect::After => self.after(text, first, dialect),
             Expect::Item => match self.member(text, dialect) {

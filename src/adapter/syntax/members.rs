@@ -32,12 +32,20 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
             return Some(out);
         }
         let (key, after) = key(rest)?;
-        let value = beyond_comments(beyond_comments(after).strip_prefix([':', '='])?);
+        let after = beyond_comments(after);
+        // A colon too many, and one quote too many after a word (`"f"", ..`), are passed over.
+        let value = beyond_comments(after.trim_start_matches([':', '=']));
+        if value.len() == after.len() {
+            return None;
+        }
         let end = value_end(value);
-        let follows = beyond_comments(&value[end..]);
+        let rest_of_value = &value[end..];
+        let twin =
+            rest_of_value.strip_prefix('"').filter(|rest| rest.trim_start().starts_with([',', '}']) && is_word(&value[..end]));
+        let follows = beyond_comments(twin.unwrap_or(rest_of_value));
         let lacks_comma =
             || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
-        if follows.is_empty() || follows.starts_with([',', '}']) || lacks_comma() {
+        if follows.is_empty() || follows.starts_with([',', ';', '}']) || lacks_comma() {
             out.push((key, value[..end].trim_end()));
             (last, rest) = (value, follows);
         } else {
@@ -67,10 +75,10 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// After whitespace, commas and comments.
+/// After whitespace, commas (or semicolons in their place) and comments.
 fn beyond_gap(text: &str) -> &str {
     let mut rest = beyond_comments(text);
-    while let Some(after) = rest.strip_prefix(',') {
+    while let Some(after) = rest.strip_prefix([',', ';']) {
         rest = beyond_comments(after);
     }
     rest

@@ -334,6 +334,8 @@ fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
     items.iter().all(|(key, node)| match (key, node) {
+        // `f(city=city)` passes a variable on.
+        (Some(key), Node::Bare(text)) if key == text => false,
         (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
         (Some(key), Node::Bare(text)) => fits(key) && !computes(text),
         (None, Node::Bare(_)) => false,

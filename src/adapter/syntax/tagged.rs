@@ -116,9 +116,16 @@ impl TaggedReader {
             }
             _ => self.arguments.read(text, &form, &self.types, context.marked, context.end),
         };
+        let twin = match &outcome {
+            Outcome::Done { arguments, end } if arguments == "{}" => form.twin(&text[*end..], &name),
+            _ => Start::No,
+        };
         match outcome {
             Outcome::More => Step::More,
             Outcome::Reject => Step::Reject,
+            // Its head is written twice: the second one counts.
+            Outcome::Done { .. } if twin == Start::Maybe => Step::More,
+            Outcome::Done { end, .. } if twin != Start::No => Step::Done { calls: Vec::new(), end },
             // A name alone in a fence is a command, or an item of a list.
             Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
@@ -149,8 +156,12 @@ impl TaggedReader {
         if let Some(object) = whole_attribute(&head.attributes) {
             return Err(Step::Done { calls: vec![parsed(head.name, object)], end: head.body });
         }
-        if let Some(pairs) = assignments(head.attributes.trim_end_matches('/'), &self.types) {
-            self.arguments.given(pairs);
+        let attributes = head.attributes.trim_end_matches('/');
+        match assignments(attributes, &self.types) {
+            Some(pairs) => self.arguments.given(pairs),
+            // A parameter is there and cannot be read.
+            None if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
+            None => {}
         }
         if head.closed {
             let arguments = self.arguments.object();
@@ -217,6 +228,19 @@ fn parsed(name: String, arguments: String) -> Parsed {
 impl Markers<'_> {
     fn offered(&self, name: &str) -> bool {
         is_known(self.context.tools, name)
+    }
+
+    /// Whether a call without arguments is followed by the head of another call of the same tool.
+    fn twin(&self, text: &str, name: &str) -> Start {
+        let (rest, end) = (&text[gap(text)..], self.context.end);
+        match starts_with_any(rest, &self.context.call.open, end) {
+            Start::Yes(length) => match self.head(&rest[length..], end) {
+                Seen::Yes(head) if head.name == name && !head.closed => Start::Yes(length),
+                Seen::Maybe if !end => Start::Maybe,
+                _ => Start::No,
+            },
+            start => start,
+        }
     }
 
     fn head(&self, text: &str, end: bool) -> Seen<Head> {

@@ -67,7 +67,8 @@ impl Types {
             // Neither begins with a quote of Markdown's or of JSON's.
             Some((_, inner)) if role.path => inner,
             Some(('`', inner)) if role.command => inner,
-            _ if role.path && !text.trim().contains('\n') => text.trim(),
+            // In a line of its own.
+            _ if role.path && text.contains('\n') && !text.trim().contains('\n') => text.trim(),
             _ => text,
         };
         parameter.value(if parameter.0.is_plain_string() { bare } else { text }, hint)

@@ -161,3 +161,31 @@ fn what_introduces_a_call_or_follows_it_may_disown_it() {
         assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
     }
 }
+
+#[test]
+fn a_call_in_data_or_in_a_turn_that_was_made_up_is_text() {
+    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    let marked = format!("<tool_call>\n{call}\n</tool_call>");
+    for answer in [
+        format!("cat > call.txt <<EOF\n{marked}\nEOF"),
+        format!("cat <<-'END'\n{call}\nEND"),
+        format!("\\begin{{lstlisting}}\n{marked}\n\\end{{lstlisting}}"),
+        format!("POST /tools HTTP/1.1\nHost: a.b\nContent-Type: application/json\n\n{call}"),
+        format!("Subject: the lamp\nFrom: ana@b.c\n\n{call}"),
+        format!("It is on.\n\n### User:\nSwitch it on again.\n\n### Assistant:\n{marked}"),
+        format!("It is on.\n\nUser: Again.\nAssistant: {marked}"),
+        format!("<function_results>\n{marked}\n</function_results>\nDone."),
+    ] {
+        let seen = read("hermes", false, &answer);
+        assert!(written(&seen).is_empty(), "{answer:?} became {seen:?}");
+    }
+    for answer in [
+        format!("I shift it by a << B\n{marked}"),
+        format!("User: Switch it on.\nAssistant: {marked}"),
+        format!("The user wants light.\nUser settings: none\n{marked}"),
+        format!("Host of the evening\n{marked}"),
+    ] {
+        let seen = read("hermes", false, &answer);
+        assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
+    }
+}

@@ -137,8 +137,10 @@ impl<'r> Escapes<'r> {
             // Where lines are kept, the rest is a guess.
             return (whole, lines && self.controls.iter().any(|control| self.in_line(control.at)));
         }
+        let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
         if self.doubled {
-            return (Reading::Escapes, false);
+            // No path has a line break, however its other backslashes are written.
+            return if named { (Reading::Characters, true) } else { (Reading::Escapes, false) };
         }
         if self.unescaped && !self.lines {
             return (Reading::Characters, true);
@@ -146,7 +148,6 @@ impl<'r> Escapes<'r> {
         if self.controls.iter().any(|control| control.ends_quote) {
             return (Reading::Lines, true);
         }
-        let named = role.path && !self.lines && self.controls.iter().any(|control| control.after.is_some_and(is_name));
         if named || self.controls.iter().any(is_pattern) {
             return (whole, true);
         }

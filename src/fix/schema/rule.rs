@@ -156,6 +156,12 @@ impl Properties {
         }
     }
 
+    /// The same for a key of an object: a sign of the syntax around it is no part of it (`"limit>": 3`).
+    pub(crate) fn meant(&self, key: &str) -> Option<usize> {
+        let bare = key.trim_matches(|c: char| "<>(){}[],:;='\"`".contains(c));
+        self.find(key).or_else(|| self.named(bare))
+    }
+
     /// The position of the property that this key means.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
         if self.all.is_empty() {

@@ -45,6 +45,10 @@ const ROWS: &[Row] = &[
     ("command", r"grep -P '\d+\t\w+' data.tsv", r"grep -P '\d+\t\w+' data.tsv", LOSSLESS),
     ("command", r"sed 's/\s/\n/g' a.txt", r"sed 's/\s/\n/g' a.txt", LOSSLESS),
     ("command", r"echo one\necho two", "echo one\necho two", CLEAN),
+    // Doubled here and single there.
+    ("path", r"C:\\Users\new\\table.txt", r"C:\Users\new\table.txt", GUESS),
+    ("cwd", r"C:\\Users\\ana\notes", r"C:\Users\ana\notes", GUESS),
+    ("body", r"C:\\Users\new\\table.txt", "C:\\Users\new\\table.txt", CLEAN),
     // Doubled as they should be.
     ("path", r"C:\\new\\table.txt", r"C:\new\table.txt", CLEAN),
     ("path", r"C:\\Users\\ana", r"C:\Users\ana", CLEAN),

@@ -286,6 +286,10 @@ fn found_by_hand() {
         // The JSON text of an object is no path.
         (NOTE, r#"{"file_path":{"a":"b"},"body":"x"}"#, End::Closed, None),
         (NOTE, r#"{"file_path":[1],"body":["x"]}"#, End::Closed, None),
+        // Several assignments in one line.
+        (TOWN, "town=Turku, nights=2", End::Closed, Some(json!({"town": "Turku", "nights": 2}))),
+        (TOWN, "town: Turku, Finland; nights: 2", End::Closed, Some(json!({"town": "Turku, Finland", "nights": 2}))),
+        (TOWN, "town=10:30, later", End::Closed, Some(json!({"town": "10:30, later"}))),
         // Prose is no parameter.
         (TOWN, "I will look for a town now.", End::Closed, None),
         // Opened by one kind of quote, closed by another.

@@ -166,7 +166,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
             None => (flattened(&members, key), true),
         };
-        let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<');
+        let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
         return is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
     }
     if let [(name, arguments)] = members.as_slice()

@@ -127,11 +127,6 @@ fn calls_are_read_as_their_families_write_them() {
             "<function=save>\n<parameter=path>\na\n<parameter=color>\nb\n</parameter>\n</function>",
             r#"save {"path":"a\u000a<parameter=color>\u000ab"}"#,
         ),
-        (
-            "qwen3-coder",
-            "<function=save>\n<parameter=path>\na\n</parameter>\n<parameter=body>\nb\n<parameter=path>\nc\n</parameter>\n</function>",
-            r#"save {"path":"a","body":"b\u000a<parameter=path>\u000ac"}"#,
-        ),
         // A head without structure after it is prose.
         ("qwen3-coder", "The <function=save> tag comes first.", ""),
         ("minicpm5", "<function name=\"save\"><param>x</param></function>", ""),
