@@ -133,6 +133,37 @@ fn keys(source: &str, content: bool) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The bytes that tell whether code is whole.
+const TELLING: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 8 {
+        table[b"\\\"()[]{}"[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
+pub(super) fn is_torn(text: &str) -> bool {
+    let (mut quotes, mut open) = (0, [0_i32; 3]);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.find(|byte| TELLING[usize::from(*byte)]) {
+        match byte {
+            b'\\' => _ = bytes.next(),
+            b'"' => quotes += 1,
+            b'(' => open[0] += 1,
+            b')' => open[0] -= 1,
+            b'[' => open[1] += 1,
+            b']' => open[1] -= 1,
+            b'{' => open[2] += 1,
+            b'}' => open[2] -= 1,
+            _ => {}
+        }
+    }
+    quotes % 2 == 1 && open.iter().any(|open| *open > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::fix::{End, Schemas, fix};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::coerce::Coercion;
-use super::damage::{damage, is_converted_after_repair};
+use super::damage::{damage, is_converted_after_repair, is_torn};
 use super::envelope::{self, Found};
 use super::keys;
 use super::report::{End, Fix, Report, Verdict};
@@ -264,37 +264,6 @@ fn fix_of(repair: Repair) -> Fix {
         level: if repair.guess { Verdict::Guess } else { Verdict::Lossless },
         note: repair.note.into(),
     }
-}
-
-/// The bytes that tell whether code is whole.
-const TELLING: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut at = 0;
-    while at < 8 {
-        table[b"\\\"()[]{}"[at] as usize] = true;
-        at += 1;
-    }
-    table
-};
-
-/// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
-fn is_torn(text: &str) -> bool {
-    let (mut quotes, mut open) = (0, [0_i32; 3]);
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.find(|byte| TELLING[usize::from(*byte)]) {
-        match byte {
-            b'\\' => _ = bytes.next(),
-            b'"' => quotes += 1,
-            b'(' => open[0] += 1,
-            b')' => open[0] -= 1,
-            b'[' => open[1] += 1,
-            b']' => open[1] -= 1,
-            b'{' => open[2] += 1,
-            b'}' => open[2] -= 1,
-            _ => {}
-        }
-    }
-    quotes % 2 == 1 && open.iter().any(|open| *open > 0)
 }
 
 fn path<'r>(reading: &'r Reading<'_>) -> &'r str {

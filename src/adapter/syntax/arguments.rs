@@ -21,7 +21,7 @@ mod residue;
 
 pub(super) use form::{Between, Form, Seen, Tag};
 use look::{Mark, Place};
-use residue::is_residue;
+use residue::{is_residue, known_key, torn_tag};
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -305,9 +305,10 @@ impl Arguments {
     /// The value of the argument that waits longest.
     fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.waiting.pop_front() else { return };
-        // Of an unknown tool, and in CDATA, any text may be content.
-        let checked = types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
-        self.damaged |= checked && is_residue(text, form.closing_name(&key), &|key| types.has(key));
+        // Of an unknown tool, in CDATA, and in elements named after parameters, any text may be content.
+        let tag = form.closing_name(&key);
+        let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
+        self.damaged |= checked && is_residue(text, tag, &|key| types.has(key));
         let value = types.value(&key, &form.value(text, self.between), hint);
         self.put(&key, &value);
     }
@@ -345,14 +346,6 @@ impl Arguments {
     }
 }
 
-/// The key without the remains of its tag: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`.
-fn known_key(key: String, types: &Types) -> String {
-    let signs = |c: char| !(c.is_alphanumeric() || "_-.$".contains(c));
-    let first = key.split(signs).find(|word| !matches!(*word, "" | "name"));
-    let known = first.filter(|word| !types.has(&key) && !key.contains(' ') && types.has(word)).map(str::to_owned);
-    known.unwrap_or(key)
-}
-
 /// What the name of a type, or `string="true"`, says.
 pub(super) fn hint_of(written: &str) -> Hint {
     match written.to_ascii_lowercase().as_str() {
@@ -360,18 +353,6 @@ pub(super) fn hint_of(written: &str) -> Hint {
         "" => Hint::None,
         _ => Hint::Json,
     }
-}
-
-/// Where a closing tag of this name begins at the end of a value that is not written as one: `<parameter>`, `</parameter`,
-/// `</parameter>>`, `<//parameter>`, `</parameter=key>`.
-fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
-    const BRACKETS: usize = 3;
-    let at = value.rfind(name).filter(|_| !name.is_empty())?;
-    let (before, after) = (&value[..at], value[at + name.len()..].trim_end());
-    let after = after.strip_prefix('=').and_then(|after| after.strip_prefix(key)).unwrap_or(after);
-    let begin = before.trim_end_matches(['<', '/']).len();
-    let opened = (1..=BRACKETS).contains(&(at - begin));
-    (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
 }
 
 /// The next byte at or after `from` that a marker may begin with.

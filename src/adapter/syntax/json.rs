@@ -18,7 +18,7 @@ use crate::{
 mod calls;
 
 pub(super) use calls::bundled;
-use calls::{Found, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, written_name};
+use calls::{Found, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, repaired, written_name};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
@@ -208,7 +208,8 @@ impl JsonReader {
     fn take(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         let value = &text[self.start..end];
         let whole = self.seeming_end.and_then(|end| reopened(value, end - self.start));
-        match calls(whole.as_deref().unwrap_or(value), keys, context, 0, false) {
+        let value = whole.as_deref().unwrap_or(value);
+        match calls(value, keys, context, 0, false).or_else(|| repaired(value, keys, context)) {
             Some(found) => {
                 self.calls.extend(found.into_iter().map(|found| found.call));
                 true

@@ -3,20 +3,21 @@
 
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED,
-    arguments::{Arguments, Between, Form, Outcome, Seen, Tag, gap, hint_of, may_be_gap},
+    arguments::{Arguments, Form, Outcome, Seen, gap, may_be_gap},
     assignments::{self, assignments, lines},
-    begins_with_a_name,
     element::Element,
-    entities::{self, decoded},
-    field::{FIELD_BYTES, attribute, field, in_cdata, one_each, past_twin, whole_attribute, without_layout},
-    marker::{starts_with_key_tag, starts_with_tag},
+    field::{FIELD_BYTES, attribute, whole_attribute},
     starts_with_any,
-    typing::{Hint, Types},
+    typing::Types,
 };
 use crate::{
-    adapter::{Tagged, Trim},
-    fix::name::{Resolved, is_known, resolve},
+    adapter::Tagged,
+    fix::name::{Resolved, resolve},
 };
+
+mod markers;
+
+use markers::{Head, Markers};
 
 /// Reads one call.
 #[derive(Debug, Default)]
@@ -41,27 +42,6 @@ enum Body {
     Elements,
     /// Assignments, which begin there.
     Lines(usize, Closing),
-}
-
-/// What comes before the arguments.
-struct Head {
-    name: String,
-    /// The key of the first argument, where its tag lost the opening half and hangs on the name.
-    key: Option<String>,
-    /// Where the arguments begin.
-    body: usize,
-    /// `<invoke name="f"/>`: there are no arguments.
-    closed: bool,
-    /// What is between the name and the end of its tag.
-    attributes: String,
-    /// A lone word that is a name only if a tool is called so.
-    lone: bool,
-}
-
-/// The markers of a form, as [`Form`] asks for them.
-struct Markers<'a> {
-    tagged: &'a Tagged,
-    context: Context<'a>,
 }
 
 // === impl TaggedReader ===
@@ -221,232 +201,6 @@ impl TaggedReader {
 
 fn parsed(name: String, arguments: String) -> Parsed {
     Parsed { name, id: None, arguments }
-}
-
-// === impl Markers ===
-
-impl Markers<'_> {
-    fn offered(&self, name: &str) -> bool {
-        is_known(self.context.tools, name)
-    }
-
-    /// Whether a call without arguments is followed by the head of another call of the same tool.
-    fn twin(&self, text: &str, name: &str) -> Start {
-        let (rest, end) = (&text[gap(text)..], self.context.end);
-        match starts_with_any(rest, &self.context.call.open, end) {
-            Start::Yes(length) => match self.head(&rest[length..], end) {
-                Seen::Yes(head) if head.name == name && !head.closed => Start::Yes(length),
-                Seen::Maybe if !end => Start::Maybe,
-                _ => Start::No,
-            },
-            start => start,
-        }
-    }
-
-    fn head(&self, text: &str, end: bool) -> Seen<Head> {
-        let mut at = gap(text);
-        if may_be_gap(&text[at..], end) {
-            return Seen::Maybe;
-        }
-        let [open, close] = &self.tagged.name;
-        let bare = match starts_with_any(&text[at..], open, end) {
-            Start::Yes(length) => {
-                at += length;
-                false
-            }
-            Start::Maybe => return Seen::Maybe,
-            Start::No if open.is_empty() || open.iter().any(String::is_empty) => true,
-            Start::No => return Seen::No,
-        };
-        at += gap(&text[at..]);
-        if self.open_ended() && !begins_with_a_name(&text[at..], close, self.context) {
-            return Seen::No;
-        }
-        // A tag or a value is no name, whatever follows.
-        if text[at..].trim_start().starts_with(['<', '>', '{', '}']) {
-            return Seen::No;
-        }
-        let call = self.context.call;
-        let hanging: &[String] = if bare { &self.tagged.argument[1] } else { &[] };
-        let stops: [&[String]; 4] = [&self.tagged.argument[0], &call.close, &call.section_close, hanging];
-        let field = match field(text, at, close, &stops, true) {
-            Seen::Yes(field) => field,
-            Seen::Maybe => return Seen::Maybe,
-            Seen::No => return Seen::No,
-        };
-        if let Some(stop) = field.stopped.filter(|stop| hanging.iter().any(|marker| marker == stop)) {
-            let body = field.next + stop.len();
-            return match self.split(&field.text) {
-                Some((name, key)) => Seen::Yes(Head { name, key, body, closed: false, attributes: String::new(), lone: false }),
-                None => Seen::No,
-            };
-        }
-        if !field.is_name(self.context.tools) {
-            return Seen::No;
-        }
-        let closed = field.stopped.is_none() && field.attributes.trim_end().ends_with('/');
-        let ended = field.stopped.is_none() && !text[at..field.next].ends_with(char::is_whitespace);
-        let attributes = field.attributes.to_owned();
-        Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
-    }
-
-    /// A name with a key right after it, or with a stray closing tag of one.
-    fn split(&self, text: &str) -> Option<(String, Option<String>)> {
-        let fits = self.context.tools.iter().filter_map(|tool| {
-            let key = text.strip_prefix(tool.name.as_str())?.trim();
-            let known = key.is_empty() || Types::new(Some(tool)).has(key);
-            known.then(|| (tool.name.clone(), (!key.is_empty()).then(|| key.to_owned())))
-        });
-        fits.max_by_key(|(name, _)| name.len())
-    }
-}
-
-impl Form for Markers<'_> {
-    fn argument_begins(&self, text: &str, end: bool) -> Start {
-        starts_with_key_tag(text, &self.tagged.argument[0], end)
-    }
-
-    fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
-        let Start::Yes(length) = self.argument_begins(text, end) else { return Seen::Maybe };
-        // Some models write its tags twice.
-        let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };
-        if text[..length].ends_with([' ', '\t'])
-            && let Some(stop) = text[length..].find('>').filter(|&stop| stop <= FIELD_BYTES)
-            && let Some(key) = attribute(&text[length..length + stop], "name")
-        {
-            return Seen::Yes(Tag { hint: Hint::None, key: key.to_owned(), length: length + stop + 1, value: None });
-        }
-        // A key may be closed by the tag that opens keys.
-        let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
-        match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0], twin], false) {
-            Seen::Maybe => Seen::Maybe,
-            Seen::Yes(field) if field.text.is_empty() => Seen::No,
-            Seen::Yes(field) => {
-                let said = self.tagged.type_attribute.as_deref().and_then(|name| attribute(field.attributes, name));
-                let empty = field.attributes.trim_end().ends_with('/');
-                let closed = field.stopped.filter(|stop| twin.iter().any(|marker| marker == stop)).map_or(0, str::len);
-                let Some(length) = past_twin(text, field.next + closed, &self.tagged.argument[1], end) else {
-                    return Seen::Maybe;
-                };
-                let hint = said.map_or(Hint::None, hint_of);
-                let given = attribute(field.attributes, "value").map(entities::unescaped);
-                let (value, length) = match given {
-                    None => (empty.then(String::new), length),
-                    Some(_) if empty => (given, length),
-                    Some(_) => {
-                        let at = length + gap(&text[length..]);
-                        match self.value_close(&text[at..], &field.text, end) {
-                            Start::Yes(close) => (given, at + close),
-                            Start::Maybe => return Seen::Maybe,
-                            Start::No if text.len() == at && !end => return Seen::Maybe,
-                            Start::No => (None, length),
-                        }
-                    }
-                };
-                Seen::Yes(Tag { hint, key: field.text, length, value })
-            }
-            Seen::No => Seen::No,
-        }
-    }
-
-    fn value_open(&self, text: &str, end: bool) -> Start {
-        if self.opens_values() { starts_with_tag(text, &self.tagged.value[0], end) } else { Start::No }
-    }
-
-    fn opens_values(&self) -> bool {
-        !self.tagged.value[0].iter().any(String::is_empty)
-    }
-
-    fn type_tag(&self) -> Option<&[String; 2]> {
-        self.tagged.type_tag.as_ref()
-    }
-
-    fn value_close(&self, text: &str, key: &str, end: bool) -> Start {
-        match starts_with_tag(text, &self.tagged.value[1], end) {
-            // Some models close the parameter by its name.
-            Start::No if !key.is_empty() && text.starts_with("</") => starts_with_any(text, [&format!("</{key}>")], end),
-            start => start,
-        }
-    }
-
-    fn closing_name<'a>(&'a self, _key: &'a str) -> &'a str {
-        let name = |close: &'a String| close.strip_prefix("</")?.strip_suffix('>');
-        self.tagged.value[1].iter().find_map(name).unwrap_or_default()
-    }
-
-    fn close(&self, text: &str, end: bool) -> Start {
-        starts_with_tag(text, &self.context.call.close, end)
-    }
-
-    fn outer(&self, text: &str, end: bool) -> Start {
-        starts_with_any(text, self.context.call.section_close.iter().chain(self.context.close), end)
-    }
-
-    fn call(&self, text: &str, end: bool) -> Start {
-        let call = self.context.call;
-        let openings =
-            [&call.open, &call.section, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
-        let found = openings.into_iter().find(|start| matches!(start, Start::Yes(_)));
-        found.or_else(|| openings.into_iter().find(|&start| start == Start::Maybe)).unwrap_or(Start::No)
-    }
-
-    fn nested(&self, text: &str, end: bool) -> Seen<usize> {
-        let call = self.context.call;
-        let opened = [&call.open, &call.stripped, &self.tagged.name[0]].map(|markers| starts_with_any(text, markers, end));
-        let length = match opened {
-            [Start::Yes(length), ..] | [_, Start::Yes(length), _] => length,
-            [_, _, Start::Yes(_)] => 0,
-            _ if opened.contains(&Start::Maybe) => return Seen::Maybe,
-            _ => return Seen::No,
-        };
-        let body = match self.head(&text[length..], end) {
-            Seen::Yes(head) if !head.closed => length + head.body,
-            Seen::Maybe if !end => return Seen::Maybe,
-            _ => return Seen::No,
-        };
-        let rest = &text[body..];
-        let rest = &rest[gap(rest)..];
-        if may_be_gap(rest, end) {
-            return Seen::Maybe;
-        }
-        match [self.argument_begins(rest, end), self.close(rest, end)] {
-            [Start::Yes(_), _] | [_, Start::Yes(_)] => Seen::Yes(body),
-            [Start::Maybe, _] | [_, Start::Maybe] => Seen::Maybe,
-            _ => Seen::No,
-        }
-    }
-
-    fn open_ended(&self) -> bool {
-        self.context.call.whole_answer && self.context.close.is_empty()
-    }
-
-    fn cdata(&self) -> bool {
-        self.tagged.cdata
-    }
-
-    fn value(&self, text: &str, between: Between) -> String {
-        if let Some(inner) = in_cdata(text).filter(|_| self.tagged.cdata) {
-            return inner.to_owned();
-        }
-        let trimmed = match self.tagged.trim {
-            Trim::None => text,
-            Trim::All => text.trim(),
-            Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
-            Trim::OneNewline => without_layout(text),
-        };
-        if self.tagged.entities { decoded(trimmed) } else { trimmed.to_owned() }
-    }
-
-    fn leads(&self) -> Vec<u8> {
-        let call = self.context.call;
-        let Tagged { name, argument, value, .. } = self.tagged;
-        let lists =
-            [&name[0], &argument[0], &value[1], &call.open, &call.stripped, &call.section, &call.close, &call.section_close];
-        let mut leads: Vec<u8> = lists.into_iter().flatten().filter_map(|marker| marker.bytes().next()).collect();
-        leads.sort_unstable();
-        leads.dedup();
-        leads
-    }
 }
 
 #[cfg(test)]

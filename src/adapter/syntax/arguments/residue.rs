@@ -1,4 +1,6 @@
-//! Remains of a form's own tags in a value: a misspelt tag ended no value, or a second one begins it.
+//! Remains of a form's own tags in a key or a value: a misspelt tag ended no value, or a second one begins it.
+
+use crate::adapter::syntax::typing::Types;
 
 /// How far from the ends of a value remains are looked for, in bytes. What is in the middle of a long value is content.
 const REACH: usize = 512;
@@ -16,7 +18,9 @@ pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool)
         return false;
     }
     let (first, last) = (value.floor_char_boundary(REACH), value.ceil_char_boundary(value.len().saturating_sub(REACH)));
-    let near = |at: usize| at < first || at >= last;
+    // The same word in another family's tags is content.
+    let prefix = name[..name.len() - core.len()].chars().next_back();
+    let near = |at: usize| (at < first || at >= last) && prefix.is_none_or(|prefix| value[..at].ends_with(prefix));
     let ends = |at: usize, tag: &str| value[..at + core.len()].ends_with(tag);
     value.match_indices(core).filter(|&(at, _)| near(at)).any(|(at, _)| {
         let (before, after) = (value[..at].trim_end_matches([' ', '\t']), &value[at + core.len()..]);
@@ -41,6 +45,26 @@ pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool)
         // Elsewhere it is a word of the content.
         misspelt_end || misspelt_begin
     })
+}
+
+/// The key without the remains of its tag: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`.
+pub(super) fn known_key(key: String, types: &Types) -> String {
+    let signs = |c: char| !(c.is_alphanumeric() || "_-.$".contains(c));
+    let first = key.split(signs).find(|word| !matches!(*word, "" | "name"));
+    let known = first.filter(|word| !types.has(&key) && !key.contains(' ') && types.has(word)).map(str::to_owned);
+    known.unwrap_or(key)
+}
+
+/// Where a closing tag of this name begins at the end of a value that is not written as one: `<parameter>`, `</parameter`,
+/// `</parameter>>`, `<//parameter>`, `</parameter=key>`.
+pub(super) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
+    const BRACKETS: usize = 3;
+    let at = value.rfind(name).filter(|_| !name.is_empty())?;
+    let (before, after) = (&value[..at], value[at + name.len()..].trim_end());
+    let after = after.strip_prefix('=').and_then(|after| after.strip_prefix(key)).unwrap_or(after);
+    let begin = before.trim_end_matches(['<', '/']).len();
+    let opened = (1..=BRACKETS).contains(&(at - begin));
+    (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
 }
 
 #[cfg(test)]
@@ -89,5 +113,6 @@ mod tests {
             assert!(!is_residue(value, "parameter", &is_key), "{value}");
         }
         assert!(!is_residue("a", "", &is_key));
+        assert!(!is_residue("a</parameter> b", "\u{ff5c}DSML\u{ff5c}parameter", &is_key));
     }
 }

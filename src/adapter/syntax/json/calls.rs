@@ -16,7 +16,7 @@ use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
     fix::{
-        fold,
+        End, Verdict, fix, fold,
         name::{Resolved, is_known, resolve},
     },
 };
@@ -183,6 +183,14 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         }
         _ => None,
     }
+}
+
+/// The calls in a value whose own syntax has to be repaired: `{"name" "f", "arguments": {..}}`. Only offered tools are called so.
+pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
+    let report = fix(value, None, &[], End::Closed);
+    let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
+    let found = calls(plain, keys, context, 0, false)?;
+    found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
 /// The text of a value that was escaped as a whole: a call as a JSON string, with every brace written twice, or with HTML's
