@@ -66,10 +66,15 @@ impl Source<'_> {
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
             Value::Text(_) if !node.exact => {
                 let source = self.text.get(node.start..node.end)?;
-                if let Some(key) = keys(source, true).find(|key| is_missing(key, around, self.schema)) {
+                // `"f", "days"}: 7`: the key ends the string.
+                let last = source.rsplit_once('"').filter(|(before, _)| before.trim_end().ends_with(','));
+                let last = last.map(|(_, key)| key);
+                if let Some(key) = keys(source, true).chain(last).find(|key| is_missing(key, around, self.schema)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
                 }
-                (has_odd_quote(source) || (listed && separates(source)))
+                let assigned =
+                    source.trim_start().strip_prefix([':', '=']).is_some_and(|rest| rest.trim_start().starts_with(['"', '\'']));
+                (assigned || has_odd_quote(source) || (listed && separates(source)))
                     .then(|| "a quote ends a value or is part of it".to_owned())
             }
             _ => None,

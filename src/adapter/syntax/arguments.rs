@@ -276,6 +276,9 @@ impl Arguments {
         if let Some([open, close]) = form.type_tag() {
             if rest.starts_with(open.as_str()) {
                 let Some(stop) = rest.find(close.as_str()) else { return Some(if end { self.torn() } else { Outcome::More }) };
+                if rest[open.len()..stop].contains('<') {
+                    return Some(Outcome::Reject);
+                }
                 if let Some((_, hint)) = self.waiting.back_mut() {
                     *hint = hint_of(rest[open.len()..stop].trim());
                 }

@@ -30,7 +30,7 @@ impl Field<'_> {
     /// Whether it may be the name of a tool.
     pub(super) fn is_name(&self, tools: &Tools) -> bool {
         let plain = |c: char| self.quoted || !(c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '"' | '='));
-        !self.text.is_empty()
+        self.text.contains(char::is_alphanumeric)
             && (self.quoted || !self.text.contains(['(', ')']))
             && (self.text.chars().all(plain) || is_known(tools, &self.text))
     }
@@ -81,7 +81,18 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     if stop > FIELD_BYTES {
         return Seen::No;
     }
+    // The end of the tag is misspelt: a name is in one line.
+    if let Some(newline) = window[..stop].trim_start().find('\n').filter(|_| consumed && marker == ">") {
+        let begin = stop - window[..stop].trim_start().len();
+        let text = window[..begin + newline].trim().trim_end_matches([']', ')', '}', '"', '\'']).to_owned();
+        return Seen::Yes(Field { text, quoted: false, attributes: "", next: at + begin + newline, stopped: None });
+    }
     let written = window[..stop].trim();
+    // The end of this tag is missing: what was found is the end of another one. A key may hold signs (`param<1>`).
+    let begins_tag = |at: usize| written[at + 1..].starts_with(|c: char| c == '/' || c.is_alphabetic());
+    if written.match_indices('<').any(|(at, _)| begins_tag(at)) {
+        return Seen::No;
+    }
     // `f other="x"`: what follows the first word is attributes if it looks so.
     let word = written.find(char::is_whitespace).filter(|&at| written[at..].contains('=')).unwrap_or(written.len());
     let (name, attributes) = match written.strip_suffix('/').filter(|_| consumed && marker == ">") {

@@ -29,6 +29,21 @@ pub(crate) enum Node {
     Dict(Vec<(String, Node)>),
 }
 
+// === impl Node ===
+
+impl Node {
+    /// Whether a text in it holds one of these delimiters, or all of one but its first and last characters.
+    pub(crate) fn has_any(&self, delimiters: &[String]) -> bool {
+        let core = |delimiter: &'_ String| delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1).map(str::to_owned);
+        match self {
+            Node::Text(text) | Node::Bare(text) => delimiters.iter().filter_map(core).any(|core| text.contains(&core)),
+            Node::Atom(_) => false,
+            Node::List(items) => items.iter().any(|item| item.has_any(delimiters)),
+            Node::Dict(members) => members.iter().any(|(_, node)| node.has_any(delimiters)),
+        }
+    }
+}
+
 /// A member of the outermost brackets: its key, if it has one, and its value.
 pub(crate) type Item = (Option<String>, Node);
 
@@ -106,6 +121,11 @@ impl Literal {
     /// Whether a closing bracket was passed over because nothing fitting follows it.
     pub(crate) fn refused_end(&self) -> bool {
         self.refused_end
+    }
+
+    /// Whether a quote was not escaped inside of a string.
+    pub(crate) fn is_reread(&self) -> bool {
+        self.lenient
     }
 
     /// The members of the outermost brackets where only their end is missing.
@@ -189,7 +209,7 @@ impl Literal {
             self.expect = Expect::Item;
             return None;
         }
-        if dialect.loose && self.in_members() {
+        if self.in_members() && (dialect.loose || self.stack.len() == 1) {
             match lookahead::key(&text[self.at..], dialect) {
                 lookahead::Key::Yes(key, _) if dialect.keys.contains(&key) => {
                     self.expect = Expect::Item;

@@ -38,6 +38,9 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         if value.len() == after.len() {
             return None;
         }
+        // A stray sign before the value.
+        let value =
+            value.strip_prefix(['>', ')', ']', '}', '<', '=']).filter(|rest| rest.starts_with(['{', '[', '"'])).unwrap_or(value);
         let end = value_end(value);
         let rest_of_value = &value[end..];
         let twin =

@@ -135,7 +135,13 @@ impl NamedReader {
                     let rest = text.as_bytes().get(*seen..).unwrap_or_default();
                     match memchr::memchr2(*quote, b'\\', rest) {
                         Some(found) if rest.get(found) == Some(quote) => {
-                            self.body = Body::ended(*seen + found + 1);
+                            let end = *seen + found + 1;
+                            match text[end..].trim_start().as_bytes().first() {
+                                None if !context.end => return Step::More,
+                                // Members without their brace.
+                                Some(b':') => self.body = Body::Torn(TornReader::inside(end)),
+                                _ => self.body = Body::ended(end),
+                            }
                         }
                         Some(found) => *seen += found + 2,
                         None => {

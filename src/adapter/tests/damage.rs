@@ -4,7 +4,7 @@ use super::{Seen, library, read_with};
 use crate::{
     adapter::{Syntax, write::Written},
     event::{Tool, ToolChoice, Tools},
-    fix::{End, fix},
+    fix::{End, Schemas, fix},
 };
 
 fn tools() -> Tools {
@@ -144,4 +144,38 @@ fn tags_spelt_in_other_ways_hold_the_same_values() {
         }
     }
     assert!(families > 4, "{families}");
+}
+
+/// A call in the form of every family, with one character of its syntax removed or doubled: hardly ever does another value arrive.
+#[test]
+fn one_character_too_few_or_too_many_changes_no_value() {
+    let schema = r#"{"type":"object","properties":{"place":{"type":"string"},"note":{"type":"string"},"days":{"type":"integer"}},"required":["place"]}"#;
+    let tools = || Tools::new([Tool::new("forecast", "Tells the weather.", schema)], ToolChoice::Auto);
+    let checked = Schemas::default().get(&std::sync::Arc::from(schema));
+    let arguments = serde_json::json!({"place": "Turku Finland", "days": 2, "note": "here and there"});
+    let serde_json::Value::Object(members) = &arguments else { unreachable!() };
+    let call = [Written { name: "forecast".to_owned(), id: None, arguments: members.clone() }];
+    let (mut delivered, mut wrong) = (0, Vec::new());
+    for (number, adapter) in library().iter().enumerate() {
+        // A special token is written whole or not at all.
+        let Some(text) = adapter.write(&call).filter(|text| !text.contains(['|', '\u{ff5c}'])) else { continue };
+        let places = text.char_indices().filter(|(_, c)| c.is_ascii_punctuation()).map(|(at, _)| at);
+        for (index, at) in places.enumerate().filter(|(index, _)| index % 2 == number % 2) {
+            let (before, after) = text.split_at(at);
+            let damaged =
+                if index % 4 < 2 { format!("{before}{}", &after[1..]) } else { format!("{before}{}{after}", &after[..1]) };
+            let seen = read_with(tools(), &adapter.name, false, &damaged);
+            for call in seen.all_calls().filter(|call| call.whole && call.name == "forecast") {
+                let report = fix(&call.arguments, Some(&checked), &[], End::Closed);
+                let Some(got) = report.accepted() else { continue };
+                delivered += 1;
+                let got: serde_json::Map<String, serde_json::Value> = serde_json::from_str(got).unwrap();
+                if got.iter().any(|(key, value)| arguments.get(key) != Some(value)) {
+                    wrong.push(format!("{}: {damaged}\n  {got:?}", adapter.name));
+                }
+            }
+        }
+    }
+    assert!(delivered > 300, "{delivered}");
+    assert!(wrong.len() * 50 <= delivered, "{} of {delivered}:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -136,7 +136,10 @@ impl Arguments {
         let mentions = |key: &str| {
             tag.match_indices(key).any(|(at, _)| {
                 let (before, after) = (&tag[..at], &tag[at + key.len()..]);
-                !before.ends_with(char::is_alphanumeric) && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+                // `<parameterdays>` too.
+                let glued = after.is_empty() && !before.is_empty();
+                (glued || !before.ends_with(char::is_alphanumeric))
+                    && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
             })
         };
         Some(types.keys().any(|key| !self.known.iter().any(|known| known == key) && mentions(key)))

@@ -1,6 +1,6 @@
 //! Remains of a form's own tags in a key or a value: a misspelt tag ended no value, or a second one begins it.
 
-use crate::adapter::syntax::typing::Types;
+use crate::{adapter::syntax::typing::Types, fix::fold};
 
 /// How far from the ends of a value remains are looked for, in bytes. What is in the middle of a long value is content.
 const REACH: usize = 512;
@@ -9,11 +9,15 @@ const REACH: usize = 512;
 /// `is_key` knows the names of parameters: the tag of another one is content.
 pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool) -> bool {
     let core = name.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
-    if core.is_empty() || memchr::memmem::find(value.as_bytes(), core.as_bytes()).is_none() {
+    if core.is_empty() || memchr::memchr(b'<', value.as_bytes()).is_none() && !value.contains(core) {
         return false;
     }
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let halves = [value.contains(&open), value.contains(&close)];
+    // A value that an own tag closes before one opens.
+    if value.find(&close).is_some_and(|closed| value.find(&open).is_some_and(|opened| closed < opened)) {
+        return true;
+    }
     if halves == [true, true] && value.len() > 2 * REACH {
         return false;
     }
@@ -21,6 +25,14 @@ pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool)
     // The same word in another family's tags is content.
     let prefix = name[..name.len() - core.len()].chars().next_back();
     let near = |at: usize| (at < first || at >= last) && prefix.is_none_or(|prefix| value[..at].ends_with(prefix));
+    let misspelt = |at: usize| {
+        let word = value[at + 1..].trim_start_matches('/');
+        let word = &word[..word.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(word.len())];
+        word != core && core.contains('_') && fold(word) == fold(core)
+    };
+    if value.match_indices('<').any(|(at, _)| (at < first || at >= last) && misspelt(at)) {
+        return true;
+    }
     let ends = |at: usize, tag: &str| value[..at + core.len()].ends_with(tag);
     value.match_indices(core).filter(|&(at, _)| near(at)).any(|(at, _)| {
         let (before, after) = (value[..at].trim_end_matches([' ', '\t']), &value[at + core.len()..]);
@@ -51,7 +63,8 @@ pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool)
 pub(super) fn known_key(key: String, types: &Types) -> String {
     let signs = |c: char| !(c.is_alphanumeric() || "_-.$".contains(c));
     let first = key.split(signs).find(|word| !matches!(*word, "" | "name"));
-    let known = first.filter(|word| !types.has(&key) && !key.contains(' ') && types.has(word)).map(str::to_owned);
+    let known =
+        first.filter(|word| !types.has(&key) && (key.contains('=') || !key.contains(' ')) && types.has(word)).map(str::to_owned);
     known.unwrap_or(key)
 }
 
@@ -62,7 +75,7 @@ pub(super) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
     let at = value.rfind(name).filter(|_| !name.is_empty())?;
     let (before, after) = (&value[..at], value[at + name.len()..].trim_end());
     let after = after.strip_prefix('=').and_then(|after| after.strip_prefix(key)).unwrap_or(after);
-    let begin = before.trim_end_matches(['<', '/']).len();
+    let begin = before.trim_end_matches(['<', '/', '[']).len();
     let opened = (1..=BRACKETS).contains(&(at - begin));
     (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
 }

@@ -283,3 +283,12 @@ fn half_a_tag_is_no_name() {
         assert!(calls.iter().all(|call| call.starts_with("save ")), "{text}: {calls:?}");
     }
 }
+
+/// A parameter's name may hold signs; only what begins like a tag ends it.
+#[test]
+fn a_key_with_signs_is_a_key() {
+    let tool = Tool::new("set", "", r#"{"type":"object","properties":{"a<1>":{"type":"string"},"b>c":{"type":"string"}}}"#);
+    let text = "<tool_call>set\n<arg_key>a<1></arg_key>\n<arg_value>x</arg_value>\n<arg_key>b>c</arg_key>\n<arg_value>y</arg_value></tool_call>";
+    let seen = run(library().get("glm").unwrap(), &Tools::new([tool], ToolChoice::Auto), std::iter::once(text));
+    assert_eq!(written(&seen, true), [r#"set {"a<1>":"x","b>c":"y"}"#]);
+}
