@@ -1,12 +1,11 @@
 //! How the bodies of calls are read: each syntax is a resumable reader that is fed the text from where the body begins and
 //! says whether it needs more, is not a call after all, or has read calls up to some offset.
 
-use std::ops::Range;
-
 use crate::event::Tools;
 
 use super::{Call, Syntax};
 
+mod ahead;
 mod arguments;
 mod assignments;
 mod doubled;
@@ -24,9 +23,12 @@ pub(super) mod nested;
 pub(super) mod place;
 pub(super) mod python;
 pub(super) mod recipient;
+mod scalar;
 pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
+
+pub(super) use ahead::{Start, WORD_BYTES, blank, find_any, starts_with_any};
 
 /// Arguments that no fixer completes: the call was cut.
 const UNFINISHED: &str = "{\"";
@@ -155,70 +157,6 @@ impl Reader {
     }
 }
 
-/// Whether `text` begins with one of the markers: the longest one's length if so, or that it may still turn out so.
-pub(super) fn starts_with_any<'m>(text: &str, markers: impl IntoIterator<Item = &'m String>, end: bool) -> Start {
-    let (mut found, mut longer) = (None, false);
-    for marker in markers {
-        match marker.len() <= text.len() {
-            true if !marker.is_empty() && text.starts_with(marker.as_str()) => found = found.max(Some(marker.len())),
-            true => {}
-            false => longer |= marker.starts_with(text),
-        }
-    }
-    match found {
-        _ if longer && !end => Start::Maybe,
-        Some(length) => Start::Yes(length),
-        None => Start::No,
-    }
-}
-
-/// The answer of [`starts_with_any`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
-    Yes(usize),
-    Maybe,
-    No,
-}
-
-/// Maximum length of a name, in bytes.
-pub(super) const WORD_BYTES: usize = 256;
-
-/// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
-/// character that cannot be in a name: text that is no call is not held longer than that.
-pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Word {
-    let lead = blank(text);
-    let length = markdown::name_length(&text[lead..], "_-.:/").unwrap_or(text.len() - lead);
-    let after = lead + length;
-    if length > WORD_BYTES {
-        return Word::No;
-    }
-    let gap = blank(&text[after..]);
-    for at in (after..=after + gap.min(WORD_BYTES)).filter(|&at| text.is_char_boundary(at)) {
-        let rest = &text[at..];
-        if !over && ends.clone().any(|end| end.len() > rest.len() && end.starts_with(rest)) {
-            return Word::Maybe;
-        }
-        if let Some(end) = ends.clone().filter(|end| rest.starts_with(end)).max_by_key(|end| end.len()) {
-            return Word::Ends { name: lead..after, at, length: end.len() };
-        }
-    }
-    if after + gap == text.len() && !over && gap <= WORD_BYTES { Word::Maybe } else { Word::No }
-}
-
-/// The answer of [`word`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    /// The word, and where what ends it begins and how long it is.
-    Ends {
-        name: Range<usize>,
-        at: usize,
-        length: usize,
-    },
-    /// It may still be one.
-    Maybe,
-    No,
-}
-
 /// Whether an offered tool's name and what ends it are here, or may still come: prose is not held back.
 fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool {
     context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
@@ -226,11 +164,6 @@ fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool
         Some(after) => starts_with_any(after, ends, context.end) != Start::No,
         None => tool.name.starts_with(text),
     })
-}
-
-/// How many bytes of whitespace `text` begins with.
-pub(super) fn blank(text: &str) -> usize {
-    text.len() - text.trim_start().len()
 }
 
 /// The same arguments, as unfinished as the call is: the closing brace is omitted.
@@ -256,9 +189,4 @@ impl Closing {
         self.seen = text.floor_char_boundary(text.len().saturating_sub(longest)).max(self.seen);
         found
     }
-}
-
-/// The first of the markers after `from`: where it begins and ends.
-pub(super) fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
-    markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
 }

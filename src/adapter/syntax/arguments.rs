@@ -10,6 +10,7 @@ use std::{collections::VecDeque, ops::Range};
 
 use super::{
     Start,
+    ahead::{Seen, gap},
     field::in_cdata,
     typing::{Hint, Types},
 };
@@ -19,7 +20,7 @@ mod form;
 mod look;
 mod residue;
 
-pub(super) use form::{Between, Form, Seen, Tag};
+pub(super) use form::{Between, Form, Tag};
 use look::{Mark, Place};
 use residue::{is_residue, known_key, torn_tag};
 
@@ -368,20 +369,4 @@ fn next(text: &str, from: usize, leads: &[u8]) -> Option<usize> {
         _ => bytes.iter().position(|byte| leads.contains(byte)),
     };
     found.map(|at| from + at)
-}
-
-/// Whether what follows a gap may turn out to be a part of it.
-pub(super) fn may_be_gap(text: &str, end: bool) -> bool {
-    !end && text == "\\"
-}
-
-/// How many bytes of whitespace `text` begins with. Between tags it may also come as a backslash and an `n`, or in the
-/// letters that byte-level tokenizers write for space and newline.
-pub(super) fn gap(text: &str) -> usize {
-    let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, 'Ġ' | 'Ċ')).len();
-    let mut at = blank(text);
-    while text[at..].starts_with("\\n") {
-        at += 2 + blank(&text[at + 2..]);
-    }
-    at
 }

@@ -6,7 +6,8 @@ use std::ops::Range;
 use self::foreign::Foreign;
 use super::{
     Closing, Context, Parsed, Start, Step,
-    arguments::{Arguments, Between, Form, Outcome, Seen, Tag},
+    ahead::Seen,
+    arguments::{Arguments, Between, Form, Outcome, Tag},
     blank,
     field::{in_cdata, without_layout},
     find_any, starts_with_any,

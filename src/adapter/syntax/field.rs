@@ -2,7 +2,7 @@
 
 use super::{
     Start,
-    arguments::{Seen, gap},
+    ahead::{Seen, gap},
     entities::unescaped,
     marker::find_tag,
     starts_with_any,

@@ -2,12 +2,13 @@
 //! is found by the value, never by searching the closing marker: a marker inside of a string is content.
 
 use super::{
-    Context, Parsed, Start, Step, WORD_BYTES, Word, blank,
+    Context, Parsed, Start, Step, WORD_BYTES,
+    ahead::{Seen, Word, word},
+    blank,
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
     value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
-    word,
 };
 use crate::{
     adapter::JsonKeys,
@@ -60,9 +61,9 @@ impl JsonReader {
             match &mut self.phase {
                 Phase::Header if keys.header.is_empty() => self.phase = Phase::Before,
                 Phase::Header => match word(text, keys.header.iter().map(String::as_str), context.end) {
-                    Word::Ends { at, length, .. } => (self.start, self.phase) = (at + length, Phase::Before),
-                    Word::Maybe => return Step::More,
-                    Word::No => return Step::Reject,
+                    Seen::Yes(Word { at, length, .. }) => (self.start, self.phase) = (at + length, Phase::Before),
+                    Seen::Maybe => return Step::More,
+                    Seen::No => return Step::Reject,
                 },
                 Phase::Before => {
                     self.start += blank(&text[self.start..]);

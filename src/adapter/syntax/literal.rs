@@ -4,12 +4,10 @@
 //! The text is read strictly first. Where that fails, a quote was not escaped inside of a string: the same text is read
 //! again, and a string now ends only where structure follows it. Nothing is ever closed that the model did not close.
 
-use super::{Start, blank};
+use super::{Start, ahead::Seen, blank};
 
 mod lookahead;
 mod token;
-
-pub(crate) use token::atom;
 
 /// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 128;
@@ -211,11 +209,11 @@ impl Literal {
         }
         if self.in_members() && (dialect.loose || self.stack.len() == 1) {
             match lookahead::key(&text[self.at..], dialect) {
-                lookahead::Key::Yes(key, _) if dialect.keys.contains(&key) => {
+                Seen::Yes((key, _)) if dialect.keys.contains(&key) => {
                     self.expect = Expect::Item;
                     return None;
                 }
-                lookahead::Key::Maybe => return Some(Read::More),
+                Seen::Maybe => return Some(Read::More),
                 _ => {}
             }
         }
@@ -245,8 +243,8 @@ impl Literal {
             return if after.is_empty() && !dialect.end { Start::Maybe } else { Start::No };
         };
         match lookahead::key(next.trim_start(), dialect) {
-            lookahead::Key::Yes(key, _) if dialect.keys.contains(&key) => Start::Yes(rest.len() - after.len()),
-            lookahead::Key::Maybe => Start::Maybe,
+            Seen::Yes((key, _)) if dialect.keys.contains(&key) => Start::Yes(rest.len() - after.len()),
+            Seen::Maybe => Start::Maybe,
             _ => Start::No,
         }
     }
@@ -257,7 +255,7 @@ impl Literal {
             return Start::No;
         }
         match lookahead::key(&text[self.at..], dialect) {
-            lookahead::Key::Yes(key, length) => {
+            Seen::Yes((key, length)) => {
                 if let Some(frame) = self.stack.last_mut() {
                     frame.key = Some(key);
                 }
@@ -265,8 +263,8 @@ impl Literal {
                 self.expect = Expect::Value;
                 Start::Yes(length)
             }
-            lookahead::Key::Maybe => Start::Maybe,
-            lookahead::Key::No => Start::No,
+            Seen::Maybe => Start::Maybe,
+            Seen::No => Start::No,
         }
     }
 

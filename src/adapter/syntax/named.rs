@@ -2,12 +2,13 @@
 //! before or after the name, or in its place.
 
 use super::{
-    Context, Parsed, Start, Step, Word, begins_with_a_name, blank,
+    Context, Parsed, Start, Step,
+    ahead::{Seen, Word, word},
+    begins_with_a_name, blank,
     members::members,
     starts_with_any,
     typing::Types,
     value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
-    word,
 };
 use crate::{
     adapter::Named,
@@ -58,13 +59,6 @@ enum Body {
         end: usize,
         trail: Trail,
     },
-}
-
-/// What a step of the head says.
-enum Seen<T> {
-    Yes(T),
-    Maybe,
-    No,
 }
 
 // === impl Body ===
@@ -259,10 +253,10 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     // The arguments of a tool that has none may be missing with all that would come before them.
     let ends = ends.chain(id_marker.map(String::as_str)).chain(brace).chain(context.close.iter().map(String::as_str));
     let (written, end, length) = match word(&text[at..], ends, context.end) {
-        Word::Ends { name, at: end, length } => (&text[at + name.start..at + name.end], at + end, length),
-        Word::Maybe | Word::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
-        Word::Maybe => return Seen::Maybe,
-        Word::No => return Seen::No,
+        Seen::Yes(Word { name, at: end, length }) => (&text[at + name.start..at + name.end], at + end, length),
+        Seen::Maybe | Seen::No if takes_nothing(text[at..].trim(), context) => (text[at..].trim(), text.len(), 0),
+        Seen::Maybe => return Seen::Maybe,
+        Seen::No => return Seen::No,
     };
     let Some((name, written_id)) = name(unglued(written, named, context.tools), named) else { return Seen::No };
     head.name = name;

@@ -4,7 +4,7 @@
 
 use super::{
     Context, Parsed, Start, Step,
-    arguments::Seen,
+    ahead::Seen,
     blank,
     entities::decoded,
     field::field,

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    literal::{Node, atom},
+    literal::Node,
     markdown::plain,
+    scalar::{atom, is_null, number},
 };
 use crate::{
     event::Tool,
@@ -90,24 +91,4 @@ impl<'s> Place<'s> {
 
 fn string(text: &str) -> String {
     Value::from(text).to_string()
-}
-
-/// JSON text of a number that only JSON does not spell so: `007`, `1_000`, `+3`, `.5`, `0x1F`.
-pub(crate) fn number(text: &str) -> Option<String> {
-    let digits: String = text.chars().filter(|&c| c != '_').collect();
-    if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        return i64::from_str_radix(hex, 16).ok().map(|number| number.to_string());
-    }
-    if !digits.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
-        return None;
-    }
-    match digits.parse::<i64>() {
-        Ok(number) => Some(number.to_string()),
-        Err(_) => digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number.to_string()),
-    }
-}
-
-/// Other languages' names of nothing.
-fn is_null(text: &str) -> bool {
-    matches!(text, "none" | "nil" | "NULL" | "Null" | "undefined")
 }

@@ -5,7 +5,8 @@ use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     markdown::plain,
-    place::{Document, number},
+    place::Document,
+    scalar::number,
     starts_with_any, unclosed,
 };
 use crate::fix::{

@@ -3,7 +3,8 @@
 
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED,
-    arguments::{Arguments, Form, Outcome, Seen, gap, may_be_gap},
+    ahead::{Seen, gap, may_be_gap},
+    arguments::{Arguments, Form, Outcome},
     assignments::{self, assignments, lines},
     element::Element,
     field::{FIELD_BYTES, attribute, whole_attribute},

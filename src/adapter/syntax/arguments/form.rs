@@ -1,13 +1,6 @@
 //! What the one engine for arguments as tags has to know of a form: its markers, and what is between them.
 
-use crate::adapter::syntax::{Start, typing::Hint};
-
-/// What a step says of a piece of text that may be longer.
-pub(in crate::adapter::syntax) enum Seen<T> {
-    Yes(T),
-    Maybe,
-    No,
-}
+use crate::adapter::syntax::{Start, ahead::Seen, typing::Hint};
 
 /// An argument's opening tag.
 pub(in crate::adapter::syntax) struct Tag {

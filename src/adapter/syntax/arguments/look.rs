@@ -1,7 +1,12 @@
 //! What is at a place between the tags of a call, and what a place inside of a value is: content, or the value's end.
 
-use super::{Arguments, Between, Form, Seen, gap, may_be_gap, next};
-use crate::adapter::syntax::{Start, field::FIELD_BYTES, typing::Types};
+use super::{Arguments, Between, Form, next};
+use crate::adapter::syntax::{
+    Start,
+    ahead::{Seen, gap, may_be_gap},
+    field::FIELD_BYTES,
+    typing::Types,
+};
 
 /// What comes after a tag.
 pub(super) enum Mark {

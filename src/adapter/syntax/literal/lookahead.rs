@@ -2,30 +2,21 @@
 
 use super::{Dialect, KEY_BYTES, Literal};
 use crate::{
-    adapter::syntax::{Start, blank, markdown::name_length, starts_with_any},
+    adapter::syntax::{Start, ahead::Seen, blank, markdown::name_length, starts_with_any},
     fix::name::fold,
 };
 
 /// Words that are values.
 const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
 
-/// A key with its separator.
-#[derive(Debug, PartialEq)]
-pub(super) enum Key {
-    /// The key, and the length of key and separator.
-    Yes(String, usize),
-    Maybe,
-    No,
-}
-
-/// A key and `:` or `=` at the beginning of `text`.
-pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Key {
-    let open = if dialect.end { Key::No } else { Key::Maybe };
+/// A key and `:` or `=` at the beginning of `text`: the key, and the length of both.
+pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Seen<(String, usize)> {
+    let open = if dialect.end { Seen::No } else { Seen::Maybe };
     let Some(&first) = text.as_bytes().first() else { return open };
     let (from, length) = match first {
         b'"' | b'\'' => (1, text.bytes().skip(1).take(KEY_BYTES).position(|byte| byte == first)),
         _ => match starts_with_any(text, dialect.delimiters, dialect.end) {
-            Start::Maybe => return Key::Maybe,
+            Start::Maybe => return Seen::Maybe,
             Start::Yes(length) => {
                 let delimiter = &text[..length];
                 let found = text[length..].find(delimiter).filter(|&at| at <= KEY_BYTES);
@@ -37,19 +28,19 @@ pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Key {
             }
         },
     };
-    let Some(length) = length else { return if text.len() > from + KEY_BYTES { Key::No } else { open } };
+    let Some(length) = length else { return if text.len() > from + KEY_BYTES { Seen::No } else { open } };
     let name = &text[from..from + length];
     if name.is_empty() || name.starts_with(' ') {
-        return Key::No;
+        return Seen::No;
     }
     let mut at = from + length + from;
     at += blank(&text[at..]);
     match text.as_bytes().get(at..) {
         None | Some([]) => open,
-        Some([b'=', b'=', ..]) => Key::No,
-        Some([b'=']) if !dialect.end => Key::Maybe,
-        Some([b':' | b'=', ..]) => Key::Yes(name.to_owned(), at + 1),
-        Some(_) => Key::No,
+        Some([b'=', b'=', ..]) => Seen::No,
+        Some([b'=']) if !dialect.end => Seen::Maybe,
+        Some([b':' | b'=', ..]) => Seen::Yes((name.to_owned(), at + 1)),
+        Some(_) => Seen::No,
     }
 }
 
@@ -86,10 +77,10 @@ impl Literal {
                 };
             }
             return match key(&text[next..], dialect) {
-                Key::Yes(key, _) if inner == 1 && dialect.loose && !known(dialect.keys, &key) => Start::No,
-                Key::Yes(..) => Start::Yes(0),
-                Key::Maybe => Start::Maybe,
-                Key::No => Start::No,
+                Seen::Yes((key, _)) if inner == 1 && dialect.loose && !known(dialect.keys, &key) => Start::No,
+                Seen::Yes((..)) => Start::Yes(0),
+                Seen::Maybe => Start::Maybe,
+                Seen::No => Start::No,
             };
         }
         (dialect.ends)(&text[at..])

@@ -2,7 +2,13 @@
 
 use super::{Dialect, Literal, Node, Read, lookahead};
 use crate::{
-    adapter::syntax::{Start, blank, place::number, starts_with_any},
+    adapter::syntax::{
+        Start,
+        ahead::Seen,
+        blank,
+        scalar::{atom, number},
+        starts_with_any,
+    },
     json::expression::expression_end,
 };
 
@@ -214,16 +220,12 @@ impl Literal {
                 b',' if depth == 0 => {
                     let next = at + 1 + blank(&text[at + 1..]);
                     match lookahead::key(&text[next..], dialect) {
-                        lookahead::Key::Yes(key, _) if scalar(so_far(at)) || self.key_fits(&key, level, dialect.keys) => {
-                            Start::Yes(0)
-                        }
+                        Seen::Yes((key, _)) if scalar(so_far(at)) || self.key_fits(&key, level, dialect.keys) => Start::Yes(0),
                         // Written without spaces as keys are, and no parameter of the tool: key or text, nobody knows.
-                        lookahead::Key::Yes(key, _)
-                            if next == at + 1 && !key.contains(' ') && glued(&text[next + key.len()..]) =>
-                        {
+                        Seen::Yes((key, _)) if next == at + 1 && !key.contains(' ') && glued(&text[next + key.len()..]) => {
                             return Some(Read::Fail);
                         }
-                        lookahead::Key::Maybe => Start::Maybe,
+                        Seen::Maybe => Start::Maybe,
                         _ if bytes.get(next) == Some(&close) => Start::Yes(0),
                         _ => Start::No,
                     }
@@ -305,17 +307,6 @@ fn find_end(text: &str, from: usize, delimiter: &str, kind: Kind, end: bool) -> 
 /// Whether the text is a number, `true`, `false` or `null`.
 fn scalar(text: &str) -> bool {
     text.len() <= SCALAR_BYTES && atom(text).is_some()
-}
-
-/// The JSON text of a number, `true`, `false` or `null` in JSON's or Python's spelling.
-pub(crate) fn atom(text: &str) -> Option<String> {
-    match text {
-        "True" => Some("true".to_owned()),
-        "False" => Some("false".to_owned()),
-        "None" => Some("null".to_owned()),
-        _ if text.starts_with(['"', '{', '[']) || text.trim() != text => None,
-        _ => serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok().then(|| text.to_owned()),
-    }
 }
 
 /// Resolves the escapes that Python and JSON know; any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error

@@ -2,7 +2,8 @@
 
 use super::super::{
     Context, Start,
-    arguments::{Between, Form, Seen, Tag, gap, hint_of, may_be_gap},
+    ahead::{Seen, gap, may_be_gap},
+    arguments::{Between, Form, Tag, hint_of},
     begins_with_a_name,
     entities::{self, decoded},
     field::{FIELD_BYTES, attribute, field, in_cdata, one_each, past_twin, without_layout},

@@ -1,0 +1,93 @@
+//! What a text begins with, as long as more of it may come.
+
+use std::ops::Range;
+
+use super::markdown;
+
+/// Maximum length of a name, in bytes.
+pub(in crate::adapter) const WORD_BYTES: usize = 256;
+
+/// Whether something is at the beginning of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapter) enum Seen<T> {
+    Yes(T),
+    /// More text decides.
+    Maybe,
+    No,
+}
+
+/// Whether a marker is there; its length if so.
+pub(in crate::adapter) type Start = Seen<usize>;
+
+/// A word, and where what ends it begins and how long it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) name: Range<usize>,
+    pub(super) at: usize,
+    pub(super) length: usize,
+}
+
+/// Whether `text` begins with one of the markers: the longest one's length if so, or that it may still turn out so.
+pub(in crate::adapter) fn starts_with_any<'m>(text: &str, markers: impl IntoIterator<Item = &'m String>, end: bool) -> Start {
+    let (mut found, mut longer) = (None, false);
+    for marker in markers {
+        if marker.len() > text.len() {
+            longer |= marker.starts_with(text);
+        } else if !marker.is_empty() && text.starts_with(marker.as_str()) {
+            found = found.max(Some(marker.len()));
+        }
+    }
+    match found {
+        _ if longer && !end => Start::Maybe,
+        Some(length) => Start::Yes(length),
+        None => Start::No,
+    }
+}
+
+/// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
+/// character that cannot be in a name: text that is no call is not held longer than that.
+pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Seen<Word> {
+    let lead = blank(text);
+    let length = markdown::name_length(&text[lead..], "_-.:/").unwrap_or(text.len() - lead);
+    let after = lead + length;
+    if length > WORD_BYTES {
+        return Seen::No;
+    }
+    let gap = blank(&text[after..]);
+    for at in (after..=after + gap.min(WORD_BYTES)).filter(|&at| text.is_char_boundary(at)) {
+        let rest = &text[at..];
+        if !over && ends.clone().any(|end| end.len() > rest.len() && end.starts_with(rest)) {
+            return Seen::Maybe;
+        }
+        if let Some(end) = ends.clone().filter(|end| rest.starts_with(end)).max_by_key(|end| end.len()) {
+            return Seen::Yes(Word { name: lead..after, at, length: end.len() });
+        }
+    }
+    if after + gap == text.len() && !over && gap <= WORD_BYTES { Seen::Maybe } else { Seen::No }
+}
+
+/// How many bytes of whitespace `text` begins with.
+pub(in crate::adapter) fn blank(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// Whether what follows a gap may turn out to be a part of it.
+pub(super) fn may_be_gap(text: &str, end: bool) -> bool {
+    !end && text == "\\"
+}
+
+/// How many bytes of whitespace `text` begins with. Between tags it may also come as a backslash and an `n`, or in the
+/// letters that byte-level tokenizers write for space and newline.
+pub(super) fn gap(text: &str) -> usize {
+    let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, 'Ġ' | 'Ċ')).len();
+    let mut at = blank(text);
+    while text[at..].starts_with("\\n") {
+        at += 2 + blank(&text[at + 2..]);
+    }
+    at
+}
+
+/// The first of the markers after `from`: where it begins and ends.
+pub(in crate::adapter) fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
+    markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
+}
