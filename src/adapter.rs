@@ -30,6 +30,8 @@ pub struct Adapter {
     pub models: Vec<String>,
     /// Texts that all are in the chat template of such a model.
     pub templates: Vec<String>,
+    /// Markers that no other family writes. They show the family of a model that neither its name nor its template tells.
+    pub shown_by: Vec<String>,
     /// How well the file is proven.
     pub proof: Proof,
     /// Special tokens that a backend must not swallow.
@@ -44,6 +46,8 @@ pub struct Adapter {
     pub calls: Vec<Arc<Call>>,
     /// How many of them are the family's own.
     own_calls: usize,
+    /// What it gives way to: a marker, and the family that writes it. Empty but for the generic adapter.
+    families: Vec<(String, Arc<Adapter>)>,
     triggers: Lazy<triggers::Triggers>,
     turns: Lazy<quote::Turns>,
 }

@@ -24,6 +24,8 @@ struct File {
     templates: Vec<String>,
     proof: Proof,
     #[serde(default)]
+    shown_by: Vec<String>,
+    #[serde(default)]
     preserve: Vec<String>,
     #[serde(default)]
     drop: Vec<String>,
@@ -142,18 +144,17 @@ impl Adapter {
             return Err(fail("an empty marker would match everywhere; remove it".into()));
         }
         triggers::check(&framing, &calls).map_err(fail)?;
-        let triggers = {
-            let (framing, calls) = (Arc::clone(&framing), calls.clone());
-            lazy(move || Triggers::new(&framing, &calls))
-        };
         let turns = {
             let framing = Arc::clone(&framing);
             lazy(move || Turns::of(&framing))
         };
+        let triggers = Adapter::triggers(&framing, &calls, &[]);
         Ok(Adapter {
             name: name.to_owned(),
             models: file.models,
             templates: file.templates,
+            shown_by: file.shown_by,
+            families: Vec::new(),
             proof: file.proof,
             preserve: file.preserve,
             names: file.names,
@@ -164,6 +165,18 @@ impl Adapter {
             triggers,
             turns,
         })
+    }
+
+    /// The same adapter, which gives way to one of these families where an answer has a marker that only that family writes.
+    pub(super) fn giving_way(self, families: Vec<(String, Arc<Adapter>)>) -> Adapter {
+        let triggers = Adapter::triggers(&self.framing, &self.calls, &families);
+        Adapter { triggers, families, ..self }
+    }
+
+    fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], families: &[(String, Arc<Adapter>)]) -> Lazy<Triggers> {
+        let (framing, calls) = (Arc::clone(framing), calls.to_vec());
+        let shown: Vec<String> = families.iter().map(|(marker, _)| marker.clone()).collect();
+        lazy(move || Triggers::new(&framing, &calls, &shown))
     }
 }
 

@@ -68,12 +68,15 @@ impl Library {
 
     fn from_files(files: Vec<(String, String)>) -> Result<Library, Error> {
         let generic_text = files.iter().find(|(name, _)| name == GENERIC).map(|(_, text)| text.as_str()).unwrap_or_default();
-        let generic = Arc::new(Adapter::parse(GENERIC, generic_text, &[])?);
+        let generic = Adapter::parse(GENERIC, generic_text, &[])?;
         let adapters = files
             .iter()
             .filter(|(name, _)| name != GENERIC)
             .map(|(name, text)| Adapter::parse(name, text, &generic.calls).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
+        let shown =
+            adapters.iter().flat_map(|family| family.shown_by.iter().map(move |marker| (marker.clone(), Arc::clone(family))));
+        let generic = Arc::new(generic.giving_way(shown.collect()));
         let globs = adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| Glob::new(glob, adapter)));
         let mut globs: Vec<Glob> = globs.collect();
         globs.sort_by_key(|glob| glob.letters);

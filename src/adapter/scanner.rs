@@ -321,6 +321,13 @@ impl Scanner {
                 Inline::Never => self.left.close_inline(),
             }
         }
+        // After a blank in a sentence it is spoken of.
+        let follows = self.at_line_start(at) || !self.buf[self.buf.from()..at].ends_with(' ');
+        if let Some((_, family)) = mark.family.filter(|_| follows).and_then(|family| adapter.families.get(family)) {
+            // From here on the model is read as one of this family.
+            self.adapter = Arc::clone(family);
+            return true;
+        }
         if aside == Some(Aside::Closes) {
             self.message.set_aside(false);
         }

@@ -6,6 +6,7 @@ mod asides;
 mod cuts;
 mod damage;
 mod ends;
+mod families;
 mod limits;
 mod quoted;
 mod slips;

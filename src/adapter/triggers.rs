@@ -40,6 +40,8 @@ pub(super) struct Mark {
     pub(super) element: bool,
     /// What surrounds calls that are not meant.
     pub(super) aside: Option<Aside>,
+    /// Which of the families that the adapter gives way to writes it.
+    pub(super) family: Option<usize>,
 }
 
 /// What any family may write around calls that it does not make.
@@ -104,13 +106,14 @@ impl Mark {
             || self.header
             || self.message_end
             || self.code
+            || self.family.is_some()
     }
 }
 
 // === impl Triggers ===
 
 impl Triggers {
-    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>]) -> Triggers {
+    pub(super) fn new(framing: &Framing, calls: &[Arc<Call>], families: &[String]) -> Triggers {
         let Framing { drop, reasoning, answer, recipient } = framing;
         let mut texts: Vec<String> = Vec::new();
         let mut marks: Vec<Mark> = Vec::new();
@@ -156,6 +159,9 @@ impl Triggers {
             if call.element {
                 add("<", &mut |mark| mark.element = true);
             }
+        }
+        for (index, text) in families.iter().enumerate() {
+            add(text, &mut |mark| mark.family = Some(index));
         }
         for [open, close] in ASIDES {
             add(open, &mut |mark| mark.aside = Some(Aside::Opens));

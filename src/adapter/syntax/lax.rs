@@ -88,6 +88,7 @@ impl LaxReader {
         let ends = |rest: &str| ends(rest, lax, context);
         let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys, ends: &ends, end: context.end };
         let read = match literal.read(text, dialect) {
+            Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
             // Half a delimiter in a value.
             Read::Done { items, .. } if items.iter().any(|(_, node)| node.has_any(&lax.strings)) => None,
             Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),

@@ -121,9 +121,29 @@ impl Literal {
         self.refused_end
     }
 
-    /// Whether a quote was not escaped inside of a string.
-    pub(crate) fn is_reread(&self) -> bool {
-        self.lenient
+    /// Whether damage explains these members better than quotes that are not escaped: a string holds another parameter's key
+    /// (`f(a="x", b=="y")`), or has a quote too many at an end.
+    pub(crate) fn is_damaged(&self, items: &[Item], dialect: Dialect<'_>) -> bool {
+        if !self.lenient {
+            return false;
+        }
+        let texts = || items.iter().filter_map(|(_, node)| if let Node::Text(text) = node { Some(text.as_str()) } else { None });
+        let missing = |key: &&String| !items.iter().any(|(given, _)| given.as_ref() == Some(key));
+        let separator = if dialect.loose { ':' } else { '=' };
+        let is_sign = |c: char| !(c.is_alphanumeric() || c == '_' || c == ' ');
+        let swallows = |text: &str, key: &str| {
+            text.match_indices(key).any(|(at, _)| {
+                let (before, after) = (text[..at].trim_end(), &text[at + key.len()..]);
+                let signs = &after[..after.len() - after.trim_start_matches(is_sign).len()];
+                before.ends_with(['"', '\'', ',', ';']) && (signs.contains(separator) || signs.starts_with('"'))
+            })
+        };
+        let odd = |text: &str| {
+            let ends = |quote: char| text.starts_with(quote) || text.ends_with(quote);
+            ['"', '\''].into_iter().any(|quote| ends(quote) && text.matches(quote).count() % 2 == 1)
+        };
+        dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
+            || !dialect.loose && texts().any(odd)
     }
 
     /// The members of the outermost brackets where only their end is missing.

@@ -5,6 +5,8 @@ use super::{Start, starts_with_any};
 
 /// Most blanks that may be where a tag has one or none.
 const BLANKS: usize = 8;
+/// Longest name that a closing tag repeats, with its sign.
+const REPEATED_BYTES: usize = 80;
 
 /// The same as [`starts_with_any`]; a tag may be in other cases and have other blanks between its parts.
 pub(super) fn starts_with_tag<'m>(text: &str, markers: impl IntoIterator<Item = &'m String> + Clone, end: bool) -> Start {
@@ -91,6 +93,16 @@ fn misspelt(text: &str, tag: &str, end: bool) -> Start {
         if rest.len() - beyond.len() > BLANKS {
             return Start::No;
         }
+        // `</function=f>`: the name is repeated.
+        let beyond = if part == ">" && tag.starts_with("</") && beyond.starts_with('=') {
+            match beyond.find(['>', '<', '\n']) {
+                Some(stop) if stop <= REPEATED_BYTES => &beyond[stop..],
+                None if !end && beyond.len() <= REPEATED_BYTES => return Start::Maybe,
+                _ => return Start::No,
+            }
+        } else {
+            beyond
+        };
         match beyond.get(..part.len()) {
             Some(written) if written.eq_ignore_ascii_case(part) => rest = &beyond[part.len()..],
             None if !end && part.get(..beyond.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(beyond)) => {
@@ -141,6 +153,9 @@ mod tests {
             ("<<parameter=a", 12),
             ("</ parameter >x", 14),
             ("</PARAMETER>", 12),
+            ("</parameter=a>x", 14),
+            ("</parameter = a_long.name >", 27),
+            ("</parameter=<a>", 0),
             ("<|call|>", 8),
             ("<|Call|>", 0),
             ("<parameters=a", 0),

@@ -83,7 +83,7 @@ impl PythonReader {
                 let ends = |rest: &str| ends(rest, bracket, context);
                 let dialect = Dialect { delimiters: &[], loose: false, words: true, keys, ends: &ends, end: context.end };
                 let read = match literal.read(text, dialect) {
-                    Read::Done { items, .. } if literal.is_reread() && swallows(&items, keys) => None,
+                    Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
                     }
@@ -328,22 +328,6 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
             start => start,
         },
     }
-}
-
-/// Whether a string whose quotes are not escaped holds the keyword of another parameter: `f(a="x", b=="y")`.
-fn swallows(items: &[Item], keys: &[String]) -> bool {
-    let missing = |key: &&String| !items.iter().any(|(given, _)| given.as_ref() == Some(key));
-    let is_sign = |c: char| !(c.is_alphanumeric() || c == '_' || c == ' ');
-    keys.iter().filter(missing).any(|key| {
-        items.iter().any(|(_, node)| match node {
-            Node::Text(text) => text.match_indices(key.as_str()).any(|(at, _)| {
-                let (before, after) = (text[..at].trim_end(), &text[at + key.len()..]);
-                let signs = &after[..after.len() - after.trim_start_matches(is_sign).len()];
-                before.ends_with(['"', '\'', ',', ';']) && (signs.contains('=') || signs.starts_with('"'))
-            }),
-            _ => false,
-        })
-    })
 }
 
 /// Whether text without quotes is only where the tool wants a string: elsewhere it is a variable or an expression. After

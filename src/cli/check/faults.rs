@@ -70,7 +70,12 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
 
 /// Texts that are empty where an empty one means nothing.
 fn empty_texts(adapter: &Adapter) -> Vec<String> {
-    let lists = [("models", &adapter.models), ("templates", &adapter.templates), ("preserve", &adapter.preserve)];
+    let lists = [
+        ("models", &adapter.models),
+        ("templates", &adapter.templates),
+        ("shown_by", &adapter.shown_by),
+        ("preserve", &adapter.preserve),
+    ];
     let empty = lists.into_iter().filter(|(_, list)| list.iter().any(|text| text.trim().is_empty()));
     empty.map(|(key, _)| format!("`{key}` holds an empty text")).collect()
 }

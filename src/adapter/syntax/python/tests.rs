@@ -69,8 +69,9 @@ fn slips_in_python_are_mended_or_refused() {
     for (arguments, expected) in [
         ("bed='x', tags=['a',, 'b']", Some(r#"{"bed":"x","tags":["a","b"]}"#)),
         ("bed='x',, tags=['a']", Some(r#"{"bed":"x","tags":["a"]}"#)),
-        ("bed=' '', tags=['x', None]", Some(r#"{"bed":" '","tags":["x",null]}"#)),
-        ("bed=' '', tags=['x', 'y', False]", Some(r#"{"bed":" '","tags":["x","y",false]}"#)),
+        ("bed='it's', tags=['x', None]", Some(r#"{"bed":"it's","tags":["x",null]}"#)),
+        ("bed=' '', tags=['x', None]", None),
+        ("bed=\"\"x\", tags=['y']", None),
         ("bed=x.txt'", None),
         ("bed='a, b,, c'", Some(r#"{"bed":"a, b,, c"}"#)),
     ] {

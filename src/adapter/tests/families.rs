@@ -1,0 +1,69 @@
+//! A model that neither its name nor its template tells shows its family by a marker that no other family writes.
+
+use super::{library, read_with};
+use crate::{
+    adapter::write::Written,
+    event::{Tool, ToolChoice, Tools},
+};
+
+fn tools() -> Tools {
+    let schema = r#"{"type":"object","properties":{"place":{"type":"string"},"days":{"type":"integer"}},"required":["place"]}"#;
+    Tools::new([Tool::new("forecast", "Tells the weather.", schema)], ToolChoice::Auto)
+}
+
+#[test]
+fn an_unknown_model_is_read_as_the_family_that_it_shows() {
+    let serde_json::Value::Object(arguments) = serde_json::json!({"place": "Turku", "days": 2}) else { unreachable!() };
+    let call = [Written { name: "forecast".to_owned(), id: None, arguments }];
+    let mut shown = 0;
+    for adapter in library().iter() {
+        let Some(text) =
+            adapter.write(&call).filter(|text| adapter.shown_by.iter().any(|marker| text.starts_with(marker.as_str())))
+        else {
+            continue;
+        };
+        shown += 1;
+        for text in [text.clone(), format!("Let me look.\n{text}")] {
+            let seen = read_with(tools(), "generic", false, &text);
+            let calls: Vec<_> = seen.all_calls().filter(|call| call.whole).map(ToString::to_string).collect();
+            let known = read_with(tools(), &adapter.name, false, &text);
+            assert_eq!(calls, known.all_calls().map(ToString::to_string).collect::<Vec<_>>(), "{}: {text}", adapter.name);
+            assert_eq!((calls.len(), seen.text()), (1, known.text()), "{}: {text}", adapter.name);
+        }
+    }
+    assert!(shown > 15, "{shown}");
+}
+
+#[test]
+fn reasoning_of_an_unknown_model_is_no_text() {
+    for text in [
+        "[THINK]Hm.[/THINK]Hello.",
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+    ] {
+        let seen = read_with(tools(), "generic", false, text);
+        assert_eq!((seen.text().as_str(), seen.reasoning().as_str()), ("Hello.", "Hm."), "{text}");
+    }
+}
+
+#[test]
+fn a_marker_that_is_only_spoken_of_shows_nothing() {
+    for text in [
+        "The tokens <|channel|> and <|message|> divide messages, <|end|> ends them.",
+        "It writes `[TOOL_CALLS]` first, then <|end|>.",
+        "```\n<|start|>assistant<|channel|>final<|message|>\n```\nThat is <|end|>.",
+    ] {
+        let seen = read_with(tools(), "generic", false, text);
+        assert_eq!((seen.text().as_str(), seen.all_calls().count()), (text, 0));
+    }
+}
+
+#[test]
+fn no_two_families_are_shown_by_one_marker() {
+    let mut all: Vec<(&str, &str)> = library()
+        .iter()
+        .flat_map(|adapter| adapter.shown_by.iter().map(|marker| (marker.as_str(), adapter.name.as_str())))
+        .collect();
+    all.sort_unstable();
+    let twice: Vec<_> = all.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
