@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::report::{self, Fix, Verdict};
 use super::schema::{At, Rule, Schema, Types};
-use super::{backslash::Role, envelope, keys};
+use super::{backslash::Role, damage, envelope, keys};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
@@ -209,7 +209,6 @@ impl<'c> Coercion<'c> {
             self.note(rule, level, &node, note);
             return node.instead(value);
         }
-        let list = text.trim_start();
         if types.allow(Types::ARRAY)
             && let Some(numbers) = rule.items.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
         {
@@ -217,8 +216,7 @@ impl<'c> Coercion<'c> {
             let items = numbers.into_iter().map(|number| node.instead(number)).collect();
             return self.array(node.instead(Value::Array(items)), rule);
         }
-        // The remains of a list are no item.
-        if types.allow(Types::ARRAY) && !list.starts_with(['[', '{']) && !list.trim_end().ends_with("\"]") {
+        if types.allow(Types::ARRAY) && !is_remains(text) {
             return self.wrapped(node, rule);
         }
         node
@@ -234,6 +232,9 @@ impl<'c> Coercion<'c> {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
         let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
         let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
+        if let Some(what) = damage::damage_of_value(&reading, inner, self.schema, shape) {
+            self.doubt(what);
+        }
         let sure = reading.void.is_none() && reading.rival.is_none();
         if !whole || !sure || !types.allow(Types::of_node(&reading.root)) {
             return None;
@@ -245,6 +246,9 @@ impl<'c> Coercion<'c> {
     /// A number or a truth value where none is wanted.
     fn scalar_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         let written = self.source.get(node.start..node.end).unwrap_or_default();
+        // A value that was decoded out of a text has the place of all of it.
+        let decoded = written.contains(['{', '[']).then(|| node.to_json(""));
+        let written = decoded.as_deref().unwrap_or(written);
         if let Some((value, name, level, note)) = scalar::from_scalar(&node.value, written, rule.types) {
             self.note(name, level, &node, note);
             return node.instead(value);
@@ -367,6 +371,12 @@ impl<'c> Coercion<'c> {
             _ => true,
         }
     }
+}
+
+/// Whether a text is what is left of a list or an object, and no item of one.
+fn is_remains(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with(['[', '{', ']', '}']) || (text.ends_with(']') && !text.contains('['))
 }
 
 /// A schema's own value as a tree.

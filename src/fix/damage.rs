@@ -2,18 +2,21 @@
 //! the object. Such a call is refused, because its values are not what the model wrote.
 
 use super::report::Fix;
-use super::schema::Schema;
+use super::schema::{ANY, Schema, Types, WRAPPERS};
 use crate::json::Code;
-use crate::json::read::{Guide, Reading, Shape};
+use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
 /// Longest key that is looked for, in bytes.
 const KEY_BYTES: usize = 64;
+/// Repairs that leave no doubt about where a value ends.
+const HARMLESS: [Code; 8] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::S18, Code::T1, Code::T2];
 
 /// What the strings and keys of a reading are checked against.
 struct Source<'c> {
     text: &'c str,
     schema: &'c Schema,
+    repairs: &'c [Repair],
 }
 
 /// An object around the strings that are looked at, or the place where one was expected.
@@ -27,16 +30,37 @@ struct Around<'a, 's> {
 pub(super) fn damage(reading: &Reading<'_>, text: &str, start: usize, schema: &Schema) -> Option<String> {
     let top = schema.rule(schema.top());
     for outside in [&text[..start], text.get(reading.end..).unwrap_or_default()] {
-        if let Some(key) = keys(outside, false).find(|key| top.named(key).is_some()) {
+        if let Some(key) = keys(outside).find(|key| top.named(key).is_some()) {
             return Some(format!("`{key}` is outside of the object"));
         }
     }
-    if !reading.repairs.iter().any(|repair| matches!(repair.rule, Code::T3 | Code::X3)) {
-        return None;
-    }
     let expected = Around { shape: schema.top(), members: &[], outer: None };
     let around = if matches!(reading.root.value, Value::Object(_)) { None } else { Some(&expected) };
-    Source { text, schema }.fault(&reading.root, schema.top(), around, false)
+    inside(reading, Source { text, schema, repairs: &reading.repairs }, schema.top(), around)
+}
+
+/// What is wrong with a reading of the text of one value, which the schema knows as `shape`.
+pub(super) fn damage_of_value(reading: &Reading<'_>, text: &str, schema: &Schema, shape: Shape) -> Option<String> {
+    let around = Around { shape: ANY, members: &[], outer: None };
+    inside(reading, Source { text, schema, repairs: &reading.repairs }, shape, Some(&around))
+}
+
+fn inside(reading: &Reading<'_>, source: Source<'_>, shape: Shape, around: Option<&Around<'_, '_>>) -> Option<String> {
+    let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
+    let fault = doubtful.then(|| source.fault(&reading.root, shape, around, false)).flatten();
+    let mended = reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12);
+    let moved = || source.misplaced(&reading.root, shape, around).filter(|_| mended && is_nested(&reading.root));
+    fault.or_else(|| moved().map(|key| format!("`{key}` may be part of another object")))
+}
+
+/// Whether there are brackets inside of the outermost ones: one that is missing may belong to either.
+fn is_nested(root: &Node<'_>) -> bool {
+    let is_container = |node: &Node<'_>| matches!(node.value, Value::Object(_) | Value::Array(_));
+    match &root.value {
+        Value::Object(members) => members.iter().any(|member| is_container(&member.node)),
+        Value::Array(items) => items.iter().any(is_container),
+        _ => false,
+    }
 }
 
 /// Whether a value was converted that the reader had to put together: a list as text whose brackets or quotes are repaired.
@@ -58,25 +82,63 @@ impl Source<'_> {
                 let around = Around { shape, members, outer: around };
                 let rule = self.schema.rule(shape);
                 members.iter().find_map(|Member { key, node, .. }| {
-                    let torn = key.contains('"') && rule.named(key).is_none() && !rule.properties.is_empty();
+                    let torn =
+                        key.contains('"') && rule.named(key).is_none() && !self.schema.rule(self.schema.top()).says_nothing();
                     let torn = torn.then(|| "a quote ends a key or is part of it".to_owned());
                     torn.or_else(|| self.fault(node, self.schema.member(shape, key), Some(&around), false))
                 })
             }
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
-            Value::Text(_) if !node.exact => {
-                let source = self.text.get(node.start..node.end)?;
-                // `"f", "days"}: 7`: the key ends the string.
-                let last = source.rsplit_once('"').filter(|(before, _)| before.trim_end().ends_with(','));
-                let last = last.map(|(_, key)| key);
-                if let Some(key) = keys(source, true).chain(last).find(|key| is_missing(key, around, self.schema)) {
+            Value::Text(_) if !node.exact && !self.is_joined(node) => {
+                let (source, marks) = (self.text.get(node.start..node.end)?, self.delimiters(node)?);
+                let mut swallowed = swallowed(source, marks);
+                if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || is_missing(key, around, self.schema)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
                 }
-                let assigned =
-                    source.trim_start().strip_prefix([':', '=']).is_some_and(|rest| rest.trim_start().starts_with(['"', '\'']));
-                (assigned || has_odd_quote(source) || (listed && separates(source)))
-                    .then(|| "a quote ends a value or is part of it".to_owned())
+                let wanted = self.schema.rule(shape).types.allow(Types::STRING);
+                let nested = listed || !wanted || around.is_some_and(|around| around.outer.is_some());
+                let torn =
+                    begins_as_member(source, marks) || has_odd_quote(source, marks) || (nested && separates(source, marks));
+                torn.then(|| "a quote ends a value or is part of it".to_owned())
             }
+            _ => None,
+        }
+    }
+
+    /// The quotes that may end a string: the one that is at both of its ends, or any.
+    fn delimiters(&self, node: &Node<'_>) -> Option<&'static [char]> {
+        let ends = (self.text.get(..node.start)?.chars().next_back(), self.text.get(node.end..)?.chars().next());
+        Some(match ends {
+            (Some('"'), Some('"')) => &['"'],
+            (Some('\''), Some('\'')) => &['\''],
+            _ => &['"', '\''],
+        })
+    }
+
+    /// Whether a string was put together from several: the quotes between them are known.
+    fn is_joined(&self, node: &Node<'_>) -> bool {
+        let inside = |repair: &Repair| node.start <= repair.start && repair.end <= node.end;
+        self.repairs.iter().any(|repair| repair.rule == Code::S15 && inside(repair))
+    }
+
+    /// A key in an object whose schema has no such key, or that another object around it lacks.
+    fn misplaced<'n>(&self, node: &'n Node<'_>, shape: Shape, around: Option<&Around<'_, '_>>) -> Option<&'n str> {
+        match &node.value {
+            Value::Object(members) => {
+                let rule = self.schema.rule(shape);
+                let here = Around { shape, members, outer: around };
+                let known =
+                    |key: &str| rule.find(key).is_some() || self.schema.aliases(key).any(|name| rule.named(name).is_some());
+                let wrapped = shape == self.schema.top() && members.iter().any(|member| WRAPPERS.contains(&&*member.key));
+                let closed = !rule.properties.is_empty() && !wrapped;
+                let stray =
+                    |key: &str| !known(key) && !rule.matches_pattern(key) && (closed || is_missing(key, around, self.schema));
+                members.iter().find_map(|Member { key, node, .. }| {
+                    let found = stray(key).then_some(&**key);
+                    found.or_else(|| self.misplaced(node, self.schema.member(shape, key), Some(&here)))
+                })
+            }
+            Value::Array(items) => items.iter().find_map(|item| self.misplaced(item, self.schema.item(shape), around)),
             _ => None,
         }
     }
@@ -89,53 +151,128 @@ fn is_missing(key: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -> bo
     missing || is_missing(key, around.outer, schema)
 }
 
-/// Whether a text has an odd number of quotes of one kind and begins or ends with one, punctuation aside: `Oslo":`.
-fn has_odd_quote(text: &str) -> bool {
+/// Whether a text has an odd number of quotes of one of these kinds and begins or ends with one, punctuation aside: `Oslo":`.
+fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
     let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
-    ['"', '\''].into_iter().filter(|&quote| first.starts_with(quote) || last.ends_with(quote)).any(|quote| {
-        let (mut quotes, mut chars) = (0, text.chars());
+    quotes.iter().copied().filter(|&quote| first.starts_with(quote) || last.ends_with(quote)).any(|quote| {
+        let (mut count, mut chars) = (0, text.chars());
         while let Some(c) = chars.next() {
             if c == '\\' {
                 chars.next();
             } else if c == quote {
-                quotes += 1;
+                count += 1;
             }
         }
-        quotes % 2 == 1
+        count % 2 == 1
     })
 }
 
-/// Whether a quote is beside a comma: two elements may be one.
-fn separates(text: &str) -> bool {
-    text.match_indices('"').any(|(at, _)| {
-        let (before, after) = (text[..at].trim_end(), text[at + 1..].trim_start());
-        before.ends_with(',') || after.starts_with(',')
+/// Whether a text begins as a member does: `: "x"`, or `host": "x"` after its quote.
+fn begins_as_member(text: &str, quotes: &[char]) -> bool {
+    let after = text.trim_start().strip_prefix([':', '=']);
+    if after.is_some_and(|rest| rest.trim_start().starts_with(quotes)) {
+        return true;
+    }
+    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
+    let rest = text[word..].trim_start();
+    word > 0 && word <= KEY_BYTES && rest.strip_prefix(quotes).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
+}
+
+/// Whether a text may be several values: every second piece between its quotes is structure. Code has words there.
+fn separates(text: &str, quotes: &[char]) -> bool {
+    let mut escaped = false;
+    let mut pieces = text.split(|c| {
+        let quote = quotes.contains(&c) && !escaped;
+        escaped = c == '\\' && !escaped;
+        quote
+    });
+    let first = pieces.next().unwrap_or_default().trim_end();
+    let rest: Vec<&str> = pieces.collect();
+    // The first quote closes a value; or it opens the second one, and the quote before it is missing.
+    let closes = rest.iter().step_by(2).all(|piece| is_structure(piece));
+    let opens = rest.len() % 2 == 1
+        && first.ends_with([',', ':', '{', '['])
+        && rest.iter().skip(1).step_by(2).all(|piece| is_structure(piece));
+    !rest.is_empty() && (closes || opens)
+}
+
+/// Whether a text is JSON without its strings.
+fn is_structure(text: &str) -> bool {
+    let tokens = text.split(|c: char| c.is_whitespace() || ",:{}[]".contains(c));
+    tokens.filter(|token| !token.is_empty()).all(|token| {
+        matches!(token, "true" | "false" | "null") || token.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
     })
 }
 
-/// What is written like a key, outside of brackets. `content`: the text is a string, and what its brackets hold is content; a bracket
-/// after a quote that may have closed the string is damage.
-fn keys(source: &str, content: bool) -> impl Iterator<Item = &str> {
-    let (mut depth, mut inside) = (0_i32, content);
-    source.bytes().enumerate().filter_map(move |(at, byte)| {
+/// What is written like a key outside of brackets.
+fn keys(text: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut inside) = (0_i32, false);
+    text.bytes().enumerate().filter_map(move |(at, byte)| {
         match byte {
-            b'{' | b'[' if inside == content => depth += 1,
-            b'}' | b']' if inside == content => depth = (depth - 1).max(0),
+            b'{' | b'[' if !inside => depth += 1,
+            b'}' | b']' if !inside => depth = (depth - 1).max(0),
             b'"' => inside = !inside,
             _ => {}
         }
         if !matches!(byte, b'"' | b'\'') || depth > 0 {
             return None;
         }
-        let before = &source[source.ceil_char_boundary(at.saturating_sub(KEY_BYTES))..at];
-        let begun = before.rfind(['"', '\''])?;
-        let key = &before[begun + 1..];
-        let is_word = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.$".contains(c));
-        // What damaged it may be before the colon: `"days",: 3`.
-        let after = source[at + 1..].trim_start_matches(|c: char| c.is_whitespace() || ",;{}[]()".contains(c));
-        (is_word && after.starts_with([':', '='])).then_some(key)
+        let key = word_before(text, at);
+        let opens = text[..at - key.len()].ends_with(['"', '\'']);
+        (opens && !key.is_empty() && separated(&text[at + 1..])).then_some(key)
     })
+}
+
+/// What a string may have swallowed of the member after it: the words beside its quotes that may be keys, and whether one can be
+/// nothing else. What the string's own brackets hold is content.
+fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iterator<Item = (&'t str, bool)> {
+    let (mut depth, mut inside, mut escaped) = (0_i32, true, false);
+    text.bytes().enumerate().filter_map(move |(at, byte)| {
+        let quoted = quotes.contains(&char::from(byte)) && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        match byte {
+            b'{' | b'[' if inside => depth += 1,
+            b'}' | b']' if inside => depth = (depth - 1).max(0),
+            _ if quoted && char::from(byte) == quotes[0] => inside = !inside,
+            _ => {}
+        }
+        if !quoted || depth > 0 {
+            return None;
+        }
+        let (before, after) = (&text[..at], &text[at + 1..]);
+        let key = word_before(text, at);
+        if !key.is_empty() && separated(after) {
+            // `"x", "key": 1`: a value, and a member after it.
+            let outer = before[..before.len() - key.len()].strip_suffix(['"', '\'']).map(str::trim_end);
+            let follows = outer.and_then(|outer| outer.strip_suffix(',')).map(str::trim_end);
+            return Some((key, follows.is_some_and(|value| value.ends_with(['"', '\'']))));
+        }
+        // `", "key"true`, `", "key 1`: the colon is lost, or a quote.
+        let word = &after[..after.find(|c: char| !is_key(c)).unwrap_or(after.len())];
+        let key = if after[word.len()..].starts_with(['"', '\'', ' ']) {
+            word
+        } else {
+            word.trim_end_matches(|c: char| c.is_ascii_digit())
+        };
+        let opens = !key.is_empty() && word.len() <= KEY_BYTES && before.trim_end().ends_with(',');
+        opens.then_some((key, false))
+    })
+}
+
+fn is_key(c: char) -> bool {
+    c.is_alphanumeric() || "_-.$".contains(c)
+}
+
+/// The word that ends at `at`, if it is short enough for a key.
+fn word_before(text: &str, at: usize) -> &str {
+    let before = &text[text.ceil_char_boundary(at.saturating_sub(KEY_BYTES))..at];
+    &before[before.trim_end_matches(is_key).len()..]
+}
+
+/// Whether a colon follows; what damaged the text may be before it: `"days",: 3`.
+fn separated(after: &str) -> bool {
+    after.trim_start_matches(|c: char| c.is_whitespace() || ",;{}[]()".contains(c)).starts_with([':', '='])
 }
 
 /// The bytes that tell whether code is whole.
@@ -233,5 +370,64 @@ mod tests {
             let json: serde_json::Value = serde_json::from_str(report.accepted().unwrap_or("null")).unwrap_or_default();
             assert_eq!(json["text"], want, "{text}: {report:?}");
         }
+    }
+
+    const ORDER: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"lines":{"type":"array","items":{"type":"object",
+        "properties":{"sku":{"type":"string"},"qty":{"type":"integer"},"marks":{"type":"array","items":{"type":"string"}}},"required":["sku"]}},
+        "extra":{"type":"object","additionalProperties":{"type":"string"}},"fast":{"type":"boolean"}},"required":["id"]}"#;
+
+    #[test]
+    fn damage_inside_of_lists_and_objects_is_refused() {
+        let schema = Schemas::default().get(&Arc::from(ORDER));
+        for text in [
+            // A string goes on over what follows it.
+            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["m""n"]}]}"#,
+            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["m, "n"]}]}"#,
+            r#"{"id": "a", "lines": [{"sku": "x"}, {"sku": "y}, {"sku": "z"}]}"#,
+            r#"{"id": "a", "lines": [{"sku": "x", "qty"3}]}"#,
+            r#"{"id": "a", "extra": {"K": "v', "L": "w"}}"#,
+            r#"{"id": "a", "extra": {"K": "L": "w"}}"#,
+            r#"{"id": "a", "fast"true}"#,
+            r#"{"id": "a "quoted" b", "more": "c"}"#,
+            r#"["id": "a\\"}"#,
+            r#"id": "a"}"#,
+            // A member may belong to another object.
+            r#"{"id": "a", "extra": {"K": "v", "fast": true}"#,
+            r#"{"id": "a", "lines": [{"sku": "x"}, "sku": "y", "qty": 2}]}"#,
+            r#"{"id": "a", "lines": ["sku": "x", "qty": 2}]}"#,
+        ] {
+            let report = fix(text, Some(&schema), &[], End::Closed);
+            assert_eq!(report.accepted(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_quotes_of_a_string_hold_is_content() {
+        let schema = Schemas::default().get(&Arc::from(ORDER));
+        for (text, want) in [
+            // Its own quotes are others.
+            (
+                r#"{'id': 'a', 'lines': [{'sku': '", "', 'marks': ['x": "y', 'ends with "']}]}"#,
+                r#"[{"sku":"\", \"","marks":["x\": \"y","ends with \""]}]"#,
+            ),
+            // Code between quotes that are not escaped.
+            (
+                r#"{"id": "a", "lines": [{"sku": "f("k", "v")", "marks": ["say "hi" now"]}]}"#,
+                r#"[{"sku":"f(\"k\", \"v\")","marks":["say \"hi\" now"]}]"#,
+            ),
+            (r#"{"id": "a", "lines": [{"sku": "x"}], "fast": true"#, r#"[{"sku":"x"}]"#),
+        ] {
+            let report = fix(text, Some(&schema), &[], End::Closed);
+            let json: serde_json::Value = serde_json::from_str(report.accepted().unwrap_or("null")).unwrap_or_default();
+            assert_eq!(json["lines"].to_string(), want, "{text}: {report:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_a_decoded_list_keeps_its_digits() {
+        let schema = r#"{"type":"object","properties":{"lines":{"type":"array","items":{"type":"object","properties":{"sku":{"type":"string"}}}}}}"#;
+        let schema = Schemas::default().get(&Arc::from(schema));
+        let report = fix(r#"{"lines": "[{\"sku\": 1.50}, {\"sku\": true}]"}"#, Some(&schema), &[], End::Closed);
+        assert_eq!(report.accepted(), Some(r#"{"lines":[{"sku":"1.50"},{"sku":"true"}]}"#));
     }
 }

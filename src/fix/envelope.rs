@@ -134,7 +134,12 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
     let parts = text.lines().flat_map(|line| split_before(line, &assigned));
     for line in parts.filter(|line| !line.trim().is_empty()) {
         let (key, value) = line.split_once([':', '='])?;
-        let key = key.trim().trim_matches(['"', '\'', '`', '*', '-', ' ']);
+        let key = key.trim();
+        // `path": "a"}`: the beginning of an object is lost.
+        if key.ends_with(['"', '\'']) && !key.starts_with(['"', '\'']) {
+            return None;
+        }
+        let key = key.trim_matches(['"', '\'', '`', '*', '-', ' ']);
         rule.find(key)?;
         let value = value.trim();
         let value = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);

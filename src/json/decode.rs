@@ -10,6 +10,8 @@ pub(crate) struct Decoded<'s> {
     pub(crate) text: Cow<'s, str>,
     /// Raw control characters (newlines mostly) that strict JSON would escape.
     pub(crate) control: bool,
+    /// Double quotes that strict JSON would escape.
+    pub(crate) quotes: bool,
     /// Escapes that JSON does not have.
     pub(crate) odd_escape: bool,
     /// Half of a surrogate pair: no character.
@@ -25,12 +27,14 @@ const SPECIAL: [bool; 256] = {
         control += 1;
     }
     table[b'\\' as usize] = true;
+    table[b'"' as usize] = true;
     table
 };
 
 /// Decodes the inside of a string.
 pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
-    let mut decoded = Decoded { text: Cow::Borrowed(raw), control: false, odd_escape: false, lone_surrogate: false };
+    let mut decoded =
+        Decoded { text: Cow::Borrowed(raw), control: false, quotes: false, odd_escape: false, lone_surrogate: false };
     let bytes = raw.as_bytes();
     let mut text = String::new();
     // What is in `text` already, and what has been looked at.
@@ -42,6 +46,7 @@ pub(crate) fn decode(raw: &str, quote: Quote) -> Decoded<'_> {
         }
         if *byte != b'\\' || quote == Quote::Bare {
             decoded.control |= *byte < 0x20;
+            decoded.quotes |= *byte == b'"';
             at += 1;
             continue;
         }

@@ -201,9 +201,8 @@ impl<'s> Builder<'s> {
         if decoded.odd_escape {
             self.repair(Code::T2, "backslashes that begin no escape kept", false, start, end);
         }
-        let plain = !decoded.control && !decoded.odd_escape && !decoded.lone_surrogate;
-        let inner = self.repairs.last().is_some_and(|repair| repair.rule == Code::T3 && repair.start == start);
-        (decoded.text, plain && !inner)
+        let plain = !decoded.control && !decoded.quotes && !decoded.odd_escape && !decoded.lone_surrogate;
+        (decoded.text, plain)
     }
 
     /// Something in it has no form in JSON.
