@@ -51,6 +51,7 @@ fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
     let uri = r#"{"uri":"a.rs"}"#;
     for (written, raw, first, meant) in [
         ("reed_file", uri, "read_file", r#"{"name": "read_file", "arguments": {"uri":"a.rs"}}"#),
+        ("The files", uri, "read_file", r#"{"name": "read_file", "arguments": {"uri":"a.rs"}}"#),
         ("run_tests", r#"{"command":"make"}"#, "run_command", r#"{"name": "run_command", "arguments": {"command":"make"}}"#),
         // What it needs was not given, and what was given may be meant for any of them.
         ("run_tests", "{}", "run_command", ""),
@@ -60,7 +61,8 @@ fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
         let text = told.content.to_text();
         assert!(text.contains(&format!("The tools are: {first}, ")) && text.contains(meant), "{text}");
         assert_eq!(text.contains("Did you mean"), !meant.is_empty(), "{text}");
-        assert_eq!(text.contains("If git is a program, run it with run_command."), written == "git", "{text}");
+        let program = " If git is a program, run it with run_command: its `command` is the whole command line. Call one";
+        assert_eq!(text.contains(program), written == "git", "{text}");
         assert!(tools().iter().all(|tool| text.contains(&tool.name)) && !text.contains("..."), "{text}");
     }
 }
