@@ -159,11 +159,10 @@ fn runs_programs(tool: &Tool) -> bool {
     matches!(required(tool).as_slice(), [(key, _)] if key == "command")
 }
 
-/// How much two names have in common: their words first (`file` and `files` are one), their letters then.
+/// How much two names have in common: their words first, their letters then.
 fn likeness(written: &str, offered: &str) -> f64 {
     let words = |name: &str| -> Vec<String> {
-        let words = name.split(|c: char| !c.is_alphanumeric()).map(|word| word.to_lowercase().trim_end_matches('s').to_owned());
-        words.filter(|word| !word.is_empty()).collect()
+        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
     };
     let (written_words, offered_words) = (words(written), words(offered));
     let common = written_words.iter().filter(|word| offered_words.contains(word)).count();

@@ -51,7 +51,6 @@ fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
     let uri = r#"{"uri":"a.rs"}"#;
     for (written, raw, first, meant) in [
         ("reed_file", uri, "read_file", r#"{"name": "read_file", "arguments": {"uri":"a.rs"}}"#),
-        ("The files", uri, "read_file", r#"{"name": "read_file", "arguments": {"uri":"a.rs"}}"#),
         ("run_tests", r#"{"command":"make"}"#, "run_command", r#"{"name": "run_command", "arguments": {"command":"make"}}"#),
         // What it needs was not given, and what was given may be meant for any of them.
         ("run_tests", "{}", "run_command", ""),
