@@ -69,7 +69,8 @@ pub(super) fn orders(asked: &Message) -> bool {
     let asked = asked.content.to_text();
     let is_path = |word: &str| {
         let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
-        inner.contains(['/', '.']) && inner.contains(|c: char| c.is_alphabetic())
+        let has_stem = inner.split_once('.').is_some_and(|(stem, _)| stem.len() > 1); // not `e.g.`
+        (has_stem || inner.contains('/')) && inner.contains(|c: char| c.is_alphabetic())
     };
     let order = |sentence: &str| {
         let plain = sentence.to_lowercase();
@@ -130,7 +131,7 @@ mod tests {
             "How do I delete a file?",
             "Tell me how to run the tests.",
             "Create a function that adds two numbers.",
-            "List the advantages of Rust.",
+            "List the advantages of Rust, e.g. its speed.",
             "Run the tests?",
             "The command to remove files is rm.",
             &long,
