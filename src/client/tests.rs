@@ -115,3 +115,17 @@ fn lines_of_ours_in_reasoning_stand_alone_and_do_not_come_back_to_the_model() {
         assert!(second.rest.is_empty());
     }
 }
+
+#[test]
+fn the_folder_of_a_command_is_one_of_the_workspace() {
+    let system = "You are a coding agent.\n- The user's workspace contains these folders:\n/w/demo\n\n<files_overview>\ndemo/\n\
+                  └── src/\n</files_overview>\n\nAvailable tools:\n\n1. run_command\nDescription: Runs it.\nFormat:\n<run_command>\n\
+                  <command>The command</command>\n<cwd>Optional. The folder</cwd>\n</run_command>\n\nTool calling details:\n- ONE";
+    let messages = json!([{"role": "system", "content": system}, {"role": "user", "content": "Run ls."}]);
+    let incoming = read(request(json!({"model": "m", "messages": messages})), &Hints::default()).unwrap();
+    let carrier = shape::Shape::new(incoming.shape, std::sync::Arc::new(incoming.tools), true).carrier();
+    for (given, placed) in [("src", "/w/demo/src"), ("workspace", "/w/demo"), ("/tmp", "/tmp"), ("~", "~")] {
+        let call = |cwd: &str| json!({"command": "ls", "cwd": cwd}).to_string();
+        assert_eq!(carrier.placed("run_command", &call(given)), call(placed));
+    }
+}

@@ -1,8 +1,8 @@
 //! Narration in place of a call: `I'll search through the files.`, and the answer ends. A small model in an editor does that, and
-//! nothing happens. Only words of one who acts count, never advice (`you can use the following command`): the user may have
-//! asked for it.
+//! nothing happens. Words of one who acts count. Advice (`you can use the following command`) counts only where the user has
+//! ordered the act: otherwise it may be what was asked for.
 
-use crate::event::Tools;
+use crate::{event::Tools, openai::Message};
 
 /// How one speaks who is about to act (English alone: the editor's prompt is English, and small models follow it).
 const ACTORS: [&[&str]; 8] = [
@@ -22,14 +22,81 @@ const ACTS: [&str; 25] = [
 ];
 /// What takes the announcement back.
 const NOT: [&str; 3] = ["not", "never", "know"];
+/// What begins an order of something that tools do.
+const ORDERS: [&str; 19] = [
+    "build",
+    "change",
+    "create",
+    "delete",
+    "edit",
+    "execute",
+    "find",
+    "list",
+    "modify",
+    "open",
+    "overwrite",
+    "read",
+    "remove",
+    "rename",
+    "replace",
+    "run",
+    "search",
+    "start",
+    "update",
+];
+/// What may come before it.
+const POLITE: [&str; 4] = ["please", "now", "then", "first"];
+/// What is meant by an order to an editor, besides a path.
+const OBJECTS: [&str; 10] =
+    ["directory", "file", "files", "folder", "folders", "project", "terminal", "test", "tests", "workspace"];
+/// How one tells somebody else to act.
+const ADVICE: [&[&str]; 7] = [
+    &["you", "can"],
+    &["you", "could"],
+    &["you", "need", "to"],
+    &["you", "have", "to"],
+    &["you", "should"],
+    &["following", "command"],
+    &["following", "steps"],
+];
+/// Longer words of the user hold more than an order: code, logs.
+const ORDER_BYTES: usize = 1000;
 /// Maximum number of words between, which may say when or how.
 const BETWEEN: usize = 2;
+
+/// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
+pub(super) fn orders(asked: &Message) -> bool {
+    let asked = asked.content.to_text();
+    let is_path = |word: &str| {
+        let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let has_stem = inner.split_once('.').is_some_and(|(stem, _)| stem.len() > 1); // not `e.g.`
+        (has_stem || inner.contains('/')) && inner.contains(|c: char| c.is_alphabetic())
+    };
+    let order = |sentence: &str| {
+        let plain = sentence.to_lowercase();
+        let words = words(&plain);
+        let first = words.iter().find(|word| !POLITE.contains(word));
+        let meant = words.iter().any(|word| OBJECTS.contains(word)) || sentence.split_whitespace().any(is_path);
+        meant && !sentence.trim_end().ends_with('?') && first.is_some_and(|word| ORDERS.contains(word))
+    };
+    asked.len() <= ORDER_BYTES && asked.split_inclusive(['\n', '?', '!']).flat_map(|line| line.split(". ")).any(order)
+}
+
+/// Whether an answer without a call tells the user to act, and asks nothing.
+pub(super) fn advises(said: &str) -> bool {
+    let plain = said.to_lowercase();
+    let words = words(&plain);
+    !said.trim_end().ends_with('?') && ADVICE.iter().any(|advice| words.windows(advice.len()).any(|some| some == *advice))
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect()
+}
 
 /// Whether an answer without a call says that its model acts, or names the one tool that it would call.
 pub(super) fn announces(said: &str, tools: &Tools) -> bool {
     let said_plainly = said.to_lowercase().replace('’', "'");
-    let words: Vec<&str> =
-        said_plainly.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+    let words = words(&said_plainly);
     let acts = |at: usize| {
         let rest = words.get(at..).unwrap_or_default();
         let after = ACTORS.iter().find_map(|actor| rest.strip_prefix(*actor)).unwrap_or_default();
@@ -47,6 +114,41 @@ pub(super) fn announces(said: &str, tools: &Tools) -> bool {
 mod tests {
     use super::*;
     use crate::event::{Tool, ToolChoice};
+
+    #[test]
+    fn an_order_names_what_tools_can_do() {
+        for asked in [
+            "Create the file src/util.rs, write a function into it.",
+            "Run the tests with cargo test.",
+            "Please delete notes.txt",
+            "I am done. Now remove the folder `docs`.",
+            "There is a mistake in src/main.rs: greting. Read the file first.",
+        ] {
+            assert!(orders(&Message::text("user", asked)), "{asked}");
+        }
+        let long = format!("Delete the file.\n{}", "x".repeat(ORDER_BYTES));
+        for asked in [
+            "How do I delete a file?",
+            "Tell me how to run the tests.",
+            "Create a function that adds two numbers.",
+            "List the advantages of Rust, e.g. its speed.",
+            "Run the tests?",
+            "The command to remove files is rm.",
+            &long,
+        ] {
+            assert!(!orders(&Message::text("user", asked)), "{asked}");
+        }
+    }
+
+    #[test]
+    fn advice_tells_the_user_to_act() {
+        for said in ["To create it, you can use the following command:\n\n```sh\ntouch a\n```", "You need to open it."] {
+            assert!(advises(said), "{said}");
+        }
+        for said in ["Done. It has three lines.", "You can lose data. Shall I delete it?", "I cannot delete it.", ""] {
+            assert!(!advises(said), "{said}");
+        }
+    }
 
     #[test]
     fn only_who_acts_announces() {

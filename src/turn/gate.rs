@@ -6,12 +6,13 @@
 //!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
 //!   becomes one line of notice.
 //! * Text after a delivered call is nearly always an invented result: it leaves only if another call follows.
-//! * An answer that announces an action and ends without a call is answered with a question for the call alone, once.
+//! * An answer that announces an action, or tells the user to do what he has ordered, and ends without a call is answered with a
+//!   question for the call alone, once.
 //! * `tool_calls` means that at least one call was delivered; anything else is what the backend said.
 
 use std::sync::Arc;
 
-use super::announced::announces;
+use super::announced::{advises, announces};
 use crate::{
     client::shape::Carrier,
     event::{Assembly, Effect, Event, FinishReason, Note, Sink, Tools, Why},
@@ -31,6 +32,8 @@ pub struct Policy {
     pub notice_when_empty: bool,
     /// An answer that announces an action and has no call makes the model be asked for the call.
     pub nudges: bool,
+    /// The user has ordered something that tools do: advice how to do it makes the model be asked for the call, too.
+    pub ordered: bool,
     /// The model was asked for a call alone: a good one is delivered, everything else is left out.
     pub call_alone: bool,
 }
@@ -49,7 +52,7 @@ pub enum Reask {
     },
     /// It has results and said nothing.
     Silent,
-    /// It said what it does, and did not do it.
+    /// It said what it does, or what the user shall do in its place, and did not do it.
     Announced,
 }
 
@@ -58,7 +61,7 @@ impl std::fmt::Display for Reask {
         match self {
             Reask::Refused { name, why, .. } => write!(f, "{name}: {why}"),
             Reask::Silent => f.write_str("nothing was said after a result"),
-            Reask::Announced => f.write_str("an action was announced and no tool was called"),
+            Reask::Announced => f.write_str("an action was announced or explained, and no tool was called"),
         }
     }
 }
@@ -285,7 +288,8 @@ impl Gate {
         }
         let empty = !self.said.text && !self.said.reasoning && self.refused == 0;
         let nudges = self.policy.nudges && self.policy.may_reask && reason == FinishReason::Stop && self.refused == 0;
-        if nudges && announces(&self.said.prose, &self.before.1) {
+        let prose = &self.said.prose;
+        if nudges && (announces(prose, &self.before.1) || (self.policy.ordered && advises(prose))) {
             self.reask = Some(Reask::Announced);
             return reason;
         }
@@ -396,7 +400,12 @@ mod tests {
         let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
         let (text, ended, (_, reask)) = answer(first, &announced);
         assert_eq!((text.as_str(), ended, reask), ("I'll search the files.", false, Some(Reask::Announced)));
+        let advice = "You can use the following command: rm a";
+        let ordered = answer(Policy { ordered: true, ..first }, &[Event::Text(advice), finish()]);
+        assert_eq!(ordered, (advice.into(), false, (0, Some(Reask::Announced))));
         for (policy, said) in [
+            (first, advice),
+            (Policy { ordered: true, ..first }, "Do you want me to delete it?"),
             (first, "Hello! How can I help?"),
             (Policy { may_reask: false, ..first }, "I'll search the files."),
             (Policy { nudges: false, ..first }, "I'll search the files."),

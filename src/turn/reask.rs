@@ -143,10 +143,13 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
     let program = if nearest.is_some() { None } else { offered.iter().find(|tool| runs_programs(tool)) };
-    let program = program.map(|tool| format!(" If {name} is a program, run it with {}.", tool.name)).unwrap_or_default();
+    // After the names: a small model does what it was told last.
+    let program = program
+        .map(|tool| format!(" If {name} is a program, run it with {}: its `command` is the whole command line.", tool.name));
     format!(
-        "Error: there is no tool {name}.{program} The tools are: {}.{}Call one of these tools, or answer without a tool.",
+        "Error: there is no tool {name}. The tools are: {}.{}{}Call one of these tools, or answer without a tool.",
         names.join(", "),
+        program.unwrap_or_default(),
         meant.as_deref().unwrap_or(" ")
     )
 }

@@ -301,6 +301,7 @@ impl<O: Sink> Rounds<O> {
                 may_reask: self.asks.again < plan.rules.retry,
                 answers_refused: self.agent.is_some(),
                 nudges: plan.rules.nudges,
+                ordered: plan.rules.nudges && plan.chat.messages.last().is_some_and(super::announced::orders),
                 call_alone: self.asks.nudged,
                 notice_when_empty: !self.agent.as_ref().is_some_and(Agent::has_results),
                 ..Policy::default()

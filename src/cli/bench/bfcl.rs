@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
 
 use super::task::{Call, Task, Want};
@@ -19,7 +19,15 @@ struct Question {
 #[derive(Deserialize)]
 struct Answer {
     id: String,
-    ground_truth: Vec<BTreeMap<String, BTreeMap<String, Vec<Value>>>>,
+    ground_truth: Truth,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Truth {
+    Calls(Vec<BTreeMap<String, BTreeMap<String, Vec<Value>>>>),
+    /// Texts, or what several turns do: judged in another way.
+    Other(IgnoredAny),
 }
 
 /// The questions of one turn that a folder has: those with an answer, and those for which no call is right.
@@ -40,10 +48,14 @@ pub(super) fn tasks(folder: &Path) -> Result<Vec<Task>, Error> {
             continue; // questions of several turns, and those that are judged in another way
         }
         let answers: Vec<Answer> = if none { Vec::new() } else { lines(&answers).map_err(|error| fail(&answers, &error))? };
-        let answers: BTreeMap<&str, &Answer> = answers.iter().map(|answer| (answer.id.as_str(), answer)).collect();
+        let answers: BTreeMap<&str, Vec<Call>> =
+            answers.iter().filter_map(|answer| Some((answer.id.as_str(), answer.calls()?))).collect();
+        if !none && answers.is_empty() {
+            continue;
+        }
         let questions: Vec<Question> = lines(&path).map_err(|error| fail(&path, &error))?;
         tasks.extend(questions.into_iter().filter_map(|question| {
-            let calls = if none { Vec::new() } else { answers.get(question.id.as_str())?.calls() };
+            let calls = if none { Vec::new() } else { answers.get(question.id.as_str())?.clone() };
             question.task(&group, calls)
         }));
     }
@@ -83,9 +95,11 @@ impl Question {
 // === impl Answer ===
 
 impl Answer {
-    fn calls(&self) -> Vec<Call> {
-        let calls = self.ground_truth.iter().flatten();
-        calls.map(|(name, arguments)| Call { name: spelled(name), arguments: arguments.clone() }).collect()
+    /// `None` where no calls are the answer.
+    fn calls(&self) -> Option<Vec<Call>> {
+        let Truth::Calls(calls) = &self.ground_truth else { return None };
+        let calls = calls.iter().flatten();
+        Some(calls.map(|(name, arguments)| Call { name: spelled(name), arguments: arguments.clone() }).collect())
     }
 }
 
@@ -143,6 +157,8 @@ mod tests {
         );
         write("BFCL_v4_irrelevance.json", r#"{"id": "i_0", "question": [[{"role": "user", "content": "Hi"}]], "function": []}"#);
         write("notes.json", "no question");
+        write("BFCL_v4_memory.json", r#"{"id": "m_0", "question": [[]], "scenario": "s"}"#);
+        write("possible_answer/BFCL_v4_memory.json", r#"{"id": "m_0", "ground_truth": ["Michael"], "source": "s"}"#);
         let tasks = tasks(folder.path()).unwrap();
         assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["irrelevance/i_0", "simple_python/s_0"]);
         assert_eq!(tasks[0].want, Want::Calls { calls: vec![] });

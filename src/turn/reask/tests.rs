@@ -60,7 +60,8 @@ fn a_name_that_nobody_knows_is_answered_with_those_that_there_are() {
         let text = told.content.to_text();
         assert!(text.contains(&format!("The tools are: {first}, ")) && text.contains(meant), "{text}");
         assert_eq!(text.contains("Did you mean"), !meant.is_empty(), "{text}");
-        assert_eq!(text.contains("If git is a program, run it with run_command."), written == "git", "{text}");
+        let program = " If git is a program, run it with run_command: its `command` is the whole command line. Call one";
+        assert_eq!(text.contains(program), written == "git", "{text}");
         assert!(tools().iter().all(|tool| text.contains(&tool.name)) && !text.contains("..."), "{text}");
     }
 }
