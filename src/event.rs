@@ -5,7 +5,7 @@
 mod tools;
 mod workspace;
 
-pub use tools::{Effect, Input, Origin, Tool, ToolChoice, Tools};
+pub use tools::{Effect, Input, Origin, Parsed, Tool, ToolChoice, Tools};
 pub use workspace::Workspace;
 
 /// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
