@@ -166,13 +166,7 @@ fn one_line(json: &str) -> String {
 
 /// No reason: the text is whole. A reason that is not known ended it too early.
 fn end(finish_reason: Option<&str>) -> End {
-    let Some(reason) = finish_reason else { return End::Whole };
-    End::Cut(match reason {
-        "stop" => FinishReason::Stop,
-        "tool_calls" => FinishReason::ToolCalls,
-        "content_filter" => FinishReason::ContentFilter,
-        _ => FinishReason::Length,
-    })
+    finish_reason.map_or(End::Whole, |reason| End::Cut(FinishReason::named(reason).unwrap_or(FinishReason::Length)))
 }
 
 fn failed(error: io::Error) -> Error {

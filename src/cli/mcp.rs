@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{
     block_on,
     call::{self, PATIENCE, Source},
-    output::print,
+    output::{fail_with, print},
 };
 use crate::{
     config::Environment,
@@ -155,11 +155,7 @@ impl Mcp {
                 }
                 let text = format.print(&offered.tools, tool, |_| tools(&offered));
                 print(out, &text)?;
-                return match offered.problems.len() {
-                    0 => Ok(()),
-                    1 => Err(Error::proxy("1 problem")),
-                    many => Err(Error::proxy(format!("{many} problems"))),
-                };
+                return fail_with(offered.problems.len());
             }
             Command::Accept { server, tool } => {
                 let (pool, _) = source.pool(environment)?;

@@ -12,6 +12,15 @@ pub(super) fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
     written.map_err(|error| Error::proxy(format!("standard output: {error}")))
 }
 
+/// The end of a command that found this many problems and has printed them: a failure if there are any.
+pub(super) fn fail_with(problems: usize) -> Result<(), Error> {
+    match problems {
+        0 => Ok(()),
+        1 => Err(Error::proxy("1 problem")),
+        many => Err(Error::proxy(format!("{many} problems"))),
+    }
+}
+
 /// A value as the text of `--json`.
 pub(super) fn json(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Error::proxy(error.to_string()))
