@@ -1,6 +1,4 @@
-//! `toolglot check`: adapters, configuration and registry -> what is wrong with them, with file and line, before a model or
-//! a user finds out: files that cannot be read, names that mean nothing, markers and globs that never count because others
-//! come before them, prompts whose calls the scanner does not read back.
+//! `toolglot check`: reports the faults of adapters, configuration and registry with file and line.
 
 use std::{
     io::Write,

@@ -1,5 +1,6 @@
-//! `toolglot doctor`: which backends answer, how each model would be spoken to and why, whether any client has found the
-//! proxy, where it is reached from; with `--try`, what a model really makes of tools. For people, or as JSON.
+//! `toolglot doctor`: reports which backends answer, how toolglot would ask each model and why, whether a client has found
+//! the proxy, and at which addresses the proxy can be reached. `--try` also sends a model real requests. The report is for
+//! people, or JSON.
 
 use std::{io::Write, path::PathBuf, time::Duration};
 

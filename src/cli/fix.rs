@@ -1,5 +1,6 @@
-//! `toolglot fix`: broken arguments -> fixed arguments, with the list of what was changed. As JSON lines for suites, or for
-//! a person with one text on standard input (arguments go to standard output, the report to standard error).
+//! `toolglot fix`: repairs the arguments of a call and reports each change. For a person, it reads one text from standard
+//! input, writes the arguments to standard output and the report to standard error. For test suites, it reads and writes JSON
+//! lines.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! What the command line says about the configuration: which file, where the proxy listens, further backends.
+//! Command-line options about the configuration: the file, the address to listen on, further backends. Also reads files with
+//! tools, which several commands take.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! `toolglot mcp`: the registry from the command line, what its servers offer, and our own MCP server over standard input.
+//! `toolglot mcp`: edits the registry, lists the tools of its servers, and runs toolglot's own MCP server over standard input
+//! and output.
 
 use std::{
     fmt::Write as _,

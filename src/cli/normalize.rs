@@ -1,5 +1,5 @@
-//! `toolglot normalize`: a model's text (or a backend's frames) -> the answer as a client would get it. As JSON lines for
-//! suites, or for a person with one text on standard input.
+//! `toolglot normalize`: shows what a client would get for a model's text (or a backend's frames). For a person, it reads one
+//! text from standard input. For test suites, it reads and writes JSON lines.
 
 use std::{
     io::{BufRead, Write},

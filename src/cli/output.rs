@@ -1,4 +1,4 @@
-//! What commands write to standard output: text, JSON, columns.
+//! Writes a command's output to standard output: text, JSON, tables.
 
 use std::{fmt::Write as _, io::Write};
 

@@ -1,4 +1,4 @@
-//! What came against what was wanted: the form and the values of calls, never the wording of an answer.
+//! Compares an answer with what the task wants: the form and the values of calls, never the wording of text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,5 +1,4 @@
-//! `toolglot bench live`: every task in every form and way, one after the other; what is known from an earlier run is not asked
-//! again.
+//! `toolglot bench live`: runs every task in every form and way, one at a time. Outcomes of earlier runs are reused.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! Outcomes -> one table, the same as JSON, and what to do.
+//! Summarises outcomes as a table and as JSON, and recommends a way.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! A few real requests with tools -> what a model made of them: the call or the text, the form that it was written in, what
-//! had to be fixed, and what to do about the rest.
+//! Sends a model a few real requests with tools and describes each answer: the call or text, the form it was written in, its
+//! repairs, and what the user can do about a failure.
 
 use std::{
     sync::{
