@@ -1,5 +1,5 @@
 //! Finds the addresses at which this process and its backends can be reached, on a plain machine, in WSL and in a container.
-//! Half of all failed first starts are caused by a wrong address.
+//! Half of all first starts fail because of a wrong address.
 
 use std::{net::Ipv4Addr, path::Path};
 
