@@ -1,4 +1,4 @@
-//! Files that are always whole: a reader, or the next start after a crash, sees the old content or the new one.
+//! Atomic writes: a reader, or the next start after a crash, sees either the old content or the new one.
 
 use std::{
     fs,

@@ -1,7 +1,8 @@
-//! The command line -> one command run, one exit code. Logs and messages go to standard error, data to standard output.
+//! The command line: runs one command and returns its exit code. Logs and messages go to standard error, data to standard
+//! output.
 //!
-//! Exit codes: 0 done (a reader that closed the pipe counts as done), 1 failed, 2 wrong command line or configuration,
-//! 3 the address to listen on is taken.
+//! Exit codes: 0 done (also if the reader closed the pipe), 1 failed, 2 wrong command line or configuration, 3 the address to
+//! listen on is taken.
 
 use std::{
     io::{self, BufWriter, Write},

@@ -1,6 +1,6 @@
-//! The client's side. A request in whatever form a client writes it becomes the internal form: an
-//! [`openai::ChatRequest`](crate::openai::ChatRequest) without any tool prompt and a table [`Tools`]; the events of an
-//! answer become the client's calls ([`shape`]) and the client's bytes ([`front`]). Synchronous and pure.
+//! The client's side. A request in any client's form becomes the internal form: an
+//! [`openai::ChatRequest`](crate::openai::ChatRequest) without a tool prompt, and a table [`Tools`]. The events of an answer
+//! become the client's calls ([`shape`]) and the client's bytes ([`front`]). Synchronous and pure.
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,6 @@
-//! `proxy.toml`, the command line and the environment -> one validated [`Config`]. Every key is optional; what is unknown or
-//! contradictory is an error that names the line and, where one is near, the key that was meant. The only module that reads
-//! the environment.
+//! One validated [`Config`] from `proxy.toml`, the command line and the environment. Every key is optional. An unknown or
+//! contradictory key is an error that names the line and, if one is near, the key that was meant. Only this module reads the
+//! environment.
 
 use std::{
     num::NonZeroUsize,

@@ -1,4 +1,4 @@
-//! The HTTP clients of connections that the daemon opens, for each kind of destination one.
+//! The HTTP clients for connections that the daemon opens, one per kind of destination.
 
 use std::sync::{Arc, OnceLock};
 

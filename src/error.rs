@@ -1,4 +1,4 @@
-//! What can go wrong outside of parsing (which never fails), and who has to do something about it.
+//! Errors outside of parsing (which never fails), and who has to act on them.
 
 use std::borrow::Cow;
 

@@ -5,7 +5,7 @@
 mod tools;
 mod workspace;
 
-pub use tools::{Effect, Input, Origin, Tool, ToolChoice, Tools};
+pub use tools::{Effect, Input, Origin, Parsed, Tool, ToolChoice, Tools};
 pub use workspace::Workspace;
 
 /// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
@@ -86,7 +86,7 @@ pub enum Event<'a> {
     Note(&'a Note),
     /// The end, exactly once.
     Finish {
-        /// Why the answer ended, as the client shall see it.
+        /// Why the answer ended, as the client sees it.
         reason: FinishReason,
         /// Token counts, if the backend gave them.
         usage: Option<Usage>,
@@ -211,6 +211,15 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
+    /// All of them.
+    pub const ALL: [FinishReason; 4] =
+        [FinishReason::Stop, FinishReason::Length, FinishReason::ToolCalls, FinishReason::ContentFilter];
+
+    /// The reason of this name in OpenAI's spelling.
+    pub fn named(name: &str) -> Option<FinishReason> {
+        FinishReason::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+
     /// OpenAI's spelling.
     pub fn as_str(self) -> &'static str {
         match self {

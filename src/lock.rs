@@ -1,4 +1,4 @@
-//! How every lock of this program is taken.
+//! How the program takes every lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! `mcp.json`, its servers and our own MCP server -> tools that can be listed and called. Knows no model and no chat: what
-//! comes in are names and arguments, what goes out is one form of answer ([`response::McpResponse`]).
+//! The servers in `mcp.json` and toolglot's own MCP server, as tools that can be listed and called. This module knows no
+//! model and no chat: it takes names and arguments, and returns one form of answer ([`response::McpResponse`]).
 //!
 //! The SDK (`rmcp`) stays inside: no type of it appears in a signature of this module.
 

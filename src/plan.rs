@@ -1,5 +1,5 @@
-//! Configuration + request + what was learned of the model -> one [`Plan`]. Synchronous; every decision of a request is made
-//! here, once.
+//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model. Synchronous; every decision
+//! about a request is made here, once.
 
 use std::{
     path::PathBuf,
@@ -67,7 +67,7 @@ pub struct Asking {
     pub learned: Learned,
     /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
     pub verbatim: bool,
-    /// It sees images, as far as anybody knows.
+    /// It sees images, as far as is known.
     pub vision: bool,
     /// How much context it can have.
     pub context: Bounds,
@@ -251,7 +251,7 @@ fn shell(config: &Config, answer: &str) -> Shell {
     }
 }
 
-/// The context that a model gets, in tokens, as far as anybody knows; an Ollama is never asked for more than the cap.
+/// The model's context in tokens, as far as is known; Ollama is never asked for more than the cap.
 pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64> {
     let cap = config.limits.context_tokens;
     match backend.kind {

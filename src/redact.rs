@@ -1,8 +1,7 @@
-//! Texts that people read (logs, errors, tables, recordings) without the secrets in them, and without characters that steer
-//! a terminal.
+//! Removes secrets, and characters that control a terminal, from texts that people read (logs, errors, tables, recordings).
 //!
-//! [`redacted`] is applied to every [`crate::error::Error`] and every line of the log; [`without`] removes a secret that is
-//! known; [`shown`] is for text of other programs (model names, messages of backends and MCP servers).
+//! [`redacted`] is applied to every [`crate::error::Error`] and every line of the log; [`without`] removes a known secret;
+//! [`shown`] is for text of other programs (model names, messages of backends and MCP servers).
 
 use std::borrow::Cow;
 

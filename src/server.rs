@@ -1,5 +1,5 @@
-//! Sockets -> requests -> answers: the routes. A route of a model is one file: it reads the request (`received`), the
-//! chat in its protocol's form, and answers (`answer`). The checks before all routes are in `guard`.
+//! The routes. A route about a model is one file: it reads the request (`received`) and the chat in its protocol's form, and
+//! answers it (`answer`). `guard` has the checks before all routes.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The interface to all state that an answer depends on: learned facts, spooled calls, results of mixed turns.
-//! Memory, files, or Redis where several instances share it. Never called by a synchronous stage.
+//! The interface to all state that an answer depends on: learned facts, stored calls, results of mixed turns. It is kept in
+//! memory, in files, or in Redis if several instances share it. No synchronous stage uses it.
 
 use std::{
     future::Future,
@@ -38,7 +38,7 @@ pub enum Kind {
     Learned,
     /// A call of shell mode that waits for `toolglot call`.
     SpooledCall,
-    /// A call that left as a shell command, for whoever reads the command in the history.
+    /// A call that left as a shell command, to read the command in the history.
     PastCall,
     /// The results of our own tools in a turn that also called the client's.
     TurnResults,

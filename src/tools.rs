@@ -1,6 +1,6 @@
-//! A tool's name and arguments -> what it found in a small local SQLite database. The built-in tools exist so that MCP, the
-//! tools runner and the agent loop can be tried without any other server; [`Builtin::execute_tool`] is their one entry. A
-//! build without the feature `sample-tools` has none.
+//! The built-in tools: four queries of a small local SQLite database. They let a user try MCP, the tools runner and the agent
+//! loop without any other server. [`Builtin::execute_tool`] is their only entry. A build without the feature `sample-tools`
+//! has none.
 
 use std::path::PathBuf;
 

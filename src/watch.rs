@@ -1,4 +1,4 @@
-//! Files and folders on disk -> a word when one of them has changed.
+//! Tells when files and folders have changed on disk.
 
 use std::{
     path::{Path, PathBuf},

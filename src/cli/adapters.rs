@@ -1,5 +1,5 @@
-//! `toolglot adapters`: which adapter a model gets, why, and how well that one is proven; without a model, all of them. And
-//! the way in for Hugging Face's `response_template`, which vendors ship beside their models.
+//! `toolglot adapters`: lists the adapters, or says which one a model gets, why, and how well it is tested. Also imports
+//! Hugging Face's `response_template`.
 
 use std::{
     fmt::Write as _,

@@ -1,4 +1,4 @@
-//! `toolglot bench`: measures what nobody can promise, with real models.
+//! `toolglot bench`: measurements with real models.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! `toolglot call`: a tool's name and its arguments, or the id of a call that waits -> what the tool says, on standard
-//! output. The tools runner: it needs no running daemon.
+//! `toolglot call`: runs one tool, given by name and arguments or by the id of a stored call, and prints its answer. It needs
+//! no running daemon.
 
 use std::{
     io::{Read, Write},

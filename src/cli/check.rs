@@ -1,6 +1,4 @@
-//! `toolglot check`: adapters, configuration and registry -> what is wrong with them, with file and line, before a model or
-//! a user finds out: files that cannot be read, names that mean nothing, markers and globs that never count because others
-//! come before them, prompts whose calls the scanner does not read back.
+//! `toolglot check`: reports the faults of adapters, configuration and registry with file and line.
 
 use std::{
     io::Write,
@@ -258,10 +256,14 @@ impl Findings {
 fn recordings(directory: &Path, depth: usize) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> = entries
-        .flat_map(|path| match path.is_dir() {
-            true if depth > 0 => recordings(&path, depth - 1),
-            true => Vec::new(),
-            false => vec![path],
+        .flat_map(|path| {
+            if !path.is_dir() {
+                vec![path]
+            } else if depth > 0 {
+                recordings(&path, depth - 1)
+            } else {
+                Vec::new()
+            }
         })
         .collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));

@@ -1,4 +1,5 @@
-//! `toolglot completions` and `toolglot man`: what shells and `man` know about the command line, made of its definition.
+//! `toolglot completions` and `toolglot man`: shell completions and manual pages, generated from the definition of the
+//! command line.
 
 use std::{io::Write, path::PathBuf};
 

@@ -1,5 +1,6 @@
-//! `toolglot doctor`: which backends answer, how each model would be spoken to and why, whether any client has found the
-//! proxy, where it is reached from; with `--try`, what a model really makes of tools. For people, or as JSON.
+//! `toolglot doctor`: reports which backends answer, how toolglot would ask each model and why, whether a client has found
+//! the proxy, and at which addresses the proxy can be reached. `--try` also sends a model real requests. The report is for
+//! people, or JSON.
 
 use std::{io::Write, path::PathBuf, time::Duration};
 
@@ -7,7 +8,11 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{adapters, given::Given, output};
+use super::{
+    adapters,
+    given::{self, Given},
+    output,
+};
 use crate::{
     backend::{self, Kind},
     config::{Config, Environment, Listen},
@@ -122,15 +127,11 @@ impl Doctor {
         let json = self.json;
         let report = super::block_on(self.look(config, environment))?;
         output::print(out, &if json { output::json(&report)? } else { table::table(&report) })?;
-        match report.problems.len() {
-            0 => Ok(()),
-            1 => Err(Error::proxy("1 problem")),
-            many => Err(Error::proxy(format!("{many} problems"))),
-        }
+        output::fail_with(report.problems.len())
     }
 
     async fn look(self, config: Config, environment: &Environment) -> Result<Report, Error> {
-        let tools = self.tools()?;
+        let tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
         let proxy = Proxy::look(&config.listen).await;
         let addresses = place::addresses(&place::Facts::of_this_machine(), &config.listen);
         let missing = config.backends.iter().filter_map(|backend| {
@@ -161,13 +162,6 @@ impl Doctor {
             report.tried = Some(trial);
         }
         Ok(report)
-    }
-
-    fn tools(&self) -> Result<Vec<Value>, Error> {
-        let Some(path) = &self.tools else { return Ok(Vec::new()) };
-        let fail = |what: String| Error::client(format!("{}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-        serde_json::from_str(&text).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))
     }
 }
 

@@ -1,5 +1,6 @@
-//! `toolglot fix`: broken arguments -> fixed arguments, with the list of what was changed. As JSON lines for suites, or for
-//! a person with one text on standard input (arguments go to standard output, the report to standard error).
+//! `toolglot fix`: repairs the arguments of a call and reports each change. For a person, it reads one text from standard
+//! input, writes the arguments to standard output and the report to standard error. For test suites, it reads and writes JSON
+//! lines.
 
 #[cfg(test)]
 mod tests;
@@ -166,13 +167,7 @@ fn one_line(json: &str) -> String {
 
 /// No reason: the text is whole. A reason that is not known ended it too early.
 fn end(finish_reason: Option<&str>) -> End {
-    let Some(reason) = finish_reason else { return End::Whole };
-    End::Cut(match reason {
-        "stop" => FinishReason::Stop,
-        "tool_calls" => FinishReason::ToolCalls,
-        "content_filter" => FinishReason::ContentFilter,
-        _ => FinishReason::Length,
-    })
+    finish_reason.map_or(End::Whole, |reason| End::Cut(FinishReason::named(reason).unwrap_or(FinishReason::Length)))
 }
 
 fn failed(error: io::Error) -> Error {

@@ -1,8 +1,10 @@
-//! What the command line says about the configuration: which file, where the proxy listens, further backends.
+//! Command-line options about the configuration: the file, the address to listen on, further backends. Also reads files with
+//! tools, which several commands take.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 
 use crate::{
     config::{Config, Environment, Overrides},
@@ -28,6 +30,13 @@ pub(super) struct Given {
     /// A backend beside those of the file: http://host:port, or with its kind: ollama=http://host:11434, openai=http://host:port/v1
     #[arg(long, value_name = "[KIND=]URL")]
     backend: Vec<String>,
+}
+
+/// The tools in a JSON file, in OpenAI's form.
+pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
+    let fail = |what: String| Error::client(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))
 }
 
 // === impl Configured ===

@@ -1,4 +1,4 @@
-//! `toolglot init`: a configuration file with every key as a comment, where toolglot looks for it.
+//! `toolglot init`: writes a configuration file in which every key is a comment, to the place where toolglot looks for it.
 
 use std::{io::Write, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The log on standard error: how much of it, in which form, and nothing secret in any line.
+//! The log: its level, its format, and the removal of secrets from every line.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,5 @@
-//! `toolglot mcp`: the registry from the command line, what its servers offer, and our own MCP server over standard input.
+//! `toolglot mcp`: edits the registry, lists the tools of its servers, and runs toolglot's own MCP server over standard input
+//! and output.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{
     block_on,
     call::{self, PATIENCE, Source},
-    output::print,
+    output::{fail_with, print},
 };
 use crate::{
     config::Environment,
@@ -155,11 +156,7 @@ impl Mcp {
                 }
                 let text = format.print(&offered.tools, tool, |_| tools(&offered));
                 print(out, &text)?;
-                return match offered.problems.len() {
-                    0 => Ok(()),
-                    1 => Err(Error::proxy("1 problem")),
-                    many => Err(Error::proxy(format!("{many} problems"))),
-                };
+                return fail_with(offered.problems.len());
             }
             Command::Accept { server, tool } => {
                 let (pool, _) = source.pool(environment)?;

@@ -1,4 +1,4 @@
-//! `toolglot models`: every model with its backend, the adapter that reads it, how it would be asked and why, and what came of
+//! `toolglot models`: lists every model with its backend, its adapter, how toolglot would ask it and why, and the result of
 //! its last trial.
 
 use std::io::Write;

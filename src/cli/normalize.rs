@@ -1,5 +1,5 @@
-//! `toolglot normalize`: a model's text (or a backend's frames) -> the answer as a client would get it. As JSON lines for
-//! suites, or for a person with one text on standard input.
+//! `toolglot normalize`: shows what a client would get for a model's text (or a backend's frames). For a person, it reads one
+//! text from standard input. For test suites, it reads and writes JSON lines.
 
 use std::{
     io::{BufRead, Write},
@@ -11,6 +11,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::given;
 use crate::{
     adapter::{Library, scanner},
     backend::{Decoder, Dialect},
@@ -99,17 +100,9 @@ impl Normalize {
         }
         let mut text = String::new();
         input.read_to_string(&mut text).map_err(io)?;
-        let tools = match &self.tools {
-            None => Vec::new(),
-            Some(path) => {
-                let fail = |what: String| Error::client(format!("{}: {what}", path.display()));
-                let file = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-                serde_json::from_str(&file).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))?
-            }
-        };
         let row = Row {
             model: self.model.unwrap_or_default(),
-            tools,
+            tools: self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default(),
             text: Some(text),
             finish_reason: Some(self.finish_reason),
             reasoning_open: self.reasoning_open,
@@ -156,13 +149,13 @@ fn normalize(library: &Library, row: &Row) -> Result<(Value, Vec<Checked>), Erro
 }
 
 fn finish_reason(word: Option<&str>) -> Result<FinishReason, Error> {
-    let known = [FinishReason::Stop, FinishReason::Length, FinishReason::ToolCalls, FinishReason::ContentFilter];
-    match word {
-        None => Ok(FinishReason::Stop),
-        Some(word) => known.into_iter().find(|reason| reason.as_str() == word).ok_or_else(|| {
-            Error::client(format!("unknown finish_reason `{word}`; known: stop, length, tool_calls, content_filter"))
-        }),
-    }
+    let Some(word) = word else { return Ok(FinishReason::Stop) };
+    FinishReason::named(word).ok_or_else(|| {
+        Error::client(format!(
+            "unknown finish_reason `{word}`; known: {}",
+            FinishReason::ALL.map(FinishReason::as_str).join(", ")
+        ))
+    })
 }
 
 fn write_for_people(

@@ -1,4 +1,4 @@
-//! What commands write to standard output: text, JSON, columns.
+//! Writes a command's output to standard output: text, JSON, tables.
 
 use std::{fmt::Write as _, io::Write};
 
@@ -10,6 +10,15 @@ use crate::error::Error;
 pub(super) fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Error::proxy(format!("standard output: {error}")))
+}
+
+/// The end of a command that found this many problems and has printed them: a failure if there are any.
+pub(super) fn fail_with(problems: usize) -> Result<(), Error> {
+    match problems {
+        0 => Ok(()),
+        1 => Err(Error::proxy("1 problem")),
+        many => Err(Error::proxy(format!("{many} problems"))),
+    }
 }
 
 /// A value as the text of `--json`.

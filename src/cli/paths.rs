@@ -1,4 +1,4 @@
-//! `toolglot paths`: every file and folder that toolglot uses, and how the configuration was found.
+//! `toolglot paths`: lists every file and folder that toolglot uses, and says how it found the configuration.
 
 use std::{
     fmt::Write as _,

@@ -1,5 +1,5 @@
-//! `toolglot purge`: what toolglot has left on this machine -> a list, a question, and nothing left. Settings of clients become
-//! what they were before `setup --write`.
+//! `toolglot purge`: lists what toolglot has left on this machine, asks, and removes it. Also restores the clients' settings
+//! that `setup --write` changed.
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,9 @@
-//! Hugging Face's `response_template`, the description of an answer that vendors ship in `tokenizer_config.json`, -> an
-//! adapter file. Imported, such a template is run by the one scanner, with everything that it does beyond it: streaming,
-//! forgotten markers, repair. What an adapter cannot say is named, field by field.
+//! Imports Hugging Face's `response_template` (vendors ship it in `tokenizer_config.json` to describe a model's answers) as
+//! an adapter file. The scanner reads the imported form like any other, with streaming, forgotten markers and repair. The
+//! import names each field that an adapter cannot express.
 //!
-//! The facts are those of the format's documentation and of transformers 5.23: fields with `open` and `close` (literals or
-//! `_pattern`), content parsers (`text`, `int`, `float`, `bool`, `json`, `xml-inline`, `kv-lines`), a `transform`.
+//! The format is that of its documentation and of transformers 5.23: fields with `open` and `close` (literals or `_pattern`),
+//! content parsers (`text`, `int`, `float`, `bool`, `json`, `xml-inline`, `kv-lines`), a `transform`.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! `toolglot run AGENT`: a coding agent on the models of this proxy, for as long as it runs. Nothing is written; what it needs
-//! to know is in its environment and its arguments. The proxy is started where none listens, and ends with the agent.
+//! `toolglot run AGENT`: starts a coding agent that uses the models of this proxy. The agent gets its settings through its
+//! environment and its arguments; no file is written. If no proxy listens, `run` starts one and stops it when the agent ends.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ pub(super) struct Run {
     model: Option<String>,
     #[command(flatten)]
     configured: Configured,
-    /// What the agent itself shall be told
+    /// Arguments for the agent itself
     #[arg(last = true, value_name = "ARGUMENTS")]
     arguments: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `toolglot serve` and `toolglot record`: configuration and log -> a running server.
+//! `toolglot serve` and `toolglot record`: read the configuration, start the log, run the server.
 
 use std::path::PathBuf;
 

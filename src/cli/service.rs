@@ -1,5 +1,5 @@
-//! `toolglot service`: toolglot at every login of this user, without admin rights: a systemd user unit, a LaunchAgent, or a
-//! logon task of Windows.
+//! `toolglot service`: runs toolglot at every login of this user, without administrator rights. It installs a systemd user
+//! unit, a LaunchAgent, or a logon task of Windows.
 
 use std::{
     io::{Read, Seek, SeekFrom, Write},

@@ -1,5 +1,6 @@
-//! `toolglot setup CLIENT`: the name of a client -> what to enter where, with this proxy's address and a model; where a client
-//! reads files that can be written safely, also into these. The clients are data (`setup/clients.toml`).
+//! `toolglot setup CLIENT`: prints the settings for a client, with this proxy's address and a model. With `--write`, it also
+//! writes them into the client's files, if the client has files that can be edited safely. The clients are data
+//! (`setup/clients.toml`).
 
 use std::{
     io::Write,
@@ -128,7 +129,7 @@ impl File {
         self.merge.as_ref().map(read).transpose()
     }
 
-    /// The file as it shall be; what else is in a file that is merged stays, in its order.
+    /// The new content of the file. Members of a merged file that are not ours stay, in their order.
     fn over(&self, before: &str, own: Option<Value>, filled: &dyn Fn(&str) -> String) -> Result<String, Error> {
         let Some(own) = own else {
             return Ok(filled(self.text.as_deref().unwrap_or_default()).trim_end().to_owned());

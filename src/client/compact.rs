@@ -1,4 +1,4 @@
-//! JSON text without the whitespace between its tokens: one line, every token as it was written.
+//! Removes the whitespace between the tokens of a JSON text. The tokens stay as they were written.
 
 /// Removes whitespace outside of strings. The text is valid JSON.
 pub(super) fn compact(json: &str) -> String {

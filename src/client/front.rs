@@ -1,5 +1,5 @@
-//! The client's protocols. A front reads a request in its protocol into the internal form and writes events as the bytes of
-//! an answer; it lives over all rounds of a turn. One module each, and a row in [`Kind`]; what they share is here.
+//! The client protocols. A front reads a request of its protocol into the internal form, and writes events as the bytes of an
+//! answer. It lives for all rounds of a turn. Each front is one module and a row in [`Kind`]; this file has what they share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -95,7 +95,7 @@ trait Protocol: std::fmt::Debug + Send {
     /// Appends what has to come before everything else, a sign of life included.
     fn open(&mut self, _out: &mut BytesMut) {}
 
-    /// Appends what the client shall read for this event.
+    /// Appends the bytes that the client reads for this event.
     fn event(&mut self, event: Event<'_>, out: &mut BytesMut);
 
     /// Appends a sign of life that no client takes for content; `text` is for people who read along.
@@ -217,7 +217,7 @@ impl Front {
         self.protocol.open(out);
     }
 
-    /// Appends what the client shall read for this event; one frame per text event, nothing is merged.
+    /// Appends the bytes that the client reads for this event; one frame per text event, nothing is merged.
     pub fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match event {
             Event::Note(note) if self.shows(note) => {

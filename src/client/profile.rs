@@ -1,4 +1,4 @@
-//! What differs between clients that otherwise speak the same language: data, found by the request's headers and form.
+//! Differences between clients that speak the same protocol, as data. The request's headers and form select the row.
 
 use super::Hints;
 

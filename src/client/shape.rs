@@ -1,5 +1,5 @@
-//! How a client reads calls. A shape turns events into events that this client understands, and reads the tools and the
-//! history that it wrote in its own form.
+//! How a client reads calls. A shape turns events into events that its client understands, and reads the tools and the
+//! history that the client wrote in its own form.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -81,7 +81,7 @@ impl Shape {
         Shape { kind, shell: None, tools, writer }
     }
 
-    /// The same stage for a client whose shell shall run the calls of our own tools.
+    /// The same stage for a client whose shell runs the calls of our own tools.
     pub fn in_shell(mut self, mut shell: Shell) -> Shape {
         if self.kind != Kind::Native {
             shell.form = ShellForm::Id; // arguments in a command could be read as tags, or would be defused
@@ -90,7 +90,7 @@ impl Shape {
         self
     }
 
-    /// Takes an event, gives what the client shall see.
+    /// Takes an event, and passes on what the client sees.
     pub fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) {
         let writer = &mut self.writer;
         match &mut self.shell {

@@ -1,5 +1,5 @@
-//! Where the user of an editor works, as its system prompt says it: `The user's workspace contains these folders:`, one folder
-//! per line, and an overview of the files that begins with the folder's name. (Void, `common/prompt/prompts.ts`.)
+//! Reads the workspace folder from an editor's system prompt: `The user's workspace contains these folders:`, one folder per
+//! line, and an overview of the files that begins with the folder's name. (Void, `common/prompt/prompts.ts`.)
 
 use crate::{event::Workspace, openai::Message};
 

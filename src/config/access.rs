@@ -1,5 +1,5 @@
-//! Who may use the server, and what a request may choose: client keys with the tenants that they belong to, and the modes that
-//! are open to requests.
+//! Who may use the server, and what a request may choose: client keys with their tenants, and the modes that requests may
+//! name.
 
 use std::{fmt, num::NonZeroU32, path::PathBuf, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Further names of models: what a client sees and writes <-> the model's own name. For clients that judge a model by its
+//! Further names of models, for clients that judge a model by its name: maps the name that a client sees to the model's own
 //! name.
 
 use super::{Config, Mode};

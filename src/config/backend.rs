@@ -1,4 +1,4 @@
-//! A backend as it is configured, in the file or by a flag: its language, its place, its key.
+//! A backend from the file or from a flag: its protocol, its address, its key.
 
 use super::Secret;
 use crate::error::Error;
@@ -30,7 +30,7 @@ pub struct Backend {
 pub enum Kind {
     /// Ollama's own `/api/chat`: unlike its `/v1` it keeps errors, thinking and the context size.
     Ollama,
-    /// OpenAI's `/v1/chat/completions`, whoever serves it; the URL ends in `/v1` where that server's does.
+    /// OpenAI's `/v1/chat/completions`, of any server; the URL ends in `/v1` where that server's does.
     OpenAi,
     /// Google's `streamGenerateContent`.
     Google,

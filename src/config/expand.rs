@@ -1,5 +1,5 @@
-//! `${VAR}` in a text of the configuration or the registry -> the value of the environment variable. What cannot be had is an
-//! error: a literal `${TOKEN}` must never reach a server.
+//! Expands `${VAR}` in texts of the configuration and the registry. A missing variable is an error: a literal `${TOKEN}` must
+//! never reach a server.
 
 use super::Environment;
 

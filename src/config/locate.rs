@@ -1,5 +1,5 @@
-//! Which file is the configuration: the one that is named, `proxy.toml` in the working directory if it is one of ours, or the
-//! user's own. Paths of ours that no file names are in the user's folder: they do not move with the working directory.
+//! Finds the configuration: the named file, `proxy.toml` in the working directory if it is toolglot's, or the user's own.
+//! Paths that no file names are in the user's folder, so they do not change with the working directory.
 
 use std::path::{Path, PathBuf};
 

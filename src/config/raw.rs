@@ -1,4 +1,4 @@
-//! `proxy.toml` as it is written -> structs with everything optional, and the error that a person can act on.
+//! The content of `proxy.toml` with every key optional, and errors that say how to correct it.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! The section `[react]`: how far the model may go with tools that we run for it, and what of that is shown.
+//! The section `[react]`: how far the model may go with tools that toolglot runs, and what the client sees of it.
 
 use serde::Deserialize;
 

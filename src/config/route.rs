@@ -1,4 +1,4 @@
-//! `[[routes]]`: what holds for the models whose name matches a glob.
+//! `[[route]]`: settings for the models whose name matches a glob.
 
 use serde::Deserialize;
 

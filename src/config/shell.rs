@@ -1,4 +1,4 @@
-//! Mode `shell`: how calls of our own tools leave, and whether the command that runs them can be found.
+//! Mode `shell`: the form of the commands, and whether a shell would find the program that they run.
 
 use super::{Config, Mode};
 use crate::error::Error;

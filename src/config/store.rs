@@ -1,4 +1,4 @@
-//! `store`: where the state is that several instances share.
+//! `store`: the address of the state that several instances share.
 
 use super::{Secret, raw::Raw, secret::Source};
 use crate::{

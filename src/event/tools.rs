@@ -1,8 +1,10 @@
 //! The tools of a request, as client and model know them.
 
 use std::{
+    any::Any,
     collections::{HashMap, hash_map::Entry},
-    sync::Arc,
+    fmt,
+    sync::{Arc, OnceLock},
 };
 
 use super::Workspace;
@@ -59,7 +61,13 @@ pub struct Tool {
     pub namespace: Option<(String, String)>,
     /// What the client takes as the input of a call.
     pub input: Input,
+    /// The checked schema as its first reader has parsed it.
+    pub parsed: Parsed,
 }
+
+/// A schema text and what was made of it, at the first time that somebody needed it. Tools that differ only in this are equal.
+#[derive(Clone, Default)]
+pub struct Parsed(OnceLock<(Arc<str>, Arc<dyn Any + Send + Sync>)>);
 
 /// What a client takes as the input of a call. The model always writes an object of arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -102,6 +110,29 @@ impl Tool {
     /// The schema that arguments are fixed and checked against.
     pub fn checked_schema(&self) -> &Arc<str> {
         self.fixing_schema.as_ref().unwrap_or(&self.schema)
+    }
+
+    /// What `parse` makes of the checked schema. It is called once for a tool and its clones, and always for the same type.
+    pub(crate) fn parsed<T: Send + Sync + 'static>(&self, parse: impl Fn(&str) -> T) -> Arc<T> {
+        let schema = self.checked_schema();
+        let (of, parsed) = self.parsed.0.get_or_init(|| (Arc::clone(schema), Arc::new(parse(schema))));
+        // A schema that was replaced since then is another one.
+        let kept = Some(parsed).filter(|_| Arc::ptr_eq(of, schema));
+        kept.and_then(|kept| Arc::clone(kept).downcast().ok()).unwrap_or_else(|| Arc::new(parse(schema)))
+    }
+}
+
+impl PartialEq for Parsed {
+    fn eq(&self, _: &Parsed) -> bool {
+        true
+    }
+}
+
+impl Eq for Parsed {}
+
+impl fmt::Debug for Parsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "Parsed(..)" } else { "Parsed" })
     }
 }
 

@@ -1,5 +1,5 @@
-//! Addresses that no server of ours may have: link-local ones and those where clouds keep the keys of a machine. Checked
-//! when an address is read and again when its name is resolved, because a name may point anywhere.
+//! Addresses that no MCP server may have: link-local addresses, and those where clouds serve a machine's credentials. They
+//! are checked when an address is read and again when its name is resolved, because a name may point anywhere.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

@@ -1,5 +1,5 @@
-//! The tools of many servers -> one list in a fixed order: what can be offered, under which name, with which schema, and
-//! what may be done with it.
+//! The tools of many servers as one list in a fixed order: under which name and with which schema each is offered, and what
+//! may be done with it.
 
 use std::sync::Arc;
 

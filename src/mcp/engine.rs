@@ -1,10 +1,9 @@
-//! Our own MCP server: the built-in tools and, if wanted, everything in the registry, for clients over streamable HTTP, HTTP
-//! with SSE and standard input.
+//! toolglot's own MCP server: the built-in tools and, if configured, everything in the registry. Clients reach it over
+//! streamable HTTP, HTTP with SSE, and standard input.
 //!
-//! The engine lives apart from any request. A session has an input queue and an output queue; the engine keeps the map from
-//! session id to input queue, a loop per session takes messages, runs each as a task of its own (a slow tool delays nobody,
-//! answers may overtake each other) and puts the answers on the session's output queue. Transports only move messages
-//! between queues and sockets. The session ends with whoever holds its output.
+//! The engine is independent of any request. Each session has an input queue, an output queue, and a loop that runs every
+//! message as a task, so a slow tool delays nobody and answers may overtake each other. Transports only move messages between
+//! queues and sockets. A session ends with the owner of its output queue.
 
 use std::{
     collections::HashMap,

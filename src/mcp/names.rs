@@ -1,5 +1,5 @@
-//! Tools of many servers under names that cannot be mixed up: `server__tool`, `builtin.server__tool`, `server.tool`; a
-//! spelling of each that OpenAI's clients allow; and the way back from whatever a model wrote to the one tool that it means.
+//! Unambiguous names for the tools of many servers: `server__tool`, `builtin.server__tool`, `server.tool`, and a spelling of
+//! each that OpenAI's clients allow. Also finds the one tool that a model's spelling means.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! Definitions of tools and instructions of servers -> which of them are not what they were when they were first seen. A
-//! server that changes what a model reads of it may want the model to do something else: what has changed is not offered
-//! until a person accepts it.
+//! Detects tool definitions and server instructions that changed since they were first seen. A server that changes them may
+//! want to make the model do something else, so a changed definition is not offered until a person accepts it.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,6 +1,5 @@
-//! The servers of the registry and the built-in tools -> one list of tools, and one way to call any of them. Connections
-//! are opened when they are needed, kept, and opened again when they break; a server that is down delays and disturbs
-//! nobody else.
+//! The servers of the registry and the built-in tools as one list of tools, and one way to call any of them. Connections are
+//! opened when needed, kept, and reopened after a failure. A server that is down delays no other.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! `mcp.json` -> the servers that are there now. Read at the start and whenever it changes on disk; every change of ours is
-//! written at once and atomically, in the file's own dialect, with its comments and unknown keys.
+//! The servers in `mcp.json`. The file is read at the start and whenever it changes on disk. Every edit is written at once
+//! and atomically, in the file's own dialect, with its comments and unknown keys.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,5 +1,5 @@
-//! What any tool answers, whatever ran it -> one form, JSON-RPC 2.0, made where the tool is called; nobody downstream guesses
-//! what is an error. Every piece of content carries which tool of which server it came from.
+//! The answer of any tool in one form, JSON-RPC 2.0. It is made where the tool is called, so nothing downstream guesses what
+//! is an error. Every item of content says which tool of which server it came from.
 
 use serde_json::{Map, Value, json};
 

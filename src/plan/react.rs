@@ -1,5 +1,5 @@
-//! The tools of the registry -> part of a request in mode `react`: offered beside the client's own, with what their servers
-//! say about themselves, if the model's context has room for them.
+//! Adds the tools of the registry to a request in mode `react`: they join the client's own, with their servers' descriptions,
+//! if the model's context has room.
 
 use std::{path::PathBuf, sync::Arc};
 

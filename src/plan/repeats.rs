@@ -1,8 +1,8 @@
-//! The calls of a turn that were answered, and whether another one asks the same again: a small model repeats a call although
-//! its result is in the conversation, until somebody stops it.
+//! The answered calls of a turn, and whether a new call repeats one of them. A small model repeats a call although its result
+//! is in the conversation, until somebody stops it.
 //!
-//! A call repeats another one if nothing can have changed since: an equal call of a tool that only reads, with only such calls
-//! in between, or an equal call of any tool in the answer before. A call that failed may always be tried again.
+//! A call is a repetition if nothing can have changed since: an equal call of a read-only tool, with only such calls in
+//! between, or an equal call of any tool in the answer just before. A call that failed may always be tried again.
 
 use std::collections::HashMap;
 

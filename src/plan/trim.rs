@@ -1,5 +1,5 @@
-//! Tools that would fill a small context -> the same tools with shorter texts. What a call is made of (names, types, values,
-//! required keys) is never touched. A pure function of the tools and the context, so that the backend's cache holds.
+//! Shortens the texts of tools that would fill a small context. What makes up a call (names, types, values, required keys) is
+//! never touched. A pure function of the tools and the context, so that the backend's cache holds.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,4 @@
-//! What became of a request: filled in by the routes and the turn, read when the response is over, for the line in the log and
-//! for the metrics.
+//! What became of a request. Routes and turn fill it in; the log line and the metrics read it when the response is over.
 
 use std::{
     sync::{
@@ -181,7 +180,7 @@ impl Account {
         self.is_heavy.load(Ordering::Relaxed)
     }
 
-    /// What comes next takes long, whoever asked for it: it goes on with the threads of large requests (`apart`).
+    /// The next step takes long: it runs on the threads for large requests (`apart`).
     pub(super) async fn goes_apart(&self) {
         self.is_heavy.store(true, Ordering::Relaxed);
         // A request is moved when it waits.

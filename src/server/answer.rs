@@ -1,4 +1,5 @@
-//! A chat in the internal form -> its plan -> the answer in the form of the protocol that asked, streamed or collected.
+//! Answers a chat in the internal form: makes its plan, runs the turn, and writes the answer in the form of the protocol that
+//! asked, streamed or collected.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -1,6 +1,6 @@
-//! Requests with large bodies, and answers of which much is held back, are served apart, on threads of their own: reading such
-//! a body and writing it anew for the backend, or deciding about a long text at once, takes as long as many pieces of other
-//! answers, which must not wait for it.
+//! Serves requests with large bodies, and answers with much held-back text, on threads of their own. Reading and rewriting
+//! such a body, or deciding about a long text at once, takes as long as many pieces of other answers, which must not wait for
+//! it.
 
 use std::{
     future,

@@ -1,5 +1,5 @@
-//! Configuration, or a look around on this machine -> the backends and the models that each of them has right now. Kept for
-//! seconds, because clients ask every five.
+//! The backends, configured or discovered on this machine, and the models that each of them has now. Kept for seconds,
+//! because clients ask every five.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,7 @@ pub(super) struct Backends {
     replay: Arc<Backend>,
     demo: bool,
     known: Mutex<Known>,
-    /// One look at a time; whoever waits for it uses its result.
+    /// One look at a time; all who wait for it use its result.
     looking: tokio::sync::Mutex<()>,
 }
 

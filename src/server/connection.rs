@@ -1,5 +1,5 @@
-//! A listening socket -> connections that are served until they end. Whatever a client does or leaves undone, its connection
-//! ends at some time: heads and bodies must arrive in time, idle connections are closed, and so are those that nobody reads.
+//! Accepts connections and serves them until they end. Every connection ends at some time, whatever the client does: heads
+//! and bodies have a deadline, and connections that are idle or are not read are closed.
 
 use std::{
     io,

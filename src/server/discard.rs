@@ -1,5 +1,5 @@
-//! A request that is refused before its body was read: the body is read to its end and thrown away, within limits, because
-//! many clients look at an answer only when they have sent everything, and take a connection that closes for a failure.
+//! Reads the rest of a refused request's body and throws it away, within limits. Many clients read the response only after
+//! they have sent everything, and take a closed connection for a failure.
 
 use std::{
     pin::Pin,

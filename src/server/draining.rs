@@ -1,5 +1,5 @@
-//! The time between the first signal and the end: running answers continue, new requests go elsewhere. A load balancer learns of
-//! it from `/readyz`; requests that it sends after it had time to notice are refused.
+//! The time between the first signal and the end: running answers continue, and new requests go elsewhere. A load balancer
+//! sees it at `/readyz`. Requests that it still sends after the announced time are refused.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

@@ -1,5 +1,5 @@
-//! Requests that pass as they are: mode `off`, text completions, embeddings, in OpenAI's API and in Ollama's. Body and answer
-//! are bytes that nobody looks into, except for the model's name, which selects the backend.
+//! Forwards requests unchanged: mode `off`, text completions and embeddings, in OpenAI's API and in Ollama's. toolglot reads
+//! only the model's name, which selects the backend.
 
 use axum::{body::Body, response::Response, routing::MethodRouter};
 use bytes::{Bytes, BytesMut};
@@ -91,7 +91,7 @@ pub(super) async fn send(
 // === impl Endpoint ===
 
 impl Endpoint {
-    /// The protocol of whoever asks for it.
+    /// The protocol of its clients.
     fn front(self) -> front::Kind {
         match self {
             Endpoint::OpenAi(_) => front::Kind::OpenAi,

@@ -1,5 +1,5 @@
-//! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 -> one whole answer of a model; with tools, those of the
-//! registry are run here until it answers. Errors are JSON-RPC's, under status 200.
+//! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 requests for one whole answer of a model. With tools,
+//! toolglot runs those of the registry until the model answers. Errors are JSON-RPC errors with status 200.
 
 use axum::{
     extract::{Request, State},

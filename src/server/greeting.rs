@@ -1,5 +1,5 @@
-//! What a user needs to know at the start, on standard error: the address, the models and how each is asked, what to enter in
-//! which client, where the page is, in a dozen lines.
+//! What toolglot prints at the start: its address, the models and how it asks each of them, what to enter in which client,
+//! and where the page is, in a dozen lines.
 
 use std::{
     fmt::Write as _,

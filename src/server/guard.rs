@@ -1,6 +1,5 @@
-//! The checks before every route. Nobody else's web page may use this machine's models and tools (Host against DNS
-//! rebinding, Origin against foreign pages), other machines need a key, no request runs in a circle (Via), and a body says
-//! that it is JSON.
+//! The checks before every route: Host (against DNS rebinding), Origin (against foreign web pages), Via (against loops), the
+//! client key, and the content type of a body.
 
 use std::{
     net::{IpAddr, SocketAddr},

@@ -1,5 +1,5 @@
-//! `GET /healthz`: that it runs, which backends answer, and what has been repaired so far. `GET /readyz`: whether a chat can be
-//! answered now.
+//! `GET /healthz`: whether the process serves, which backends answer, and what was repaired so far. `GET /readyz`: whether a
+//! chat can be answered now.
 
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 

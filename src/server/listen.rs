@@ -1,5 +1,5 @@
-//! Addresses -> listening sockets, or an error that says who sits there and what to do. Never another port in silence: the
-//! client was told this one.
+//! Opens the listening sockets. If an address is taken, the error says by whom and what to do. toolglot never takes another
+//! port instead, because the client was told this one.
 
 use std::{io, net::SocketAddr, time::Duration};
 

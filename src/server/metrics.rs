@@ -1,5 +1,5 @@
-//! `GET /metrics`: counters and histograms of everything since the start, in the text format of Prometheus (version 0.0.4).
-//! Labels are names out of the configuration and fixed words, so that their number is bounded.
+//! `GET /metrics`: counters and histograms since the start, in the text format of Prometheus (version 0.0.4). Labels are
+//! fixed words and names from the configuration, so their number is bounded.
 
 use std::{
     collections::BTreeMap,

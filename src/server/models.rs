@@ -1,5 +1,5 @@
-//! The models of all backends -> OpenAI's list. Clients poll it every few seconds: answered from what is known, without a word
-//! in the log.
+//! The models of all backends as OpenAI's list. Clients poll it every few seconds, so it is answered from memory and not
+//! logged.
 
 use std::{collections::HashSet, iter, sync::atomic::Ordering};
 

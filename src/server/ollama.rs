@@ -1,5 +1,5 @@
-//! Ollama's own API for clients that look for an Ollama: what it lists and tells of models, of all backends; text completion.
-//! A model that Ollama itself cannot make call tools can be made to here, so each that chats is shown with `tools`.
+//! Ollama's own API, for clients that look for an Ollama: its lists and descriptions cover the models of all backends. Also
+//! its text completion. With toolglot, every model that chats can call tools, so each is listed as able to.
 
 use axum::{
     Extension,

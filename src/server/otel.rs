@@ -1,8 +1,8 @@
-//! OpenTelemetry: each request for an answer as a span, sent to a collector as OTLP/HTTP in JSON
-//! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>). Nothing of it happens unless the environment names a collector.
+//! OpenTelemetry: sends one span per request for an answer to a collector, as OTLP/HTTP in JSON
+//! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>). It does nothing unless the environment names a collector.
 //!
-//! A request only appends to a bounded queue. One loop of the server's first thread sends what waits there; a span that
-//! finds the queue full is counted and dropped.
+//! A request only appends to a bounded queue, and one loop on the server's first thread sends the queue. If the queue is
+//! full, the span is dropped and counted.
 
 use std::{
     collections::VecDeque,

@@ -1,8 +1,8 @@
-//! The page for people: `GET /` in a browser. The last turns with what the client sent, what the model wrote and what the
-//! client got; why something is a call and something is not; how backends, models and MCP servers are doing. Three files
-//! that are part of the program; everything that changes comes as JSON from the routes under `/ui`.
+//! The page for people: `GET /` in a browser. It shows the last turns (what the client sent, what the model wrote, what the
+//! client got), why something is or is not a call, and the state of backends, models and MCP servers. Three files are
+//! embedded in the binary; all data comes as JSON from the routes under `/ui`.
 //!
-//! Whoever may see it: this machine, and whoever has a client key, which then sees its own turns alone.
+//! This machine may see it, and so may every holder of a client key, who sees only the turns of that key.
 
 use std::{fmt::Write as _, net::IpAddr, time::Duration};
 

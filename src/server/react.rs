@@ -1,4 +1,4 @@
-//! A request in mode `react`: what it says for itself, and the tools of the servers that it may use.
+//! A request in mode `react`: its own fields, and the tools of the servers that it may use.
 
 use std::sync::Arc;
 

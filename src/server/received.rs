@@ -1,4 +1,4 @@
-//! A request -> its body, the model that the body names, and the backend that serves it: how every route of a model begins.
+//! How every request about a model begins: its body is read, and its model and the model's backend are found.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
-//! A chat that passes through -> a fixture file: the request in its internal form and the backend's bytes with their pauses.
-//! Written when the turn is over, however it ends: a backend that broke off and a client that left are what one looks for.
-//! Headers are never looked at, request fields that name a person or a secret are left out, and a key that the backend
-//! repeats is masked. Files are for their owner only.
+//! Writes a chat into a fixture file: the request in the internal form, and the backend's bytes with their pauses. The file
+//! is written at the end of the turn, also if the backend broke off or the client left, because these are the cases worth a
+//! recording. Headers are not recorded, request fields that name a person or a secret are omitted, and a key that the backend
+//! repeats is masked. Only the owner can read the files.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! `proxy.toml` and the adapters, read again when they change on disk or at SIGHUP. What is wrong leaves everything as it was.
+//! Rereads `proxy.toml` and the adapters when they change on disk or at SIGHUP. A faulty file changes nothing.
 
 use std::{future, path::PathBuf, sync::Arc};
 

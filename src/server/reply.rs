@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Told(pub(super) String);
 
-/// An error in the form of whoever asks at this path, under its own status.
+/// An error in the form of this path's API, with the error's status.
 pub(super) fn error_at(path: &str, error: &Error) -> Response {
     let front = match path {
         _ if path.contains("/api/") => Kind::Ollama,

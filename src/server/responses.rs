@@ -1,6 +1,6 @@
-//! `POST /v1/responses` and what is kept of it: OpenAI's API, as Codex and OpenAI's SDKs speak it. A response that may be
-//! asked for again (`store`, which is the default) is kept with its items for a day; one that follows another names it, and
-//! is read after the items of all those before.
+//! `POST /v1/responses` and the routes of stored responses: OpenAI's API, as Codex and OpenAI's SDKs use it. With `store`
+//! (the default), a response is kept with its items for a day. A request that names an earlier response continues its
+//! conversation: the items of all responses before it come first.
 
 use axum::{
     body::Body,

@@ -1,7 +1,7 @@
-//! A running server: threads that serve, what the user is told, and an end on a signal once running answers are done.
+//! Runs the server: starts its threads, prints the greeting, and ends on a signal once running answers are done.
 //!
-//! Each thread has a runtime of its own with its share of the connections: all threads accept from the same sockets, so that
-//! a busy one takes no new connection, and a piece of an answer never changes threads.
+//! Each thread has its own runtime and accepts from the same sockets. So a busy thread takes no new connection, and an answer
+//! never changes threads.
 
 use std::{future, io, net, num::NonZeroUsize, sync::Arc, thread, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What all requests share: built once from the settings at the start, and replaced as a whole when they change.
+//! What all requests share. It is built once from the settings at the start, and replaced as a whole when they change.
 
 use std::{
     path::PathBuf,
@@ -67,7 +67,7 @@ pub(super) struct Process {
     pub(super) draining: Draining,
 }
 
-/// How often clients have asked, for whoever wonders why nothing happens.
+/// How often clients have asked: `doctor` tells from it whether a client has found the proxy.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// For the list of models.

@@ -1,5 +1,5 @@
-//! Backends and their models -> how each of them would be spoken to, and why: what `toolglot doctor` shows. The same
-//! backends, plan and turn that serve clients answer here, so that it says what really happens.
+//! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`. It uses the same backends,
+//! plan and turn that serve clients, so its report is what really happens.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -1,5 +1,5 @@
-//! The layer around all routes that makes each request visible: its id in the response and in every line of the log, one line
-//! at the end of each turn, and the metrics.
+//! The layer around all routes that makes each request visible: its id in the response and in every log line, one line at the
+//! end of each turn, and the metrics.
 
 use std::{
     pin::Pin,

@@ -1,4 +1,4 @@
-//! Requests for what is not there: an answer that says what is meant, and one line in the log for each such path.
+//! Answers requests for unknown paths: the answer suggests the path that was meant, and each such path is logged once.
 
 use std::{collections::HashSet, sync::Mutex};
 
@@ -8,7 +8,7 @@ use http::{Method, Uri};
 use super::{reply, state::App};
 use crate::{error::Error, lock::Hold, redact};
 
-/// Paths that have been asked for in vain.
+/// Unknown paths that were requested.
 #[derive(Debug, Default)]
 pub(super) struct Missed(Mutex<HashSet<String>>);
 

@@ -1,5 +1,5 @@
-//! The store of one user: a file per value, readable by that user only. Several processes may use it at once (the daemon and
-//! the command line), and what is in it outlives them.
+//! The store of one user: a file per value, which only that user can read. Several processes may use it at once (the daemon
+//! and the command line), and its content outlives them.
 
 use std::{
     fs, io,

@@ -1,8 +1,8 @@
-//! The store that several instances share: Redis, or whatever speaks its protocol (Valkey, KeyDB), one server or a cluster.
+//! The store that several instances share: Redis or a server with its protocol (Valkey, KeyDB), alone or as a cluster.
 //!
-//! A request never waits for it longer than [`PATIENCE`](super::PATIENCE). The first command that fails or takes longer makes it absent for
-//! everybody: from then on requests work with what this instance has, until a task in the background has reached it again.
-//! What was to be kept meanwhile is handed in then.
+//! A request never waits for it longer than [`PATIENCE`](super::PATIENCE). After the first command that fails or takes
+//! longer, the store counts as absent for everybody: requests work with what this instance has, while a background task
+//! reconnects. Values that were written meanwhile are handed in afterwards.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering::Relaxed},
@@ -310,7 +310,7 @@ fn nodes(place: &Place<'_>) -> Result<Vec<ConnectionInfo>, RedisError> {
     hosts.split(',').map(node).collect()
 }
 
-/// The name of a key: readable as far as it helps whoever looks into the server, and of bounded length.
+/// The name of a key: readable for a person who looks into the server, and of bounded length.
 fn name(key: &Key) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     // Braces would say which part of a cluster it belongs to, colons where the tenant ends.

@@ -113,14 +113,14 @@ fn read_back(adapter: &Arc<Adapter>) -> Vec<String> {
         // Without a marker a call is at the start or at the end; which of them is the form's own affair.
         for (place, whole, said) in [
             ("alone", text.clone(), ""),
-            ("behind prose", format!("Let me do that.\n\n{text}"), "Let me do that."),
+            ("after prose", format!("Let me do that.\n\n{text}"), "Let me do that."),
             ("before an invented result", format!("{text}\n\nThe file was written."), ""),
         ] {
             if place != "alone" && !marked {
                 continue;
             }
             let seen = read(adapter, &[&whole]);
-            if found(&seen) != expected(&calls) || (place == "behind prose" && seen.text().trim_end() != said) {
+            if found(&seen) != expected(&calls) || (place == "after prose" && seen.text().trim_end() != said) {
                 wrong.push(format!(
                     "{}: {label}, {place}: {whole:?}\n    read as {:?}, text {:?}",
                     adapter.name,

@@ -1,4 +1,4 @@
-//! A client, as far as a model sees it: how it offers tools, how it reads an answer and how it gives results back.
+//! A simulated client: how it offers tools, reads an answer, and returns results.
 
 use clap::ValueEnum;
 use serde_json::{Value, json};

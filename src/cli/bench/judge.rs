@@ -1,4 +1,4 @@
-//! What came against what was wanted: the form and the values of calls, never the wording of an answer.
+//! Compares an answer with what the task wants: the form and the values of calls, never the wording of text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use super::{
 };
 
 /// What became of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
     /// As it was wanted.
@@ -20,6 +20,7 @@ pub(super) enum Verdict {
     /// Nothing was executed that should have been, or the answer lacks a fact.
     Missed,
     /// The request failed.
+    #[default]
     Error,
 }
 

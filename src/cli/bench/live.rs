@@ -1,5 +1,4 @@
-//! `toolglot bench live`: every task in every form and way, one after the other; what is known from an earlier run is not asked
-//! again.
+//! `toolglot bench live`: runs every task in every form and way, one at a time. Outcomes of earlier runs are reused.
 
 use std::{
     collections::HashMap,
@@ -69,7 +68,7 @@ pub(super) struct Live {
 }
 
 /// What became of one task in one form and way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Outcome {
     /// What it is the outcome of; another task of the same name has another key.
     pub(super) key: String,
@@ -175,19 +174,8 @@ impl Live {
 
     /// One task from its first request to its verdict.
     async fn ask(&self, key: String, form: Form, way: &Way, task: &Task, seed: u64) -> Outcome {
-        let mut outcome = Outcome {
-            key,
-            form: form.name().to_owned(),
-            way: way.name.clone(),
-            task: task.id.clone(),
-            verdict: Verdict::Error,
-            faults: Faults::default(),
-            again: 0,
-            read: 0,
-            wrote: 0,
-            seconds: 0.0,
-            came: Vec::new(),
-        };
+        let mut outcome =
+            Outcome { key, form: form.name().to_owned(), way: way.name.clone(), task: task.id.clone(), ..Outcome::default() };
         let begun = Instant::now();
         match self.turns(&mut outcome, form, way, task, seed).await {
             Ok(verdict) => outcome.verdict = verdict,
@@ -264,7 +252,7 @@ impl Live {
         Error::proxy(format!("the results in {}: {error}", self.results.display()))
     }
 
-    /// A bar for whoever watches.
+    /// Draws a progress bar on a terminal.
     fn progress(&self, messages: &mut dyn Write, done: usize, all: usize, now: &str) {
         if !std::io::stderr().is_terminal() {
             return;

@@ -1,4 +1,4 @@
-//! Outcomes -> one table, the same as JSON, and what to do.
+//! Summarises outcomes as a table and as JSON, and recommends a way.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) struct Report {
 }
 
 /// One form and way.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Row {
     form: String,
     way: String,
@@ -152,23 +152,7 @@ impl Report {
 
 impl Row {
     fn of(outcome: &Outcome) -> Row {
-        Row {
-            form: outcome.form.clone(),
-            way: outcome.way.clone(),
-            n: 0,
-            right: 0,
-            wrong: 0,
-            missed: 0,
-            errors: 0,
-            percent: [0.0; 3],
-            shown: 0,
-            unknown: 0,
-            invalid: 0,
-            again: 0,
-            read: 0,
-            wrote: 0,
-            seconds: 0.0,
-        }
+        Row { form: outcome.form.clone(), way: outcome.way.clone(), ..Row::default() }
     }
 
     fn add(&mut self, outcome: &Outcome) {
@@ -247,22 +231,10 @@ impl Recommendation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::bench::judge::Faults;
 
     fn outcomes(way: &str, verdicts: &[(Verdict, usize)]) -> Vec<Outcome> {
-        let outcome = |verdict| Outcome {
-            key: String::new(),
-            form: "openai".into(),
-            way: way.into(),
-            task: "one/x".into(),
-            verdict,
-            faults: Faults::default(),
-            again: 0,
-            read: 100,
-            wrote: 10,
-            seconds: 1.0,
-            came: Vec::new(),
-        };
+        let outcome =
+            |verdict| Outcome { form: "openai".into(), way: way.into(), task: "one/x".into(), verdict, ..Outcome::default() };
         verdicts.iter().flat_map(|(verdict, count)| std::iter::repeat_n(outcome(*verdict), *count)).collect()
     }
 

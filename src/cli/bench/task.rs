@@ -1,4 +1,4 @@
-//! What a model is given to do, and what counts as done. The tasks of our own are data (`tasks/*.json`).
+//! The tasks, and what counts as solved. toolglot's own tasks are data (`tasks/*.json`).
 
 use std::{
     collections::BTreeMap,

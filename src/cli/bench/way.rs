@@ -1,4 +1,4 @@
-//! Who a request goes to: straight to the backend, or through the proxy with the tools offered in one of its ways.
+//! Where a request goes: directly to the backend, or through the proxy in one of its ways to offer tools.
 
 use serde::Deserialize;
 use serde_json::Value;

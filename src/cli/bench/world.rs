@@ -1,4 +1,4 @@
-//! Files in memory, and the editor's tools over them: what a task of several turns works on.
+//! Files in memory, and an editor's tools that work on them: the environment of tasks with several turns.
 
 use std::collections::BTreeMap;
 

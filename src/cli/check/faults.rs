@@ -1,5 +1,5 @@
-//! What is wrong with an adapter that can be read: forms, globs and fingerprints that never count because others come before
-//! them, and prompts whose calls the scanner does not read back.
+//! Finds faults of an adapter that parses: forms, globs and fingerprints that never apply because earlier ones match first,
+//! and prompts that show calls which the scanner does not read.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! A fixture -> what an answer like the recorded one comes to, by whatever way it arrives: whole, byte by byte, cut in two
-//! at every place, cut off at every place. So a file of adapters brings its proof with it, and needs no compiler for it.
+//! Checks a fixture. The recorded answer must give the same events however it arrives: whole, byte by byte, cut in two at
+//! every place. If it ends early, its calls must be the first calls of the whole answer. So an adapter file can be tested
+//! without a compiler.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What came of the last trial of a model, kept between runs.
+//! The result of a model's last trial, kept between runs.
 
 use std::{fmt, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Where this process runs (a plain machine, WSL, a container) -> at which addresses it and its backends are reached from
-//! outside. Half of all first starts fail on that.
+//! Finds the addresses at which this process and its backends can be reached, on a plain machine, in WSL and in a container.
+//! Half of all first starts fail because of a wrong address.
 
 use std::{net::Ipv4Addr, path::Path};
 

@@ -1,4 +1,4 @@
-//! A report -> what a person reads: the facts in columns, the reasons below, the problems last.
+//! Formats a report for people: the facts in columns, the reasons below them, the problems last.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! A few real requests with tools -> what a model made of them: the call or the text, the form that it was written in, what
-//! had to be fixed, and what to do about the rest.
+//! Sends a model a few real requests with tools and describes each answer: the call or text, the form it was written in, its
+//! repairs, and what the user can do about a failure.
 
 use std::{
     sync::{
@@ -203,10 +203,12 @@ fn judge(case: &Case, tried: &Tried, upstream: Upstream, adapter: Option<&Adapte
         })
         .collect();
     let calls: Vec<String> = called.iter().map(|(name, arguments)| format!("{name} {}", shown(arguments))).collect();
-    let came = match calls.is_empty() {
-        true if text.is_empty() => "nothing".to_owned(),
-        true => format!("text: {}", shown(text)),
-        false => format!("a call: {}", calls.join(", ")),
+    let came = if !calls.is_empty() {
+        format!("a call: {}", calls.join(", "))
+    } else if text.is_empty() {
+        "nothing".to_owned()
+    } else {
+        format!("text: {}", shown(text))
     };
     let good = match &case.wanted {
         Wanted::Text => called.is_empty() && !text.trim().is_empty() && !text.starts_with("[toolglot]"),

@@ -1,5 +1,5 @@
-//! The field `tool_calls` of a `response_template` -> a `[[call]]` table: the content parser and `transform` say which syntax
-//! reads the calls, the texts around them become its markers.
+//! Converts the field `tool_calls` of a `response_template` to a `[[call]]` table. The content parser and the `transform`
+//! select the syntax; the texts around a call become its markers.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The adapter file that an import writes: keys in the order of the files in `adapters/`, and the special tokens of the
-//! tokenizer, which decide what has to be preserved and what is never content.
+//! The adapter file that an import writes. Its keys have the order of the files in `adapters/`. The tokenizer's special
+//! tokens decide what a backend has to preserve and what is never content.
 
 use serde_json::{Map, Value, json};
 

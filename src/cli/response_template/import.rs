@@ -1,5 +1,5 @@
-//! A `response_template` -> the tables of an adapter file. The template's regions become markers, its patterns the texts in
-//! them, its content parser and `transform` the syntax of the calls.
+//! Converts a `response_template` to the tables of an adapter file: regions become markers, patterns become the texts in
+//! them, the content parser and the `transform` become the syntax of calls.
 
 use serde_json::{Map, Value, json};
 

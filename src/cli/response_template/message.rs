@@ -1,5 +1,5 @@
-//! Templates of models whose messages have headers: `to=user<|message|>` opens the answer, `to=self<|message|>` the
-//! thinking. All of them become one `[recipient]` table.
+//! Templates whose messages have headers: `to=user<|message|>` opens the answer, `to=self<|message|>` the reasoning. They
+//! become one `[recipient]` table.
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
-//! A delimiter of a response template (literals, or a regular expression) -> the spellings that it matches: literal
-//! texts, whitespace, and the places where something is captured. Delimiters are regular expressions only so that they can
-//! have whitespace, alternatives and captures; one that needs more than that has no markers to look for.
+//! Converts a delimiter of a response template (literals or a regular expression) to the spellings that it matches: literal
+//! texts, whitespace, and capture groups. A delimiter may use a regular expression only for whitespace, alternatives and
+//! captures. Anything beyond that has no markers that a scanner could look for.
 
 use serde_json::Value;
 

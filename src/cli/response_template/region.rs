@@ -1,4 +1,4 @@
-//! One field of a `response_template`: its region of the answer, with the spellings of the delimiters around it.
+//! One field of a `response_template`: a region of the answer, with the spellings of its delimiters.
 
 use serde_json::{Map, Value};
 

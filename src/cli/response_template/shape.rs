@@ -1,4 +1,4 @@
-//! The patterns and the `transform` of a template's calls -> where name, arguments and id are, and the texts around them.
+//! Finds name, arguments and id of a call, and the texts around them, in a template's patterns and its `transform`.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A job -> the file that makes a system run it at login: pure text, the same on every machine.
+//! Writes the file that makes a system run toolglot at login. A pure function with the same result on every machine.
 
 use crate::config::System;
 

@@ -1,4 +1,5 @@
-//! What each verb does on each system, as data: commands, and when the definition is written or removed.
+//! What each verb of `toolglot service` does on each system, as data: the commands, and when the definition is written or
+//! removed.
 
 use std::path::Path;
 

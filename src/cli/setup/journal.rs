@@ -1,4 +1,4 @@
-//! What `setup --write` has put into files of clients, kept so that `purge` can take it out again.
+//! Records what `setup --write` put into clients' files, so that `purge` can undo it.
 
 use std::{
     fs,

@@ -1,7 +1,7 @@
-//! Puts a conversation together for protocols whose history is a list of blocks or items. System text belongs to the
-//! beginning only where it comes before everything else. Later on it stays at its place, as a part of the message beside
-//! it: most chat templates refuse a second system message, and one that moved to the beginning would make the backend read
-//! everything anew. What becomes of a message depends on it, those before it and the one that follows system text.
+//! Assembles a conversation for protocols whose history is a list of blocks or items. System text goes to the beginning only
+//! if it comes before everything else. Later system text stays in its place, as part of the message next to it: most chat
+//! templates refuse a second system message, and moving it to the beginning would make the backend read everything again. A
+//! message depends only on itself, the messages before it, and the one after a system text.
 
 use serde_json::{Map, Value, json};
 

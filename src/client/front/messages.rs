@@ -1,5 +1,5 @@
-//! Anthropic's `/v1/messages`: its request becomes the internal form, events become content blocks. Claude Code and
-//! Anthropic's SDKs speak it.
+//! Anthropic's `/v1/messages`, which Claude Code and Anthropic's SDKs use: its request becomes the internal form, and events
+//! become content blocks.
 
 use serde_json::{Value, json};
 

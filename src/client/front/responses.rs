@@ -1,4 +1,4 @@
-//! OpenAI's `/v1/responses`: items become the internal form, events become items. Codex speaks it, and only it.
+//! OpenAI's `/v1/responses`, the only protocol of Codex: items become the internal form, and events become items.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! OpenAI's own form: `tools` and `tool_choice` of a request become the table, calls pass as they are.
+//! OpenAI's own form: the request's `tools` and `tool_choice` become the table of tools; calls pass unchanged.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
-//! Calls of our own tools for a client that has a shell and nothing else: a call leaves the answer and comes back as a
-//! fenced shell block, or as a call of the client's own terminal tool, that runs `toolglot call`. Calls of the client's own
-//! tools pass. The default form carries an id only (the arguments stay here, for one use), which every shell reads alike.
+//! Calls of registry tools for a client that has a shell and nothing else. The call leaves as a fenced shell block, or as a
+//! call of the client's own terminal tool, which runs `toolglot call`. Calls of the client's own tools pass unchanged. By
+//! default the command carries only an id, which every shell reads alike; the arguments are stored here for one use.
 
 use std::sync::Arc;
 

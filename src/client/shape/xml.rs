@@ -1,6 +1,6 @@
-//! Clients that send their tools as a prompt and read calls out of the answer's text, as elements without any escaping. The
-//! prompt and the history become tools, calls and results; a call becomes exactly the text that the client executes, and
-//! every other mention of a tool's tag is defused, because the client would execute that too.
+//! Clients that describe their tools in a prompt and read calls from the answer's text, as elements without escapes. Prompt
+//! and history become tools, calls and results. A call becomes exactly the text that the client executes. Every other mention
+//! of a tool's tag is defused, because the client would execute it too.
 
 use std::{collections::HashMap, sync::Arc};
 

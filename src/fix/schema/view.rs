@@ -1,6 +1,8 @@
 //! A schema, seen from its places: which subschema describes a member, which types it allows. References are understood here
 //! and nowhere else.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Types, foreign};
@@ -13,7 +15,7 @@ const FUEL: usize = 10_000;
 
 /// The schema document of a tool's parameters. One that is no JSON says nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct View(Value);
+pub(crate) struct View(Arc<Value>);
 
 /// A place in a document. Nothing is known of a place that the document does not describe.
 #[derive(Debug, Clone, Copy)]
@@ -28,13 +30,11 @@ pub(crate) struct Place<'v> {
 impl View {
     /// The schema that the arguments of this tool are checked against; without a tool nothing is known.
     pub(crate) fn of(tool: Option<&Tool>) -> View {
-        tool.map(|tool| View::parse(tool.checked_schema())).unwrap_or_default()
+        tool.map(|tool| View(tool.parsed(document))).unwrap_or_default()
     }
 
     pub(super) fn parse(text: &str) -> View {
-        let mut document = serde_json::from_str(text).unwrap_or_default();
-        foreign::translate(&mut document);
-        View(document)
+        View(Arc::new(document(text)))
     }
 
     /// The place of the parameters as a whole.
@@ -49,9 +49,16 @@ impl View {
     /// Leaves out what is at this JSON pointer; `false` if it is no member of the document.
     pub(super) fn remove(&mut self, pointer: &str) -> bool {
         let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
-        let parent = self.0.pointer_mut(parent).and_then(Value::as_object_mut);
+        let parent = Arc::make_mut(&mut self.0).pointer_mut(parent).and_then(Value::as_object_mut);
         parent.is_some_and(|parent| parent.remove(&key.replace("~1", "/").replace("~0", "~")).is_some())
     }
+}
+
+/// The document in JSON Schema's own words.
+fn document(text: &str) -> Value {
+    let mut document = serde_json::from_str(text).unwrap_or_default();
+    foreign::translate(&mut document);
+    document
 }
 
 // === impl Place ===

@@ -1,4 +1,4 @@
-//! `initialize`, `tools/list`, `tools/call` -> the pool: what a client of our server can ask for.
+//! Answers `initialize`, `tools/list` and `tools/call` from the pool.
 
 use std::{
     collections::VecDeque,
@@ -221,7 +221,7 @@ fn shown_name(tool: &Offered) -> &str {
     if tool.is_built_in() { &tool.service.tool } else { &tool.wire_name }
 }
 
-/// A call that did not run, as a result: a model shall read why.
+/// A call that did not run, as a result, so that the model reads why.
 fn failure(message: String) -> McpResponse {
     let mut response = McpResponse::text(Value::Null, message);
     if let Ok(result) = &mut response.outcome {

@@ -1,5 +1,5 @@
-//! The routes: streamable HTTP at `/mcp`, the legacy pair at `/sse`, and the registry under `/mcp/`. Both addresses speak
-//! both dialects as far as a request can be told apart, because clients are given either.
+//! The MCP routes: streamable HTTP at `/mcp`, the older SSE transport at `/sse`, the registry under `/mcp/`. Clients may be
+//! given either address, so both accept both dialects as far as requests can be told apart.
 
 use std::sync::Arc;
 

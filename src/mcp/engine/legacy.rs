@@ -1,5 +1,5 @@
-//! HTTP with server-sent events as of 2024-11-05, our side: `GET /sse` opens a session and tells where to post, `POST
-//! /sse/message` takes a message and answers at once, the stream carries the answers.
+//! The server side of HTTP with server-sent events as of 2024-11-05: `GET /sse` opens a session and says where to post, `POST
+//! /sse/message` accepts a message at once, and the stream carries the answers.
 
 use std::{convert::Infallible, time::Duration};
 

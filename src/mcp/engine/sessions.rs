@@ -1,5 +1,5 @@
-//! Sessions of streamable HTTP: the SDK's, but no more than a limit (the one that was silent longest makes room), and with
-//! `serviceInfo` on every item of content that leaves.
+//! The SDK's sessions of streamable HTTP with two additions: their number is limited (the one that was silent longest makes
+//! room), and every item of content gets its `serviceInfo`.
 
 use std::{
     collections::HashMap,

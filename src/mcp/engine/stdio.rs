@@ -1,4 +1,4 @@
-//! Standard input and output -> one session of the engine, one message per line.
+//! Serves one session of the engine over standard input and output, one message per line.
 
 use std::{collections::HashSet, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Who may use the MCP routes. They are stricter than those of the models: tools act on this machine, so a web page needs to
-//! come from this very server or to know the token; other pages of this machine have no business here.
+//! Who may use the MCP routes. They are stricter than the routes of models, because tools act on this machine: a web page
+//! must come from this very server or know the token. Pages of other servers on this machine have no access.
 
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,5 @@
-//! What the model gave + a view -> what the tool gets, which values must stay unseen, and what the model had no business to
-//! give.
+//! Turns the model's arguments into the tool's arguments. Also reports which values must stay hidden, and which arguments the
+//! model was not allowed to give.
 
 use std::{fs, io, path::Path};
 

@@ -1,4 +1,4 @@
-//! The two merges: defaults with what the model gave, and internal values with the result of that. Pure.
+//! The two merges, as pure functions: the model's arguments over the defaults, and internal values over the result.
 
 use serde_json::{Map, Value};
 

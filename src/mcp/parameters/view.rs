@@ -1,4 +1,4 @@
-//! A tool's own schema + a policy -> the schema that a model sees, and the list of what goes where in a call.
+//! Applies a policy to a tool's own schema: gives the schema that the model sees, and where each argument of a call goes.
 
 use serde_json::{Map, Value, json};
 
@@ -106,7 +106,7 @@ fn internal<'p>(policy: &'p Policy, names: &[String]) -> Vec<(String, &'p Factor
         .collect()
 }
 
-/// Gives properties that the schema knows by the tool's own name the name that the model shall see.
+/// Renames properties from the tool's own names to the names that the model sees.
 fn rename(schema: &mut Map<String, Value>, policy: &Policy) {
     for (visible, parameter) in &policy.parameters {
         let Some(target) = parameter.target.as_deref().filter(|target| target != visible) else { continue };
@@ -131,7 +131,7 @@ fn rename_key(object: &Map<String, Value>, from: &str, to: &str) -> Map<String, 
     object.iter().map(|(key, value)| (name(key), value.clone())).collect()
 }
 
-/// Shows a parameter as the model shall see it: not at all, or with its default, without our keywords.
+/// A parameter as the model sees it: not at all, or with its default, without our keywords.
 fn show(schema: &mut Map<String, Value>, binding: &Binding) {
     let name = &binding.visible;
     if binding.hidden || binding.merged {

@@ -1,4 +1,4 @@
-//! What was called lately, and how often: for the metrics and the page. Never what was given or answered.
+//! Which tools were called lately and how often, for the metrics and the page. It keeps no arguments and no results.
 
 use std::{
     collections::{BTreeMap, VecDeque},

@@ -1,4 +1,5 @@
-//! An open connection to a server -> its tools, from memory while they are fresh, and the answers of calls, within their times.
+//! An open connection to a server: its tools (from memory while they are fresh) and the answers of calls, each with a time
+//! limit.
 
 use std::{
     sync::{

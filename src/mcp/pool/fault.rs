@@ -1,4 +1,4 @@
-//! Why a connection ended, for the error that people read: the SDK only says that it is closed.
+//! Remembers why a connection ended, for the error that people read: the SDK only reports that it is closed.
 
 use std::{
     collections::VecDeque,

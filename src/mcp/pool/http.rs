@@ -1,5 +1,5 @@
-//! The SDK's client of streamable HTTP, with a memory for why a stream of events broke: the SDK only says that the connection
-//! is gone.
+//! The SDK's client of streamable HTTP. This wrapper also remembers why an event stream broke, because the SDK only reports
+//! that the connection is gone.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! A URL -> a transport of HTTP with server-sent events as of 2024-11-05: a GET stream whose first event names the address
-//! that messages are posted to; the answers come on the stream. The SDK does not speak it any more; many servers still do.
+//! The client side of HTTP with server-sent events as of 2024-11-05: a GET stream whose first event names the address for
+//! posts and which carries the answers. The SDK no longer has this transport, but many servers use it.
 
 use std::{borrow::Cow, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A tool as its server describes it + the operator's decisions -> the tool as it is offered.
+//! Combines a tool's description by its server with the operator's decisions.
 
 use serde_json::{Value, json};
 

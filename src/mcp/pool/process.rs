@@ -1,6 +1,6 @@
-//! A command -> a transport over its standard input and output, one JSON-RPC message per line. Ours instead of the SDK's,
-//! because of what an operator wants to know: the last words on standard error, the line that was too long, the line that
-//! was no JSON. The child gets a minimal environment and its own process group, which ends with the connection.
+//! A transport over a child's standard input and output, one JSON-RPC message per line. It replaces the SDK's, because an
+//! operator wants to know more: the last lines on standard error, lines that were too long, lines that were not JSON. The
+//! child gets a minimal environment and its own process group, which ends with the connection.
 
 use std::{borrow::Cow, io, process::Stdio, sync::Arc, time::Duration};
 

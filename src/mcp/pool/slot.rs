@@ -1,5 +1,5 @@
-//! The one connection to a server, opened when it is first needed, opened again after it broke, and left alone for a while
-//! after it could not be opened.
+//! The one connection to a server: opened when first needed, reopened after it broke, and left alone for a while after a
+//! failed attempt.
 
 use std::{
     sync::{Arc, Mutex},

@@ -1,4 +1,4 @@
-//! What is known of a server without asking it -> what `GET /mcp/list` and `toolglot mcp list` show.
+//! What is known of a server without asking it, as `GET /mcp/list` and `toolglot mcp list` show it.
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,5 @@
-//! The text of a registry file <-> its entries, in every form that clients write: a list of `{name, url}`, or an object
-//! under `mcpServers` or `servers`; comments and trailing commas included. An edit touches the entry that it is about and
-//! leaves everything else as it was written.
+//! Reads and edits the text of a registry file in every form that clients write: a list of `{name, url}`, or an object under
+//! `mcpServers` or `servers`, with comments and trailing commas. An edit changes only the entry concerned.
 
 use jsonc_parser::{
     ParseOptions,

@@ -1,4 +1,4 @@
-//! One entry of the registry -> a validated [`Server`]: how it is reached, and what its tools may do.
+//! Validates one entry of the registry as a [`Server`]: how to reach it, and what its tools may do.
 
 use std::{path::PathBuf, time::Duration};
 

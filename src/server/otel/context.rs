@@ -1,4 +1,4 @@
-//! The place of a request in a trace: W3C Trace Context, level 1 (<https://www.w3.org/TR/trace-context/>).
+//! The position of a request in a trace: W3C Trace Context, level 1 (<https://www.w3.org/TR/trace-context/>).
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;

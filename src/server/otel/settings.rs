@@ -1,5 +1,5 @@
-//! Where spans go: the variables of OpenTelemetry's specification
-//! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>) -> a collector.
+//! Reads where spans go from the variables of OpenTelemetry's specification
+//! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
 
 use std::{fmt, time::Duration};
 

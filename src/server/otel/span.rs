@@ -1,5 +1,6 @@
-//! What became of a request -> spans in OTLP's JSON form, named by the semantic conventions for generative AI
-//! (<https://github.com/open-telemetry/semantic-conventions-genai>). Names, numbers and reasons; nothing that was said.
+//! Writes a finished request as spans in OTLP's JSON form, with the names of the semantic conventions for generative AI
+//! (<https://github.com/open-telemetry/semantic-conventions-genai>). Spans hold names, numbers and reasons, never text of the
+//! conversation.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! The switch "pass everything through": for some minutes, requests are answered as in mode `off`. For whoever wonders
-//! whether toolglot or the model is at fault. In memory alone.
+//! The switch "pass everything through": for some minutes, toolglot answers requests as in mode `off`. It shows whether
+//! toolglot or the model is at fault. Its state is in memory only.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! What was kept of a turn -> what the page shows of it: the request, what the model wrote with its markers and the places of
-//! its calls, what was changed in them and why, what the client got. Made when somebody asks, never while the turn runs.
+//! Builds what the page shows of one turn: the request, the model's text with its markers and calls, each change and its
+//! reason, and what the client got. It runs on request, never while the turn runs.
 
 use std::{cell::Cell, ops::Range, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! A turn of the page -> a fixture: the file that `toolglot check` replays, and that belongs to a report of a fault.
+//! Writes a turn as a fixture, the file that `toolglot check` replays and that a bug report should contain.
 
 use super::{kept::Kept, turns::Row};
 use crate::{

@@ -1,5 +1,5 @@
-//! What was said in one turn, kept in memory while somebody looks: the client's request, the backend's answers, what was
-//! found in them, and what the client got. Written by a tap; what does not fit is left out, and said to be.
+//! The content of one turn, kept in memory while a page is open: the client's request, the backend's answers, what was found
+//! in them, and what the client got. A tap writes it. Whatever exceeds the limit is left out, and the page says so.
 
 use std::{
     sync::{
@@ -122,7 +122,7 @@ pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> 
     Some(Box::new(Watch { entry: entry.clone(), kept, last: now, told: now }))
 }
 
-/// What is kept of a turn now, for whoever looks at it for long: the turn goes on meanwhile.
+/// A copy of what is kept of a turn, for a long reading: the turn continues meanwhile.
 pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
     kept.hold().clone()
 }

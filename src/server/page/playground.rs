@@ -1,5 +1,5 @@
-//! `POST /ui/normalize`: a text that a model may have written -> what becomes of it, as the page shows a turn. No backend is
-//! asked for an answer.
+//! `POST /ui/normalize`: shows what becomes of a text that a model might write, as the page shows a turn. No backend is
+//! asked.
 
 use std::sync::Arc;
 

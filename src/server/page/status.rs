@@ -1,4 +1,4 @@
-//! `GET /ui/state`: how backends, models and MCP servers are doing, what is wrong and what to do about it; counters.
+//! `GET /ui/state`: the state of backends, models and MCP servers, problems with their remedies, and counters.
 
 use axum::{Extension, extract::State, response::Response};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! `GET /ui/tools` and `POST /ui/tool`: the tools of the MCP servers, and a call of one of them by the person who looks at the
-//! page. For operators: a tool may change things on this machine.
+//! `GET /ui/tools` and `POST /ui/tool`: list the tools of the MCP servers, and run one for the person at the page. For
+//! operators only, because a tool may change things on this machine.
 
 use std::time::{Duration, Instant};
 

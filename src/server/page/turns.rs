@@ -1,5 +1,5 @@
-//! The turns that the page shows: the last rows, what was said in the latest of them where somebody looks, counters by
-//! model, and the channel on which pages hear of changes. Nothing here ever waits for a page.
+//! The turns that the page shows: the last rows, the content of the latest turns while a page is open, counters by model, and
+//! the channel that tells pages about changes. Nothing here waits for a page.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -93,7 +93,7 @@ pub(super) struct Row {
     pub(super) fixes: usize,
     pub(super) refused: usize,
     pub(super) error: Option<String>,
-    /// What was said is there to be seen.
+    /// The content of the turn is kept and can be shown.
     pub(super) kept: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Why text stayed text. Each place that looks like a call is read once more, alone. Text that is a call when read alone was
-//! rejected because of where it is; text that is not a call even then has a fault of its own. The rules are those of "What counts as a
+//! Explains why text stayed text. Each passage that looks like a call is read once more, alone. If it is a call then, its
+//! position was the reason to reject it; if not, the passage itself has a fault. The rules are those of "What counts as a
 //! call" in ARCHITECTURE.md.
 
 use serde::Serialize;

@@ -1,5 +1,4 @@
-//! A file name -> an open database with the three tables of the built-in tools, filled with a small sample if they were not
-//! there.
+//! Opens the database of the built-in tools, and creates and fills its three tables if they are missing.
 
 use std::{path::Path, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What an answer of the model holds for the turn and not for the client: its calls, good and refused, and how it ended.
+//! The parts of a model's answer that are for the turn and not for the client: its calls, good and refused, and how it ended.
 
 use crate::event::{Assembly, Event, FinishReason, ToolCall, Usage, Why};
 

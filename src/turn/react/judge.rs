@@ -1,4 +1,4 @@
-//! A call as the model wrote it -> what becomes of it: we run it, the client gets it, or the model is told why not.
+//! Decides about each call of an answer: toolglot runs it, the client gets it, or the model is told why not.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! How far a turn may go: rounds, calls, time, tokens, and rounds in which nothing works.
+//! The limits of a turn: rounds, calls, time, tokens, and rounds in which nothing works.
 
 use std::{fmt, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A tool's answer -> what the model reads of it: text and structured results, images as images, links by name; long ones cut
-//! to head and tail; nothing in it that could be read as a call.
+//! Turns a tool's answer into what the model reads: text and structured results, images as images, links by name. Long
+//! results are cut to their beginning and end, and nothing in them can be read as a call.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::{
 /// What the model sees where a tool gives nothing.
 pub(super) const EMPTY: &str = "(the result is empty)";
 
-/// The answer as the model shall see it; of a longer one, `most` bytes.
+/// The answer as the model sees it, cut to `most` bytes.
 pub(super) fn observation(response: &McpResponse, most: usize, adapter: &Adapter, tools: &Tools) -> Observation {
     let text = quote::defused(&cut(&text(response), most), adapter, tools);
     let images = images(response);

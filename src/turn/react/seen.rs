@@ -1,4 +1,4 @@
-//! What the model has seen of results in a turn, as far as it decides about later calls.
+//! What the model has seen of results in this turn, as far as it affects later calls.
 
 use crate::{event::Tools, mcp::response::ServiceInfo, openai::ToolCall, turn::reask};
 

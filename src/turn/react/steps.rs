@@ -1,4 +1,4 @@
-//! What an answer, and the round of calls after it, mean for the turn.
+//! What an answer and its calls mean for the turn: whether another round follows.
 
 use crate::openai::ToolCall;
 

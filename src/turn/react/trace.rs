@@ -1,4 +1,4 @@
-//! What was done in a turn, for whoever wants to know: rounds, calls with their times, changes in calls.
+//! A record of what was done in a turn: rounds, calls with their times, changes in calls.
 
 use std::time::Duration;
 

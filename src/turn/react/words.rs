@@ -1,4 +1,5 @@
-//! What the user is told beside the model's answer: what runs, what was not run, and the results where the model says nothing.
+//! What the user is told in addition to the model's answer: what runs, what was not run, and the results if the model says
+//! nothing.
 
 use super::{Agent, Fate, observe};
 use crate::plan::Plan;

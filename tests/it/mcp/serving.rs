@@ -13,6 +13,9 @@ use tower::ServiceExt;
 
 use super::{Bench, shell, shell_with};
 
+/// Sessions that come and go in a row.
+const VISITS: usize = 500;
+
 fn request(method: &str, path: &str, body: &Value) -> Request<Body> {
     let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
     let request = Request::builder().method(method).uri(path).header("host", "localhost");
@@ -251,38 +254,27 @@ async fn sessions_are_bounded_on_both_transports() {
 }
 
 /// Ten thousand clients that come and go leave nothing behind.
-#[tokio::test]
-async fn legacy_sessions_that_come_and_go_leave_nothing() {
+#[test]
+fn legacy_sessions_that_come_and_go_leave_nothing() {
+    // Everything runs on this thread, whose allocations are counted.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let tasks = || runtime.metrics().num_alive_tasks();
     let bench = Bench::new(json!({}));
     let engine = bench.engine(false);
-    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    let visit = async |count: usize| {
-        for at in 0..count {
-            let mut stream = Stream::open(&engine).await.unwrap();
-            if at % 10 == 0 {
-                stream.begin(&engine).await;
+    let visit = |count: usize| {
+        runtime.block_on(async {
+            for at in 0..count {
+                let mut stream = Stream::open(&engine).await.unwrap();
+                if at % 10 == 0 {
+                    stream.begin(&engine).await;
+                }
             }
-        }
-        super::eventually("all sessions have ended", || engine.open_sessions() == 0 && tasks() <= 1).await;
+            super::eventually("all sessions have ended", || engine.open_sessions() == 0 && tasks() <= 1).await;
+        });
     };
-    visit(500).await;
-    let tasks_before = tasks();
-    let mut grown = Vec::new();
-    // Other tests of this process take memory, too: what leaks here grows every time.
-    while grown.len() < 3 && grown.last().is_none_or(|kb| *kb >= 8_000) {
-        let before = resident();
-        visit(10_000).await;
-        assert_eq!(tasks(), tasks_before);
-        grown.push(resident().saturating_sub(before));
-    }
-    assert!(grown.last().is_some_and(|kb| *kb < 8_000), "grew each time, by {grown:?} kB");
-}
-
-/// Resident memory in kB, 0 where it is not known.
-fn resident() -> u64 {
-    let status = super::text(std::path::Path::new("/proc/self/status"));
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default().to_owned();
-    line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+    visit(VISITS);
+    let counted = allocation_counter::measure(|| visit(VISITS));
+    assert!(counted.bytes_current < 100 * VISITS as i64, "{VISITS} sessions left {} bytes", counted.bytes_current);
 }
 
 #[tokio::test]

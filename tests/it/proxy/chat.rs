@@ -169,7 +169,7 @@ async fn a_refusal_inside_the_stream_is_one_too() {
 }
 
 #[tokio::test]
-async fn a_backend_that_tells_its_capabilities_is_not_asked_in_vain() {
+async fn a_backend_that_reports_its_capabilities_gets_no_request_that_it_refuses() {
     let fake = Fake::start(|seen| match seen.line.as_str() {
         "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
         "POST /api/show" => Script::json(200, r#"{"capabilities":["completion"],"template":"{{ .Prompt }}"}"#),

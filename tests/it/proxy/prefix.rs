@@ -167,7 +167,7 @@ fn requests(client: Client) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_conversation_only_grows_whoever_writes_it_and_whoever_reads_it() {
+async fn a_conversation_only_grows_for_every_client_and_backend() {
     let clients = [Client::OpenAi, Client::Void, Client::Ollama, Client::Messages, Client::Responses];
     for (kind, owner) in
         [("ollama", ""), ("google", ""), ("openai", "llamacpp"), ("openai", "vllm"), ("openai", "organization_owner")]

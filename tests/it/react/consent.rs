@@ -50,7 +50,7 @@ async fn a_client_that_has_the_tool_is_asked_instead() {
 }
 
 #[tokio::test]
-async fn behind_a_page_of_strangers_nothing_with_effects_runs() {
+async fn after_a_page_of_strangers_nothing_with_effects_runs() {
     let web = with(shell("text hello"), json!({"open_world": true}));
     let mut servers = store(json!({"trust": true}));
     servers["web"] = web;

@@ -116,7 +116,7 @@ async fn five_rounds_side_by_side_do_not_mix() {
 }
 
 #[tokio::test]
-async fn a_fault_behind_tools_that_ran_does_not_make_an_agent_ask_again() {
+async fn a_fault_after_tools_ran_does_not_make_an_agent_ask_again() {
     let ask =
         json!({"model": Family::Native.model(), "max_tokens": 100, "messages": [{"role": "user", "content": "Who is she?"}]});
     let items = json!({"model": Family::Native.model(), "store": false, "input": "Who is she?"});

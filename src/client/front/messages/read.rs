@@ -1,5 +1,4 @@
-//! A request of `/v1/messages` -> the internal form. Everything that a client may send is taken; what means nothing to a
-//! local model is left out without a word.
+//! Reads a request of `/v1/messages`. Every valid field is accepted; fields without a meaning for a local model are ignored.
 
 use std::collections::HashSet;
 

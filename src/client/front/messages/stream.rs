@@ -1,5 +1,5 @@
-//! Events -> content blocks, strictly one after the other. A call's block is written whole: a client's parser would
-//! complete arguments that were cut.
+//! Writes events as content blocks, strictly one after the other. A call's block is written whole, because a client's parser
+//! would complete truncated arguments.
 
 use std::fmt::Write;
 

@@ -196,7 +196,7 @@ fn a_turn_of_claude_code_becomes_a_chat() {
 }
 
 #[test]
-fn deferred_tools_are_offered_once_they_were_found_and_behind_the_others() {
+fn deferred_tools_are_offered_once_they_were_found_and_after_the_others() {
     let tool = |name: &str, deferred: bool| json!({"name": name, "input_schema": {"type": "object"}, "defer_loading": deferred});
     let tools = json!([tool("DeferredToolPlaceholder", true), tool("WebFetch", true), tool("Read", false), {"type": "web_search_20250305", "name": "web_search"}]);
     let names = |messages: Value| -> Vec<Value> {

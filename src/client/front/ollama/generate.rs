@@ -1,5 +1,5 @@
-//! Ollama's `/api/generate` in the form in which editors complete code with it (raw text, or the text around a gap) becomes a
-//! text completion of OpenAI's API; its pieces become JSON lines, or one object.
+//! Ollama's `/api/generate` as editors use it to complete code (raw text, or the text around a gap). The request becomes a
+//! text completion of OpenAI's API; the answer becomes JSON lines or one object.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 pub struct Generate {
     /// The client wants lines.
     pub streamed: bool,
-    /// The body for OpenAI's `/completions`, always streamed; `None`: the model shall only be loaded.
+    /// The body for OpenAI's `/completions`, always streamed; `None`: the request only loads the model.
     pub completion: Option<Value>,
 }
 

@@ -1,5 +1,5 @@
-//! A request of `/v1/responses` -> the internal form. Items and tools of an unknown type are passed over: clients send what
-//! only OpenAI's own servers know.
+//! Reads a request of `/v1/responses`. Items and tools of an unknown type are ignored, because clients send some that only
+//! OpenAI's servers know.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Events -> items, strictly one after the other. A call leaves whole: clients act on its last event alone.
+//! Writes events as items, strictly one after the other. A call leaves whole, because clients act only on its last event.
 
 use std::fmt::Write;
 

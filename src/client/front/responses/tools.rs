@@ -1,5 +1,5 @@
-//! The tools of a request -> functions. A namespace becomes a part of the name; a tool that takes text becomes a function with
-//! one argument. Back again in [`super::items`], and in the history here.
+//! Turns the tools of a request into functions: a namespace becomes part of the name, and a tool that takes text becomes a
+//! function with one argument. [`super::items`] translates calls back, and this file translates the history.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

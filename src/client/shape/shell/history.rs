@@ -1,6 +1,6 @@
-//! A conversation in which calls left as shell commands: each command becomes the call again that it carried, so that the
-//! model sees its own form. What a command by id stands for is known to whoever kept the call; one that nobody knows any
-//! more stays as it is. A pure function of the messages and of what is known.
+//! Reads a conversation in which calls left as shell commands. Each command becomes the call that it carried, so that the
+//! model sees its own form. A command with an id needs the stored call; if that is gone, the command stays as it is. A pure
+//! function of the messages and the stored calls.
 
 use std::collections::HashMap;
 
@@ -125,7 +125,7 @@ fn take_blocks(message: &mut Message, at: usize, known: &Known) -> Vec<ToolCall>
     calls
 }
 
-/// The name and the arguments of the call that a command stands for.
+/// The name and the arguments of the call that a command carries.
 fn meant(command: &str, known: &Known) -> Option<(String, String)> {
     match Command::of(command)? {
         Command::Id(id) => known.get(id).map(|call| (call.name.clone(), call.arguments.clone())),

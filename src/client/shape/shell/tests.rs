@@ -216,7 +216,7 @@ fn commands_of_the_past_become_calls_where_they_are_known() {
 }
 
 #[test]
-fn what_stands_between_commands_of_the_past_stays_text_of_its_own() {
+fn text_between_past_commands_stays_text() {
     let block = "```shell\ntoolglot call x '{}'\n```\n";
     for (said, left) in [
         (format!("First.\n\n{block}Then.\n\n{block}Done.\n"), Content::Text("First.\n\nThen.\n\nDone.".into())),

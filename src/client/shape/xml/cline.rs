@@ -1,4 +1,4 @@
-//! The grammar of Cline and its kin (Roo, Kilo) before they used native calls: a chapter `# Tools` with one section for each
+//! The tool prompt of Cline and its forks (Roo, Kilo) before they used native calls: a chapter `# Tools` with one section per
 //! tool, calls as elements, results as user text that begins with `[NAME for '...'] Result:`.
 
 use serde_json::{Map, Value, json};

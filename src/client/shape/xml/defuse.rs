@@ -1,5 +1,5 @@
-//! Void executes the first `<name>` of an offered tool that it finds anywhere in the text. Here every such mention gets a
-//! space before the bracket, also when it arrives in pieces, so that text stays text.
+//! Void executes the first `<name>` of an offered tool anywhere in the text. So every mention gets a space before its
+//! bracket, also if it arrives in pieces, and text stays text.
 
 use std::borrow::Cow;
 
@@ -61,7 +61,7 @@ fn is_mention(text: &str, tag: &str) -> bool {
     text.strip_prefix(tag).is_some_and(|after| after.starts_with('>'))
 }
 
-/// Takes the defusing out again: a model shall see its own words in the history.
+/// Undoes the defusing, so that the model sees its own words in the history.
 pub(super) fn restore<'a>(text: &str, tools: impl Iterator<Item = &'a str>) -> String {
     tools.fold(text.to_owned(), |text, name| text.replace(&format!("<{name} >"), &format!("<{name}>")))
 }

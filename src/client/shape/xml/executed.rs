@@ -1,4 +1,4 @@
-//! What Void does with an answer: the call that it executes, read by its own rules, and the text that it shows.
+//! What Void does with an answer, by its own rules: the call that it executes, and the text that it shows.
 
 use super::tags;
 use crate::event::Tools;

@@ -1,6 +1,6 @@
-//! A conversation as such a client writes it: calls are text at the end of the assistant's message, results are user
-//! messages. Here they become calls and results again, so that the model sees its own form. A pure function of the
-//! messages: the ids are hashes of position and content, so that every turn repeats the turn before it.
+//! Reads a conversation in which calls are text at the end of the assistant's messages and results are user messages. They
+//! become calls and results again, so that the model sees its own form. A pure function of the messages: ids are hashes of
+//! position and content, so every turn gives the same ids as the turn before it.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! What Void's built-in tools really take. Void tells the model neither types nor required keys; without them nothing
-//! could be repaired. The facts are data (`void_tools.json`).
+//! The real types and required keys of Void's built-in tools. Void does not tell them to the model, and without them nothing
+//! could be repaired. They are data (`void_tools.json`).
 
 use std::collections::HashMap;
 

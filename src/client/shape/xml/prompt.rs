@@ -1,4 +1,4 @@
-//! Where a client's tool prompt may be: the tools are taken out of the system's own voice, nowhere else.
+//! Where a client's tool prompt may be: only in the system's own voice.
 
 use super::{Grammar, cline, void};
 use crate::{

@@ -1,5 +1,5 @@
-//! Void's calls as text: `<tool>` with one element per parameter, no escaping at all. Here a body is cut into parameters,
-//! once leniently (what Void itself wrote: prompts and histories) and once exactly as Void does when it executes.
+//! Void's calls as text: `<tool>` with one element per parameter and no escapes. There are two readers of a body: a lenient
+//! one for what Void itself wrote (prompts and histories), and one that reads exactly as Void does when it executes a call.
 
 /// Cuts a body that Void wrote, `<a>...</a>\n<b>...</b>`, into its parameters. A value ends at the first closing tag that
 /// is followed by another parameter or by the end; `None` if the body is not of this form.

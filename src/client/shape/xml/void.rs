@@ -1,5 +1,4 @@
-//! Void's grammar: its tool prompt (two headings, numbered tools, one element each), and the body of a call as it executes
-//! it.
+//! Void's tool prompt (two headings, numbered tools, one element each), and the body of a call as Void executes it.
 
 use std::cell::LazyCell;
 

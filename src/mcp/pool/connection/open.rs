@@ -1,5 +1,4 @@
-//! A server of the registry -> an open [`Connection`] in whichever dialect and revision it speaks: the newest first, the older
-//! ones where that is not understood.
+//! Opens a [`Connection`] to a server of the registry. It tries the newest dialect and revision first, then the older ones.
 
 use std::collections::HashMap;
 
