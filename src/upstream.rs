@@ -176,8 +176,9 @@ impl Body {
     pub async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
         match &mut self.0 {
             Source::Direct(answer) => answer.read(into).await,
-            Source::Outside(answer) => answer.read(into).await,
-            Source::Recorded(recording) => recording.read(into).await,
+            // Boxed: these futures are large, and a future is as large as its largest way.
+            Source::Outside(answer) => Box::pin(answer.read(into)).await,
+            Source::Recorded(recording) => Box::pin(recording.read(into)).await,
         }
     }
 }

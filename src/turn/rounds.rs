@@ -120,7 +120,7 @@ impl<O: Sink> Rounds<O> {
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
         let stepped = match self.agent.as_ref().and_then(Agent::end) {
             None => self.step_on().await,
-            Some(end) => match timeout_at(end, self.step_on()).await {
+            Some(end) => match Box::pin(timeout_at(end, self.step_on())).await {
                 Ok(stepped) => stepped,
                 Err(_) => {
                     self.out_of_time();

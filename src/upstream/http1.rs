@@ -1,6 +1,6 @@
 //! HTTP/1.1 as a client speaks it (RFC 9112): a request as bytes, the head of an answer, and what of the bytes after it is the
-//! body. Sans-IO. Our own, because every piece of an answer passes through it: hyper hands a body over through a channel, at more than
-//! three times the cost.
+//! body. Sans-IO. Our own, because every piece of an answer passes through it: hyper hands a body over through a channel, at
+//! more than three times the cost.
 
 use std::fmt::Write as _;
 
