@@ -17,6 +17,10 @@ const CREDENTIAL_BYTES: usize = 8;
 /// The text without the user information and the secret parameters of URLs, and without `Bearer` and `Basic` credentials.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let text = if text.contains("://") { Cow::Owned(urls(text)) } else { Cow::Borrowed(text) };
+    // Most texts are values of one word, and a scheme ends with a blank.
+    if !text.contains(' ') {
+        return text;
+    }
     let lower = text.to_ascii_lowercase();
     if SCHEMES.iter().any(|scheme| lower.contains(scheme)) { Cow::Owned(credentials(&text, &lower)) } else { text }
 }
@@ -32,6 +36,9 @@ pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> St
 pub fn shown(text: &str, most: usize) -> String {
     // A secret at the place of the cut must not stay in part, so the text is cut last.
     let text = redacted(text);
+    if text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.into_owned();
+    }
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
         if at == most {

@@ -6,16 +6,13 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
-use crate::{
-    dial,
-    error::{Error, innermost},
-};
+use crate::{dial, error::Error};
 
 mod direct;
+mod http1;
 mod idle;
 mod outside;
 mod recorded;
@@ -64,14 +61,17 @@ pub struct Response {
     /// The headers.
     pub headers: HeaderMap,
     /// What follows.
-    pub body: Box<dyn Body>,
+    pub body: Body,
 }
 
 /// An answer's bytes, in the batches in which they arrive.
-pub trait Body: Send {
-    /// Appends what has arrived to `into` and tells how much that is, 0 at the end. Waits if nothing is there. Cancel
-    /// safe: a future that is dropped has lost nothing; what it appended is in `into`.
-    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>>;
+pub struct Body(Source);
+
+/// Where they come from.
+enum Source {
+    Direct(direct::Answer),
+    Outside(outside::Answer),
+    Recorded(Recording),
 }
 
 /// The connections of all backends.
@@ -168,6 +168,21 @@ impl std::fmt::Debug for Response {
     }
 }
 
+// === impl Body ===
+
+impl Body {
+    /// Appends what has arrived to `into` and tells how much that is, 0 at the end. Waits if nothing is there. Cancel
+    /// safe: a future that is dropped has lost nothing; what it appended is in `into`.
+    pub async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
+        match &mut self.0 {
+            Source::Direct(answer) => answer.read(into).await,
+            // Boxed: these futures are large, and a future is as large as its largest way.
+            Source::Outside(answer) => Box::pin(answer.read(into)).await,
+            Source::Recorded(recording) => Box::pin(recording.read(into)).await,
+        }
+    }
+}
+
 // === impl Fault ===
 
 impl Fault {
@@ -198,7 +213,6 @@ fn fell_silent() -> Error {
     Error::backend("the backend fell silent in the middle of its answer").with_status(504).with_code("backend_timeout")
 }
 
-fn broke_off(error: &dyn std::error::Error) -> Error {
-    Error::backend(format!("the connection to the backend broke in the middle of its answer: {}", innermost(error)))
-        .with_code("backend_failed")
+fn broke_off(why: &str) -> Error {
+    Error::backend(format!("the connection to the backend broke in the middle of its answer: {why}")).with_code("backend_failed")
 }

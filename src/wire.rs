@@ -147,7 +147,8 @@ impl Frames {
             self.scanned = self.buffer.len();
             return None;
         };
-        let line = self.buffer.split_to(self.scanned + found).freeze();
+        let length = self.scanned + found;
+        let line = if length == 0 { Bytes::new() } else { self.buffer.split_to(length).freeze() };
         self.after_cr = self.buffer.first() == Some(&b'\r');
         self.buffer.advance(1);
         self.scanned = 0;

@@ -141,8 +141,9 @@ impl Glob {
         let Some(mut tail) = name.strip_prefix(&self.first) else { return false };
         let Some((middle, last)) = &self.rest else { return tail.is_empty() || tail.starts_with([':', '@']) };
         for part in middle {
-            // Names are short: the search of `str` would take longer to begin than to end.
-            match memchr::memmem::find(tail.as_bytes(), part.as_bytes()) {
+            // Names are short: a search of any cleverness would take longer to begin than to end.
+            match tail.as_bytes().windows(part.len().max(1)).position(|window| window == part.as_bytes()) {
+                _ if part.is_empty() => {}
                 Some(at) => tail = &tail[at + part.len()..],
                 None => return false,
             }

@@ -81,7 +81,7 @@ pub(super) struct Triggers {
     /// What each of them may mean.
     marks: Vec<Mark>,
     /// The bytes that a marker begins with.
-    first: Vec<bool>,
+    first: Box<[bool; 256]>,
     /// A bit for each pair of bytes that a marker begins with.
     pairs: Vec<u64>,
     longest: usize,
@@ -179,12 +179,8 @@ impl Triggers {
         add("`", &mut |mark| mark.code = true);
         add("~~~", &mut |mark| mark.code = true);
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
-        let mut first = vec![false; 256];
-        for byte in texts.iter().filter_map(|text| text.as_bytes().first()) {
-            if let Some(known) = first.get_mut(usize::from(*byte)) {
-                *known = true;
-            }
-        }
+        let mut first = Box::new([false; 256]);
+        texts.iter().filter_map(|text| text.as_bytes().first()).for_each(|&byte| first[usize::from(byte)] = true);
         let mut pairs = vec![0u64; 1 << 10];
         for pair in texts.iter().filter_map(|text| text.as_bytes().first_chunk()) {
             let (word, bit) = place(*pair);
@@ -228,6 +224,10 @@ impl Triggers {
     /// The first marker at or after `from`. `Err`: up to where there is none; after that, the text may still become one.
     /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
+        // Most prose has no byte that begins one.
+        let may_begin = |rest: &[u8]| rest.iter().position(|&byte| self.first[usize::from(byte)]);
+        let Some(skipped) = text.as_bytes().get(from..).and_then(may_begin) else { return Err(text.len()) };
+        let from = from + skipped;
         let found = self.find(text, from);
         if let Some(found) = found.filter(|found| over || found.at + self.longest < text.len()) {
             return Ok(found);
@@ -269,7 +269,7 @@ impl Triggers {
                 let (word, bit) = place([*one, *two]);
                 self.pairs.get(word).is_some_and(|word| word & bit != 0)
             }
-            Some([one]) => self.first.get(usize::from(*one)).copied().unwrap_or_default(),
+            Some([one]) => self.first[usize::from(*one)],
             _ => false,
         };
         let mut places = (0..tail.len()).filter(|&at| begins(at)).map(|at| start + at);

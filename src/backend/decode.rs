@@ -4,10 +4,11 @@
 
 use serde_json::value::RawValue;
 
+use self::pattern::Pattern;
 use super::{Dialect, errors};
 use crate::{
     error::Error,
-    event::{Delta, FinishReason, Usage},
+    event::{Channel, Delta, FinishReason, Usage},
 };
 
 mod calls;
@@ -15,6 +16,7 @@ mod google;
 mod loose;
 mod ollama;
 mod openai;
+mod pattern;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,8 @@ mod tests;
 pub struct Decoder {
     dialect: Dialect,
     answer: Answer,
+    /// Of the last frame that held a text and nothing else.
+    pattern: Option<Pattern>,
     done: bool,
 }
 
@@ -46,7 +50,7 @@ type Out<'o> = dyn FnMut(Delta<'_>) + 'o;
 impl Decoder {
     /// A decoder for one answer in this dialect.
     pub fn new(dialect: Dialect) -> Decoder {
-        Decoder { dialect, answer: Answer::default(), done: false }
+        Decoder { dialect, answer: Answer::default(), pattern: None, done: false }
     }
 
     /// Decodes the next frame. An error is the backend's (its own message inside), or says what cannot be read.
@@ -55,6 +59,12 @@ impl Decoder {
             return Ok(());
         }
         let frame = frame.trim_ascii();
+        if let Some((channel, text)) = self.pattern.as_ref().and_then(|pattern| pattern.read(frame)) {
+            if let Some(text) = text.some() {
+                self.answer.text(channel, text, out);
+            }
+            return Ok(());
+        }
         if frame == b"[DONE]" {
             return self.finish(out);
         }
@@ -63,11 +73,17 @@ impl Decoder {
             let elements: Vec<&RawValue> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
             return elements.into_iter().try_for_each(|element| self.frame(element.get().as_bytes(), out));
         }
-        match self.dialect {
-            Dialect::Ollama => ollama::frame(frame, &mut self.answer, out),
-            Dialect::OpenAi => openai::frame(frame, &mut self.answer, out),
-            Dialect::Google => google::frame(frame, &mut self.answer, out),
-        }?;
+        let lone = match self.dialect {
+            Dialect::Ollama => ollama::frame(frame, &mut self.answer, out)?,
+            Dialect::OpenAi => openai::frame(frame, &mut self.answer, out)?,
+            Dialect::Google => {
+                google::frame(frame, &mut self.answer, out)?;
+                None
+            }
+        };
+        if let Some(lone) = lone {
+            self.pattern = Pattern::of(frame, lone);
+        }
         if self.answer.closed { self.finish(out) } else { Ok(()) }
     }
 
@@ -101,6 +117,18 @@ impl Decoder {
     /// Whether the finish was yielded: nothing of interest follows, the connection can go.
     pub fn is_done(&self) -> bool {
         self.done
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// A piece of text, after the calls that came before it.
+    fn text(&mut self, channel: Channel, text: &str, out: &mut Out<'_>) {
+        if channel == Channel::Content {
+            self.calls.before_text(out);
+        }
+        out(Delta::Text(channel, text));
     }
 }
 

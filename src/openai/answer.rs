@@ -204,12 +204,22 @@ pub fn call_id(parts: &[&[u8]]) -> String {
 /// at (U+0085, U+2028, U+2029) are escaped, so that a chunk is one line for everybody.
 pub fn put_string(text: &str, out: &mut BytesMut) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
+    const MAY_BE_ESCAPED: [bool; 256] = {
+        let (mut table, mut byte) = ([false; 256], 0);
+        while byte < table.len() {
+            table[byte] = byte < 0x20 || matches!(byte as u8, b'"' | b'\\' | 0xC2 | 0xE2);
+            byte += 1;
+        }
+        table
+    };
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
     out.put_u8(b'"');
     let mut clean = 0; // everything before it is written
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
+    while let Some(found) = bytes[at..].iter().position(|&byte| MAY_BE_ESCAPED[usize::from(byte)]) {
+        at += found;
+        let byte = bytes[at];
         let (escape, length): ([u8; 6], usize) = match (byte, bytes.get(at + 1), bytes.get(at + 2)) {
             (b'"', ..) => (*b"\\\"    ", 2),
             (b'\\', ..) => (*b"\\\\    ", 2),

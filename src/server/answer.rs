@@ -1,7 +1,10 @@
 //! Answers a chat in the internal form: makes its plan, runs the turn, and writes the answer in the form of the protocol that
 //! asked, streamed or collected.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+};
 
 use axum::{
     body::Body,
@@ -93,9 +96,9 @@ pub(super) async fn respond(app: &App, asked: &Asked, request: impl Into<front::
     let mut warnings: Vec<HeaderValue> = plan.reply.warnings.iter().filter_map(warning).collect();
     let tap = tap(app, asked, &plan);
     let mut response = if streamed {
-        events(asked.front, turn::run(plan, app.turns.clone(), tap)).await?
+        events(asked.front, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
     } else {
-        let (answer, notes) = turn::collect(plan, app.turns.clone(), tap).await?;
+        let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
         warnings.extend(notes.iter().filter_map(warning));
         reply::json(&answer)
     };
@@ -109,7 +112,7 @@ pub(super) async fn respond(app: &App, asked: &Asked, request: impl Into<front::
 pub(super) async fn collect(app: &App, asked: &Asked, request: impl Into<front::Request>) -> Result<Value, Error> {
     let plan = planned(app, asked, request.into()).await?;
     let tap = tap(app, asked, &plan);
-    let (answer, _) = turn::collect(plan, app.turns.clone(), tap).await?;
+    let (answer, _) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
     Ok(answer)
 }
 
@@ -178,8 +181,10 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
 }
 
 /// The stream as an answer. An error that comes before anything else keeps its HTTP status.
-async fn events(front: front::Kind, turn: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Result<Response, Error> {
-    let mut turn = Box::pin(turn);
+async fn events(
+    front: front::Kind,
+    mut turn: Pin<Box<impl Stream<Item = Result<Bytes, Error>> + Send + 'static>>,
+) -> Result<Response, Error> {
     let first = turn.next().await.transpose()?.unwrap_or_default();
     let body = Body::from_stream(stream::iter([Ok(first)]).chain(turn));
     let mut response = reply::bytes(front.content_type(), body);

@@ -119,7 +119,7 @@ impl Endpoint {
 // === private ===
 
 /// The bytes as they come. If the backend's connection breaks, so does the client's.
-fn stream(mut body: Box<dyn upstream::Body>) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
+fn stream(mut body: upstream::Body) -> impl futures_util::Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::try_stream! {
         let mut buffer = BytesMut::new();
         while body.read(&mut buffer).await? > 0 {

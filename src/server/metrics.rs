@@ -215,9 +215,21 @@ fn head(name: &str, kind: &str, help: &str, out: &mut String) {
 
 /// `{name="value"}`, values escaped.
 fn written(labels: &[(&str, &str)]) -> String {
-    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-    format!("{{{}}}", labels.join(","))
+    let mut out = String::from("{");
+    for (name, value) in labels {
+        out.extend([if out.len() > 1 { "," } else { "" }, name, "=\""]);
+        for c in value.chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                '"' => out.push_str("\\\""),
+                '\n' => out.push_str("\\n"),
+                c => out.push(c),
+            }
+        }
+        out.push('"');
+    }
+    out.push('}');
+    out
 }
 
 /// As Linux tells it; other systems have their own tools.

@@ -182,7 +182,7 @@ pub(super) async fn generate(app: App, request: Request) -> Result<Response, Err
 
 /// A text completion that is being read.
 struct Completion {
-    body: Box<dyn upstream::Body>,
+    body: upstream::Body,
     frames: Frames,
     decoder: Decoder,
     batch: BytesMut,
@@ -193,7 +193,7 @@ struct Completion {
 // === impl Completion ===
 
 impl Completion {
-    fn new(body: Box<dyn upstream::Body>, text: Generated) -> Completion {
+    fn new(body: upstream::Body, text: Generated) -> Completion {
         let dialect = Dialect::OpenAi;
         let frames = Frames::new(dialect.framing(), FRAME_BYTES);
         Completion { body, frames, decoder: Decoder::new(dialect), batch: BytesMut::new(), text, begun: Instant::now() }

@@ -35,6 +35,11 @@ impl Extras {
         }
     }
 
+    /// Whether the latest events have brought something to store.
+    pub(super) fn has_fresh(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
     /// Stores what the latest events have brought.
     pub(super) async fn keep(&mut self, shared: &Shared, plan: &Plan) {
         for (id, extra) in self.fresh.drain(..) {

@@ -16,7 +16,7 @@ use crate::{
 
 /// The answer that is being read.
 pub(super) struct Reading {
-    pub(super) body: Box<dyn upstream::Body>,
+    pub(super) body: upstream::Body,
     pub(super) frames: Frames,
     pub(super) decoder: Decoder,
     pub(super) answer: Answer,

@@ -12,13 +12,13 @@ use tokio::{
 };
 
 mod act;
+mod keep;
 mod learn;
 mod loading;
 
 use super::{
     Shared,
     answer::{Answer, Policy, Reask, Setup},
-    count,
     extras::{self, Extras},
     fit,
     outlet::{Aside, Onward, Outlet},
@@ -120,7 +120,7 @@ impl<O: Sink> Rounds<O> {
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
         let stepped = match self.agent.as_ref().and_then(Agent::end) {
             None => self.step_on().await,
-            Some(end) => match timeout_at(end, self.step_on()).await {
+            Some(end) => match Box::pin(timeout_at(end, self.step_on())).await {
                 Ok(stepped) => stepped,
                 Err(_) => {
                     self.out_of_time();
@@ -132,7 +132,7 @@ impl<O: Sink> Rounds<O> {
             tap.failed(error);
         }
         if let (Ok(false), Some(agent)) = (&stepped, &mut self.agent) {
-            agent.forget(&self.shared).await;
+            Box::pin(agent.forget(&self.shared)).await;
         }
         match stepped {
             // The client would send the whole request again, and all of it would run a second time.
@@ -146,10 +146,11 @@ impl<O: Sink> Rounds<O> {
 
     async fn step_on(&mut self) -> Result<bool, Error> {
         if self.agent.as_ref().is_some_and(Agent::runs) {
-            return Ok(self.run_tools().await);
+            return Ok(Box::pin(self.run_tools()).await);
         }
         let Some(reading) = &mut self.reading else {
-            match self.ask().await {
+            // Whatever is rare is boxed: the future of a step is made anew for each piece, and is small.
+            match Box::pin(self.ask()).await {
                 Ok(reading) => self.reading = Some(Box::new(reading)),
                 Err(error) if self.waits_for_the_model(&error) => sleep(loading::PAUSE).await,
                 Err(error) => return Err(error),
@@ -158,13 +159,9 @@ impl<O: Sink> Rounds<O> {
         };
         let next = reading.next().await;
         let taken = self.take(next).map_err(|error| error.without(self.plan.secrets()));
-        self.outlet.extras.keep(&self.shared, &self.plan).await;
-        spool::keep(&self.shared, &self.plan, self.outlet.shape.take_spooled()).await;
-        if std::mem::take(&mut self.shown.relearned) {
-            self.remember().await;
-        }
-        if let Some(usage) = self.shown.counted.take() {
-            count::learn(&self.plan, &self.shared, usage).await;
+        let spooled = self.outlet.shape.take_spooled();
+        if self.outlet.extras.has_fresh() || !spooled.is_empty() || self.shown.relearned || self.shown.counted.is_some() {
+            Box::pin(self.keep(spooled)).await;
         }
         match taken {
             Ok(more) => {
@@ -173,7 +170,7 @@ impl<O: Sink> Rounds<O> {
                 self.weigh(held).await;
                 Ok(more)
             }
-            Err(error) if self.learn(&error).await => {
+            Err(error) if Box::pin(self.learn(&error)).await => {
                 self.reading = None;
                 Ok(true)
             }
@@ -276,7 +273,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    fn reading(&mut self, body: Box<dyn upstream::Body>, dialect: Dialect, cuttable: Option<Size>) -> Reading {
+    fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Reading {
         self.outlet.sent.begin();
         let plan = &self.plan;
         Reading {

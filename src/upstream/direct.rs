@@ -1,72 +1,57 @@
-//! Connections to servers on this machine: plain HTTP over hyper. Whoever waits for an answer drives its connection too, so
-//! that no task is between the socket and the turn, and a piece of the answer costs one wake-up. A connection whose answer was
+//! Connections to servers on this machine: plain HTTP (`http1`) over a socket that the reader of the answer owns, so that no task
+//! is between the socket and the turn, and a piece of the answer costs one wake-up and one read. A connection whose answer was
 //! read to its end is kept for the next request (`idle`).
 
 use std::{
-    future::poll_fn,
+    io::ErrorKind,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
-    task::{Context, Poll, Wake, Waker},
+    pin::pin,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
-use futures_util::{FutureExt, future::BoxFuture, task::AtomicWaker};
-use http::{HeaderValue, Request, header};
-use http_body_util::Full;
-use hyper::{
-    body::{Body as _, Incoming},
-    client::conn::http1,
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, tcp},
+    task::yield_now,
+    time::timeout,
 };
-use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, task::yield_now, time::timeout};
 use url::{Host, Url};
 
 use super::{
-    BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Timeouts, USER_AGENT, broke_off, fell_silent,
+    BATCH_BYTES, Body, Fault, HttpRequest, Response, Silence, Source, Timeouts, USER_AGENT, broke_off, fell_silent,
+    http1::{self, Framing, Head},
     idle::{Idle, Server},
 };
 use crate::error::{Error, innermost};
 
-/// A piece of an answer is no larger than this, nor is its head.
-const BUFFER_BYTES: usize = 2 * BATCH_BYTES;
+/// Room for what one read may give: enough for a piece, and for a batch where reads find more.
+const READ_BYTES: usize = 2 * 1024;
 
-/// A connection, and where requests enter it.
-pub(super) struct Wire {
-    connection: Connection,
-    requests: http1::SendRequest<Full<Bytes>>,
-}
+/// Room for the end of a body, without any of it.
+const END_BYTES: usize = 64;
 
-/// `None` when it is closed.
-struct Connection(Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>);
+/// A connection on which no answer is left.
+pub(super) struct Wire(TcpStream);
 
-/// The body of an answer, and how it failed after what was handed over last.
-struct Answer {
+/// The body of an answer.
+pub(super) struct Answer {
     /// `None` once it is kept for the next request.
     wire: Option<Wire>,
     server: Server,
-    incoming: Incoming,
-    waking: Arc<Waking>,
-    waker: Waker,
+    framing: Framing,
+    /// The connection may be kept after the answer.
+    stays: bool,
+    /// What came together with the head.
+    rest: BytesMut,
+    /// Room for the next read.
+    room: usize,
     silence: Silence,
     idle: Duration,
     /// Bytes that were handed over since the task last waited.
     busy: usize,
     failed: Option<Error>,
-}
-
-/// Wakes the task that reads, but not while it reads: connection and body wake each other with every piece, and each time
-/// the task would come back for nothing.
-#[derive(Debug, Default)]
-struct Waking {
-    task: AtomicWaker,
-    reads: AtomicBool,
-    /// Something happened since it was looked.
-    woken: AtomicBool,
 }
 
 /// The addresses that the URL means, if they are this machine's own.
@@ -91,18 +76,21 @@ pub(super) async fn send(
     timeouts: Timeouts,
 ) -> Result<Response, Error> {
     let origin = url.origin().ascii_serialization();
-    let (server, request) = (idle.server(&origin), written(request, url)?);
+    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    let written: Bytes = http1::request_head(&request, target, host, USER_AGENT).into();
+    let server = idle.server(&origin);
     let waiting = server.waiting();
-    let (wire, answer) = loop {
-        let kept = server.take();
+    let (wire, (head, rest, stays)) = loop {
+        let kept = server.take().filter(Wire::is_quiet);
         let is_new = kept.is_none();
         let asked = async {
             let mut wire = match kept {
                 Some(wire) => wire,
                 None => Wire::open(addresses, timeouts.connect).await?,
             };
-            let answer = wire.ask(request.clone(), timeouts.idle).await?;
-            Ok((wire, answer))
+            let answered = wire.ask(written.clone().chain(request.body.clone()), timeouts.idle).await?;
+            Ok((wire, answered))
         };
         match asked.await {
             Ok(answered) => break answered,
@@ -112,33 +100,15 @@ pub(super) async fn send(
         }
     };
     drop(waiting);
-    let (head, incoming) = answer.into_parts();
-    let waking = Arc::new(Waking::default());
-    let (waker, silence) = (Waker::from(Arc::clone(&waking)), Silence::new(timeouts.idle));
-    let body = Answer { wire: Some(wire), server, incoming, waking, waker, silence, idle: timeouts.idle, busy: 0, failed: None };
-    Ok(Response { status: head.status, headers: head.headers, body: Box::new(body) })
+    let Head { status, headers, body: framing, .. } = head;
+    let silence = Silence::new(timeouts.idle);
+    let (room, idle) = (READ_BYTES, timeouts.idle);
+    let body = Answer { wire: Some(wire), server, framing, stays, rest, room, silence, idle, busy: 0, failed: None };
+    Ok(Response { status, headers, body: Body(Source::Direct(body)) })
 }
 
-fn closed(error: hyper::Error) -> Fault {
-    Fault::Closed(innermost(&error))
-}
-
-/// The request as the server sees it.
-fn written(request: HttpRequest, url: &Url) -> Result<Request<Full<Bytes>>, Error> {
-    let HttpRequest { method, headers, body, .. } = request;
-    let uri = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    let mut request = Request::new(Full::new(body));
-    let wrong = |error: &dyn std::fmt::Display| Error::proxy(format!("`{url}` cannot be asked for: {error}"));
-    *request.method_mut() = method;
-    *request.uri_mut() = uri.parse().map_err(|error: http::uri::InvalidUri| wrong(&error))?;
-    let host = HeaderValue::from_str(host).map_err(|error| wrong(&error))?;
-    let ours = request.headers_mut();
-    *ours = headers;
-    ours.insert(header::HOST, host);
-    ours.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-    ours.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(USER_AGENT));
-    Ok(request)
+fn closed(error: &std::io::Error) -> Fault {
+    Fault::Closed(innermost(error))
 }
 
 // === impl Wire ===
@@ -151,45 +121,47 @@ impl Wire {
         };
         // A request leaves in one piece anyway.
         let _ = stream.set_nodelay(true);
-        let (requests, connection) =
-            http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(stream)).await.map_err(closed)?;
-        Ok(Wire { connection: Connection(Some(connection)), requests })
+        Ok(Wire(stream))
     }
 
-    /// Sends the request and waits for the head of its answer.
-    async fn ask(&mut self, request: Request<Full<Bytes>>, within: Duration) -> Result<http::Response<Incoming>, Fault> {
-        let Wire { connection, requests } = self;
-        let mut answer = pin!(requests.send_request(request));
-        let head = poll_fn(|cx| {
-            connection.drive(cx);
-            answer.as_mut().poll(cx)
-        });
-        timeout(within, head).await.map_err(|_| Fault::Silent)?.map_err(closed)
+    /// Whether the server has said nothing since the last answer. It may have closed the connection, or have told that it will.
+    fn is_quiet(&self) -> bool {
+        self.0.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+
+    /// Sends the request and waits for the head of its answer. Gives what came after the head, too, and whether another request
+    /// may follow on this connection.
+    async fn ask(&mut self, mut request: impl Buf, within: Duration) -> Result<(Head, BytesMut, bool), Fault> {
+        let (mut reader, mut writer) = self.0.split();
+        let mut read = BytesMut::new();
+        let answered = async {
+            // A server may answer before it has read everything, and close: its answer counts, not that it could not be written to.
+            let early = tokio::select! {
+                biased;
+                _ = writer.write_all_buf(&mut request) => None,
+                head = head(&mut reader, &mut read) => Some(head?),
+            };
+            let stays = early.is_none();
+            let head = match early {
+                Some(head) => head,
+                None => head(&mut reader, &mut read).await?,
+            };
+            Ok((stays && head.stays, head))
+        };
+        let (stays, head) = timeout(within, answered).await.map_err(|_| Fault::Silent)??;
+        Ok((head, read, stays))
     }
 }
 
-// === impl Connection ===
-
-impl Connection {
-    /// Moves the connection on as far as it goes. Its failure reaches whoever waits for the answer.
-    fn drive(&mut self, cx: &mut Context<'_>) {
-        if self.0.as_mut().is_some_and(|connection| connection.poll_unpin(cx).is_ready()) {
-            self.0 = None;
+/// Reads the head of an answer. Cancel safe: what was read is in `read`.
+async fn head(reader: &mut tcp::ReadHalf<'_>, read: &mut BytesMut) -> Result<Head, Fault> {
+    loop {
+        if let Some(head) = Head::take(read).map_err(Fault::Closed)? {
+            return Ok(head);
         }
-    }
-}
-
-// === impl Waking ===
-
-impl Wake for Waking {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.store(true, SeqCst);
-        if !self.reads.load(SeqCst) {
-            self.task.wake();
+        read.reserve(READ_BYTES);
+        if reader.read_buf(read).await.map_err(|error| closed(&error))? == 0 {
+            return Err(Fault::Closed("the connection has ended".into()));
         }
     }
 }
@@ -197,82 +169,77 @@ impl Wake for Waking {
 // === impl Answer ===
 
 impl Answer {
+    /// See [`super::Body::read`].
+    pub(super) async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
+        if self.busy >= BATCH_BYTES {
+            self.busy = 0;
+            yield_now().await;
+        }
+        std::future::poll_fn(|cx| self.poll_read(cx, into)).await
+    }
+
     fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<Result<usize, Error>> {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
-        let before = into.len();
-        self.waking.task.register(cx.waker());
-        self.waking.reads.store(true, SeqCst);
-        let ended = self.take(into);
-        self.waking.reads.store(false, SeqCst);
-        let read = into.len() - before;
-        self.busy += read;
-        match ended {
-            // What arrived before a failure is handed over first.
-            Some(Err(error)) if read > 0 => self.failed = Some(error),
-            Some(Err(error)) => return Poll::Ready(Err(error)),
-            Some(Ok(())) => return Poll::Ready(Ok(read)),
-            None if read > 0 => {}
-            None => {
-                self.busy = 0;
-                if self.waking.woken.load(SeqCst) {
-                    cx.waker().wake_by_ref();
+        let start = into.len();
+        if !self.rest.is_empty() {
+            into.unsplit(std::mem::take(&mut self.rest));
+            self.strip(into, start);
+        }
+        while into.len() == start
+            && !self.framing.is_over()
+            && self.failed.is_none()
+            && let Some(Wire(socket)) = &mut self.wire
+        {
+            into.reserve(self.room);
+            match pin!(socket.read_buf(into)).poll(cx) {
+                Poll::Pending => {
+                    self.busy = 0;
+                    ready!(self.silence.poll(cx));
+                    return Poll::Ready(Err(fell_silent()));
                 }
-                return self.silence.poll(cx).map(|()| Err(fell_silent()));
+                Poll::Ready(Ok(0)) => self.failed = self.framing.closed().err().map(|why| broke_off(&why)),
+                Poll::Ready(Ok(read)) => {
+                    self.room = if read < self.room { self.room } else { BATCH_BYTES.min(2 * self.room) };
+                    self.silence.broken(self.idle);
+                    self.strip(into, start);
+                }
+                Poll::Ready(Err(error)) => self.failed = Some(broke_off(&innermost(&error))),
             }
         }
-        self.silence.broken(self.idle);
-        Poll::Ready(Ok(read))
+        // What arrived before a failure is handed over first.
+        let read = into.len() - start;
+        self.busy += read;
+        match self.failed.take_if(|_| read == 0) {
+            Some(error) => Poll::Ready(Err(error)),
+            None => Poll::Ready(Ok(read)),
+        }
     }
 
-    /// Takes what is there, a batch at most; `Some` at the end of the body.
-    fn take(&mut self, into: &mut BytesMut) -> Option<Result<(), Error>> {
-        let most = into.len() + BATCH_BYTES;
-        let cx = &mut Context::from_waker(&self.waker);
-        let mut again = true;
-        while into.len() < most {
-            self.waking.woken.store(false, SeqCst);
-            self.wire.iter_mut().for_each(|wire| wire.connection.drive(cx));
-            match Pin::new(&mut self.incoming).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => {
-                    into.extend_from_slice(&frame.into_data().unwrap_or_default());
-                    again = true;
-                }
-                Poll::Ready(Some(Err(error))) => return Some(Err(broke_off(&error))),
-                Poll::Ready(None) => return Some(Ok(())),
-                // Once: a task that has used up its time is woken each time it asks.
-                Poll::Pending if again && self.waking.woken.load(SeqCst) => again = false,
-                Poll::Pending => break,
-            }
+    /// Leaves nothing but the body of what was read behind `start`.
+    fn strip(&mut self, into: &mut BytesMut, start: usize) {
+        match self.framing.strip(into, start) {
+            Ok(behind) => self.stays &= behind == 0,
+            Err(why) => self.failed = Some(broke_off(&why)),
         }
-        None
     }
 }
 
 impl Drop for Answer {
     /// Keeps the connection if nothing of the answer is left: its reader does not ask beyond the last event.
     fn drop(&mut self) {
-        let Some(mut wire) = self.wire.take() else { return };
-        let cx = &mut Context::from_waker(Waker::noop());
-        wire.connection.drive(cx);
-        if let Poll::Ready(None) = Pin::new(&mut self.incoming).poll_frame(cx) {
-            wire.connection.drive(cx);
-            if wire.requests.is_ready() {
-                self.server.keep(wire);
-            }
+        let Some(wire) = self.wire.take() else { return };
+        let mut rest = std::mem::take(&mut self.rest);
+        self.strip(&mut rest, 0);
+        if !self.framing.is_over() && rest.is_empty() {
+            rest.reserve(END_BYTES);
+            let read = wire.0.try_read_buf(&mut rest);
+            self.stays &= read.is_ok();
+            self.strip(&mut rest, 0);
         }
-    }
-}
-
-impl Body for Answer {
-    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
-        Box::pin(async move {
-            if self.busy >= BATCH_BYTES {
-                self.busy = 0;
-                yield_now().await;
-            }
-            poll_fn(|cx| self.poll_read(cx, into)).await
-        })
+        if self.stays && self.failed.is_none() && self.framing.is_over() && rest.is_empty() {
+            self.server.keep(wire);
+        }
     }
 }

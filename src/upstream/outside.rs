@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::FutureExt;
 use tokio::task::yield_now;
 use url::Url;
 
-use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Timeouts, USER_AGENT, broke_off, fell_silent};
+use super::{BATCH_BYTES, Body, Fault, HttpRequest, Response, Source, Timeouts, USER_AGENT, broke_off, fell_silent};
 use crate::{
     dial,
     error::{Error, innermost},
 };
 
 /// The body of an answer, and how it failed after what was handed over last.
-struct Answer {
+pub(super) struct Answer {
     response: reqwest::Response,
     /// Bytes that were handed over since the task last waited.
     busy: usize,
@@ -54,53 +54,52 @@ pub(super) async fn send(clients: &dial::Clients, request: HttpRequest, url: Url
     Ok(Response {
         status: response.status(),
         headers: response.headers().clone(),
-        body: Box::new(Answer { response, busy: 0, failed: None }),
+        body: Body(Source::Outside(Answer { response, busy: 0, failed: None })),
     })
 }
 
 // === impl Answer ===
 
-impl Body for Answer {
-    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
-        Box::pin(async move {
-            if let Some(error) = self.failed.take() {
-                return Err(error);
-            }
-            if self.busy >= BATCH_BYTES {
-                self.busy = 0;
-                yield_now().await;
-            }
-            // `chunk` is cancel safe, and what was appended stays appended.
-            let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
-            let before = into.len();
-            into.extend_from_slice(&first);
-            // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
-            let mut asked = false;
-            while into.len() - before < BATCH_BYTES {
-                match self.response.chunk().now_or_never() {
-                    Some(Ok(Some(more))) => {
-                        into.extend_from_slice(&more);
-                        asked = false;
-                    }
-                    // What arrived before a failure is handed over first.
-                    Some(Err(error)) => {
-                        self.failed = Some(broken(&error));
-                        break;
-                    }
-                    None if !asked => {
-                        (asked, self.busy) = (true, 0);
-                        yield_now().await;
-                    }
-                    Some(Ok(None)) | None => break,
+impl Answer {
+    /// See [`super::Body::read`].
+    pub(super) async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if self.busy >= BATCH_BYTES {
+            self.busy = 0;
+            yield_now().await;
+        }
+        // `chunk` is cancel safe, and what was appended stays appended.
+        let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
+        let before = into.len();
+        into.extend_from_slice(&first);
+        // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
+        let mut asked = false;
+        while into.len() - before < BATCH_BYTES {
+            match self.response.chunk().now_or_never() {
+                Some(Ok(Some(more))) => {
+                    into.extend_from_slice(&more);
+                    asked = false;
                 }
+                // What arrived before a failure is handed over first.
+                Some(Err(error)) => {
+                    self.failed = Some(broken(&error));
+                    break;
+                }
+                None if !asked => {
+                    (asked, self.busy) = (true, 0);
+                    yield_now().await;
+                }
+                Some(Ok(None)) | None => break,
             }
-            let read = into.len() - before;
-            self.busy += read;
-            Ok(read)
-        })
+        }
+        let read = into.len() - before;
+        self.busy += read;
+        Ok(read)
     }
 }
 
 fn broken(error: &reqwest::Error) -> Error {
-    if error.is_timeout() { fell_silent() } else { broke_off(error) }
+    if error.is_timeout() { fell_silent() } else { broke_off(&innermost(error)) }
 }

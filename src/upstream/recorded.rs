@@ -4,10 +4,9 @@
 use std::{collections::VecDeque, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 
-use super::{Body, Response};
+use super::{Body, Response, Source};
 use crate::error::Error;
 
 /// What a backend answered.
@@ -25,26 +24,23 @@ pub struct Recording {
 
 impl Recording {
     pub(super) fn into_response(self) -> Response {
-        Response { status: self.status, headers: self.headers.clone(), body: Box::new(self) }
+        Response { status: self.status, headers: self.headers.clone(), body: Body(Source::Recorded(self)) }
     }
-}
 
-impl Body for Recording {
-    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> BoxFuture<'a, Result<usize, Error>> {
-        Box::pin(async move {
-            while let Some((pause, bytes)) = self.reads.front_mut() {
-                if !pause.is_zero() {
-                    tokio::time::sleep(*pause).await;
-                    *pause = Duration::ZERO; // a read that is given up and repeated does not wait again
-                }
-                let bytes = std::mem::take(bytes);
-                self.reads.pop_front();
-                if !bytes.is_empty() {
-                    into.extend_from_slice(&bytes);
-                    return Ok(bytes.len());
-                }
+    /// See [`super::Body::read`].
+    pub(super) async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
+        while let Some((pause, bytes)) = self.reads.front_mut() {
+            if !pause.is_zero() {
+                tokio::time::sleep(*pause).await;
+                *pause = Duration::ZERO; // a read that is given up and repeated does not wait again
             }
-            Ok(0)
-        })
+            let bytes = std::mem::take(bytes);
+            self.reads.pop_front();
+            if !bytes.is_empty() {
+                into.extend_from_slice(&bytes);
+                return Ok(bytes.len());
+            }
+        }
+        Ok(0)
     }
 }

@@ -1,10 +1,11 @@
-//! How long a backend may send nothing before it counts as dead (keep-alives to the client are in `turn.rs`). A stream breaks its silence with every piece, so that is cheap: one timer is set once and
-//! looks, when it fires, whether the silence has begun anew since.
+//! How long a backend may send nothing before it counts as dead (keep-alives to the client are in `turn.rs`). A stream breaks
+//! its silence with every piece, so that is cheap: one timer is set once and looks, when it fires, whether the silence has begun
+//! anew since.
 
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -15,6 +16,8 @@ use tokio::time::{Instant, Sleep, sleep};
 pub struct Silence {
     until: Instant,
     timer: Pin<Box<Sleep>>,
+    /// Whom the timer wakes.
+    waits: Option<Waker>,
 }
 
 // === impl Silence ===
@@ -22,7 +25,7 @@ pub struct Silence {
 impl Silence {
     /// From now on, it may be silent for so long.
     pub fn new(most: Duration) -> Silence {
-        Silence { until: Instant::now() + most, timer: Box::pin(sleep(most)) }
+        Silence { until: Instant::now() + most, timer: Box::pin(sleep(most)), waits: None }
     }
 
     /// Something was heard: it may be silent for so long again, no less than before.
@@ -42,6 +45,10 @@ impl Silence {
 
     /// As [`Silence::over`], for those who poll.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.timer.is_elapsed() && self.waits.as_ref().is_some_and(|waits| waits.will_wake(cx.waker())) {
+            return Poll::Pending;
+        }
+        self.waits = Some(cx.waker().clone());
         while self.timer.as_mut().poll(cx).is_ready() {
             if self.is_over() {
                 return Poll::Ready(());

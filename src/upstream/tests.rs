@@ -33,7 +33,7 @@ impl Way {
 }
 
 /// All bytes of the body, or how it failed.
-async fn all(mut body: Box<dyn Body>) -> (Vec<u8>, Option<Error>) {
+async fn all(mut body: Body) -> (Vec<u8>, Option<Error>) {
     let mut bytes = BytesMut::new();
     loop {
         match body.read(&mut bytes).await {

@@ -104,12 +104,12 @@ impl Enclosing {
     }
 
     fn pass(&mut self, text: &str) {
-        if !text.trim().is_empty() {
+        if !self.open.is_empty() && !text.trim().is_empty() {
             self.open.iter_mut().for_each(|element| element.has_text = true);
         }
-        match text.rfind('\n') {
+        match memchr::memrchr(b'\n', text.as_bytes()) {
             Some(newline) => self.line_blank = text[newline..].trim().is_empty(),
-            None => self.line_blank &= text.trim().is_empty(),
+            None => self.line_blank = self.line_blank && text.trim().is_empty(),
         }
     }
 

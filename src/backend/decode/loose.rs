@@ -39,6 +39,16 @@ impl Text<'_> {
     }
 }
 
+impl<'a> Text<'a> {
+    /// The text as it stands in the JSON, if that is how it reads.
+    pub(super) fn written(&self) -> Option<&'a str> {
+        match self.0 {
+            Cow::Borrowed(text) => Some(text),
+            Cow::Owned(_) => None,
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor).map(Text)

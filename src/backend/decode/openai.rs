@@ -14,6 +14,7 @@ use super::{
     Answer, Out,
     calls::Fragment,
     loose::{Function, Number, Text},
+    pattern::Lone,
     reported, unreadable,
 };
 use crate::{
@@ -82,6 +83,27 @@ struct Counts {
     completion_tokens: Number,
 }
 
+// === impl Chunk ===
+
+impl<'a> Chunk<'a> {
+    /// The text, if there is nothing else in it.
+    fn lone(&self) -> Option<Lone<'a>> {
+        let Chunk { choices: Choices(Some(choice)), usage: None, error: None, object: _ } = self else { return None };
+        let Choice { delta: Some(message), message: None, .. } = choice else { return None };
+        let Message { content, refusal, reasoning_content, reasoning, thinking, tool_calls, function_call: None } = message
+        else {
+            return None;
+        };
+        let texts = [content, reasoning_content, reasoning, thinking];
+        let mut said = texts.into_iter().enumerate().filter(|(_, text)| text.some().is_some());
+        let ((at, text), None) = (said.next()?, said.next()) else { return None };
+        let others = [&choice.text, &choice.finish_reason, refusal].into_iter().find_map(Text::some);
+        let is_alone = others.is_none() && tool_calls.as_ref().is_none_or(Vec::is_empty);
+        let channel = if at == 0 { Channel::Content } else { Channel::Reasoning };
+        text.written().filter(|_| is_alone).map(|text| Lone { channel, text, time: "" })
+    }
+}
+
 // === impl Choices ===
 
 impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
@@ -115,8 +137,10 @@ impl<'de> Visitor<'de> for ChoicesVisitor {
     }
 }
 
-pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<(), Error> {
+/// Reads a frame; gives what it says if that is a text and nothing else.
+pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<Option<Lone<'a>>, Error> {
     let chunk: Chunk<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
+    let lone = chunk.lone();
     if let Some(error) = chunk.error {
         reported(error)?;
     }
@@ -147,7 +171,7 @@ pub(super) fn frame(frame: &[u8], answer: &mut Answer, out: &mut Out<'_>) -> Res
             answer.finish.get_or_insert(FinishReason::Stop);
         }
     }
-    Ok(())
+    Ok(lone)
 }
 
 fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
@@ -157,8 +181,7 @@ fn take(message: Message<'_>, answer: &mut Answer, out: &mut Out<'_>) {
         out(Delta::Text(Channel::Reasoning, text));
     }
     for text in [&message.content, &message.refusal].into_iter().filter_map(Text::some) {
-        answer.calls.before_text(out);
-        out(Delta::Text(Channel::Content, text));
+        answer.text(Channel::Content, text, out);
     }
     for call in message.tool_calls.unwrap_or_default() {
         let function = call.function.unwrap_or_default();

@@ -1,11 +1,14 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::{
     event::Channel,
     wire::{Frames, Framing},
 };
 
-/// What a stream decodes to when it arrives in pieces of this size: one line per delta, and how it failed.
-fn pieces(dialect: Dialect, stream: &str, size: usize) -> (Vec<String>, Option<Error>) {
+/// What a stream decodes to when it arrives in pieces of this size: one line per delta, and how it failed. `by_pattern`: or each
+/// frame is read as JSON, whole.
+fn pieces(dialect: Dialect, stream: &str, size: usize, by_pattern: bool) -> (Vec<String>, Option<Error>) {
     let mut frames = Frames::new(dialect.framing(), 1 << 20);
     let mut decoder = Decoder::new(dialect);
     let mut seen = Vec::new();
@@ -29,6 +32,7 @@ fn pieces(dialect: Dialect, stream: &str, size: usize) -> (Vec<String>, Option<E
         for piece in stream.as_bytes().chunks(size) {
             frames.push(piece);
             while let Some(frame) = frames.next()? {
+                decoder.pattern = decoder.pattern.take().filter(|_| by_pattern);
                 decoder.frame(&frame, &mut out)?;
             }
         }
@@ -42,9 +46,9 @@ fn pieces(dialect: Dialect, stream: &str, size: usize) -> (Vec<String>, Option<E
 }
 
 fn decoded(dialect: Dialect, stream: &str) -> (Vec<String>, Option<Error>) {
-    let whole = pieces(dialect, stream, stream.len().max(1));
-    for size in [1, 2, 3, 7] {
-        assert_eq!(pieces(dialect, stream, size), whole, "in pieces of {size}: {stream}");
+    let whole = pieces(dialect, stream, stream.len().max(1), false);
+    for size in [1, 2, 3, 7, usize::MAX] {
+        assert_eq!(pieces(dialect, stream, size, true), whole, "in pieces of {size}: {stream}");
     }
     whole
 }
@@ -470,4 +474,28 @@ fn only_the_first_choice_is_read() {
 fn framing_follows_from_the_dialect() {
     assert_eq!(Dialect::Ollama.framing(), Framing::Lines);
     assert_eq!(Dialect::OpenAi.framing(), Framing::Sse);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn frames_that_look_alike_are_read_as_they_are(
+        frames in prop::collection::vec((0..4usize, 0..5usize, "[a-c \"\\\\\n\u{e9}\u{2028}]{0,4}", any::<bool>()), 0..12)
+    ) {
+        let string = |text: &str, escaped: bool| {
+            let plain = serde_json::Value::from(text).to_string();
+            if escaped { plain.replace('a', "\\u0061") } else { plain }
+        };
+        let (mut sse, mut lines) = (String::new(), String::new());
+        for (field, more, text, escaped) in &frames {
+            let (field, text) = (["content", "reasoning_content", "role", "thinking"][*field], string(text, *escaped));
+            let more = ["", ",\"usage\":null", ",\"usage\":{\"prompt_tokens\":1}", ",\"error\":null", ",\"x\":{\"content\":\"y\"}"][*more];
+            sse += &format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"{field}\":{text}}}}}]{more}}}\n\n");
+            lines += &format!("{{\"created_at\":\"2026-01-0{}T00:00:00Z\",\"message\":{{\"{field}\":{text}}},\"done\":false{more}}}\n", more.len());
+        }
+        sse += "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+        lines += "{\"message\":{\"content\":\"\"},\"done\":true}\n";
+        decoded(Dialect::OpenAi, &sse);
+        decoded(Dialect::Ollama, &lines);
+    }
 }

@@ -1,7 +1,8 @@
 //! Void's tool prompt (two headings, numbered tools, one element each), and the body of a call as Void executes it.
 
-use std::cell::LazyCell;
+use std::{borrow::Cow, cell::LazyCell, collections::HashMap};
 
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{culprit, overlay::Overlay, tags};
@@ -28,7 +29,7 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
 pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
     let overlay = LazyCell::new(Overlay::embedded);
     let mut found = false;
-    for tool in tools.iter_mut() {
+    for tool in tools.iter_mut().filter(|tool| !has_types(&tool.schema)) {
         let Ok(schema) = serde_json::from_str::<Value>(&tool.schema) else { continue };
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { continue };
         if properties.is_empty() || properties.values().any(|property| property.get("type").is_some()) {
@@ -49,6 +50,22 @@ pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
         }
     }
     found
+}
+
+/// Whether a property of the schema has a type, as in almost every tool. Told without a tree of the schema; `false` where that
+/// takes one.
+fn has_types(schema: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Outline<'a> {
+        #[serde(borrow)]
+        properties: HashMap<Cow<'a, str>, Property>,
+    }
+    #[derive(Deserialize)]
+    struct Property {
+        r#type: Option<IgnoredAny>,
+    }
+    serde_json::from_str(schema)
+        .is_ok_and(|outline: Outline<'_>| outline.properties.values().any(|property| property.r#type.is_some()))
 }
 
 /// The parameters in declared order, each value on lines of its own, nothing after the last one. Read back as Void reads it,

@@ -1,0 +1,21 @@
+//! What an answer leaves for later turns.
+
+use super::{
+    super::{count, spool},
+    Rounds,
+};
+use crate::{client::shape::shell::Spooled, event::Sink};
+
+impl<O: Sink> Rounds<O> {
+    /// Stores what the latest events have shown; before the bytes leave.
+    pub(super) async fn keep(&mut self, spooled: Vec<Spooled>) {
+        self.outlet.extras.keep(&self.shared, &self.plan).await;
+        spool::keep(&self.shared, &self.plan, spooled).await;
+        if std::mem::take(&mut self.shown.relearned) {
+            self.remember().await;
+        }
+        if let Some(usage) = self.shown.counted.take() {
+            count::learn(&self.plan, &self.shared, usage).await;
+        }
+    }
+}
