@@ -129,7 +129,8 @@ pub(super) fn describes(head: &str) -> bool {
     let names_a_thing = subject.is_some_and(|word| THINGS.contains(word)) || words.len() > 1 && SAMPLES.contains(first);
     let in_chinese = ["如下", "包含", "内容是", "内容为"].iter().any(|word| clause.contains(word));
     let owned = words.iter().any(owns) || ["我", "调用", "工具", "函数", "使用", "执行"].iter().any(|word| clause.contains(word));
-    (names_a_thing || in_chinese) && !owned
+    let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
+    (names_a_thing || in_chinese) && !owned && !is_planned
 }
 
 /// Words before the name of a thing.
@@ -288,6 +289,8 @@ mod tests {
             "Reading the file:",
             "For the weather in Oslo, I'll do this:",
             "To find the user, this will be run:",
+            "This will list the files:",
+            "To answer that, the data must be fetched:",
             "Der nächste Aufruf:",
             "Ich lese die Datei:",
             "Je lis le fichier :",
