@@ -161,6 +161,7 @@ impl Reader {
 fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool {
     context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
         Some("") => true,
+        Some(after) if ends.iter().any(String::is_empty) && after.starts_with('{') => true,
         Some(after) => starts_with_any(after, ends, context.end) != Start::No,
         None => tool.name.starts_with(text),
     })

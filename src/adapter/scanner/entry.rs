@@ -149,7 +149,7 @@ impl Scanner {
             true => element::may_be_named(text, &tool.name, end) != Start::No,
             false => text.strip_prefix(tool.name.as_str()).map_or_else(
                 || !end && tool.name.starts_with(text),
-                |after| after.starts_with('>') || (after.is_empty() && !end),
+                |after| after.starts_with(['>', '/', ' ']) || (after.is_empty() && !end),
             ),
         })
     }

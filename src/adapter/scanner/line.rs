@@ -99,6 +99,81 @@ pub(super) fn is_quoting(head: &str) -> bool {
         || is_header(line)
 }
 
+/// Whether a line that ends in a colon says that what follows is a description of something: its subject is a thing or the user,
+/// it does not speak of calling, and the model does not speak of itself.
+pub(super) fn describes(head: &str) -> bool {
+    let line = head.to_lowercase().replace('’', "'");
+    let Some(line) = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*').strip_suffix([':', '：']) else {
+        return false;
+    };
+    let clause = line.rsplit(['.', '!', '?', ';', ',']).find(|clause| !clause.trim().is_empty()).unwrap_or_default();
+    let words: Vec<&str> = clause.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+    let owns = |word: &&str| {
+        OWNS.contains(word)
+            || CALLING.iter().any(|stem| word.starts_with(stem))
+            || word.starts_with("i'")
+            || word.starts_with("j'")
+    };
+    let Some(first) = words.first() else { return false };
+    let is_unreal = matches!(line.split_whitespace().next(), Some("if" | "wenn" | "si")) && words.contains(&"would");
+    let advises = matches!(*first, "you" | "your") && !words.iter().any(|word| matches!(*word, "i" | "me" | "let"));
+    let is_negated = words.contains(&"not") && words.contains(&"what");
+    if is_unreal || is_negated || advises {
+        return true;
+    }
+    let subject = match words.as_slice() {
+        // `In the README there is ..`.
+        ["in" | "im" | "en" | "dans", rest @ ..] => rest.first(),
+        all => all.first(),
+    };
+    let names_a_thing = subject.is_some_and(|word| THINGS.contains(word)) || words.len() > 1 && SAMPLES.contains(first);
+    let in_chinese = ["如下", "包含", "内容是", "内容为"].iter().any(|word| clause.contains(word));
+    let owned = words.iter().any(owns) || ["我", "调用", "工具", "函数", "使用", "执行"].iter().any(|word| clause.contains(word));
+    let is_planned = words.starts_with(&["this", "will"]) || words.contains(&"must");
+    (names_a_thing || in_chinese) && !owned && !is_planned
+}
+
+/// Words before the name of a thing.
+const THINGS: [&str; 46] = [
+    "the", "this", "that", "a", "an", "its", "their", "his", "her", "these", "those", "der", "die", "das", "ein", "eine", "ihr",
+    "ihre", "dein", "deine", "le", "la", "les", "l'", "un", "une", "votre", "ton", "ta", "el", "los", "las", "una", "su", "tu",
+    "o", "os", "um", "uma", "il", "lo", "gli", "uno", "den", "dem", "dieser",
+];
+/// What things are that are no calls.
+const SAMPLES: [&str; 8] = ["sample", "typical", "expected", "actual", "invalid", "broken", "previous", "original"];
+/// Words of a speaker, and of what comes next in a plan.
+const OWNS: [&str; 43] = [
+    "i", "me", "my", "we", "us", "our", "let", "let's", "here", "here's", "next", "now", "then", "call", "calls", "calling",
+    "called", "use", "uses", "using", "run", "runs", "running", "do", "step", "steps", "action", "answer", "need", "needs",
+    "ich", "mein", "meine", "mich", "wir", "je", "nous", "mon", "ma", "yo", "mi", "eu", "voy",
+];
+/// How words begin that speak of calling.
+const CALLING: [&str; 23] = [
+    "tool",
+    "func",
+    "execut",
+    "invo",
+    "command",
+    "aufruf",
+    "ruf",
+    "werkzeug",
+    "funktion",
+    "schritt",
+    "appel",
+    "outil",
+    "fonction",
+    "étape",
+    "utilis",
+    "herramienta",
+    "llama",
+    "función",
+    "usar",
+    "paso",
+    "ferramenta",
+    "funç",
+    "strument",
+];
+
 /// Whether a line begins text that is only data up to its own end: a here-document of the shell, a listing of LaTeX.
 pub(super) fn opens_data(head: &str) -> bool {
     let here = head.rsplit_once("<<").map(|(_, word)| word.trim_start_matches('-').trim_matches(['\'', '"', ' ']));
@@ -183,6 +258,46 @@ mod tests {
         }
         for head in ["// ", "# ", "#! "] {
             assert!(is_comment(head), "{head}");
+        }
+    }
+
+    #[test]
+    fn lines_that_describe_what_follows() {
+        for head in [
+            "The queue holds this entry:",
+            "A usual body of the endpoint:",
+            "The answer of the gateway was 400. The rejected document:",
+            "Your fixture should hold:",
+            "If that were needed, the call would be:",
+            "Here is what you must not send:",
+            "Expected document:",
+            "In the changelog there is this line:",
+            "Das Protokoll enthält:",
+            "Le journal contient :",
+            "El registro guarda:",
+            "日志包含:",
+        ] {
+            assert!(describes(head), "{head}");
+        }
+        for head in [
+            "The next step is:",
+            "The tool call:",
+            "The following function is needed:",
+            "Let me look at the file:",
+            "Here it is:",
+            "Okay:",
+            "Reading the file:",
+            "For the weather in Oslo, I'll do this:",
+            "To find the user, this will be run:",
+            "This will list the files:",
+            "To answer that, the data must be fetched:",
+            "Der nächste Aufruf:",
+            "Ich lese die Datei:",
+            "Je lis le fichier :",
+            "我来读取文件:",
+            "The lamp is on.",
+        ] {
+            assert!(!describes(head), "{head}");
         }
     }
 

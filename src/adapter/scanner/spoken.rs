@@ -39,6 +39,12 @@ const TAKEN_BACK: [&str; 11] = [
     "the content",
 ];
 
+/// Verbs after a call that is the subject of its sentence.
+const SAYS: [&str; 14] =
+    ["is", "was", "would", "could", "should", "can", "will", "means", "does", "ist", "würde", "wäre", "est", "serait"];
+/// How much of a sentence after a call is looked at, in bytes.
+const SENTENCE_BYTES: usize = 4096;
+
 impl Scanner {
     /// Whether the quotes around a call that nothing else closes end after one of its brackets.
     pub(super) fn closes_quotes(&self, candidate: &Candidate) -> bool {
@@ -109,15 +115,56 @@ impl Scanner {
                 decided => return decided,
             }
         }
-        if !in_line || candidate.marker.1 || self.buf[at..to].contains('\n') {
+        if candidate.marker.1 || (in_line && self.buf[at..to].contains('\n')) {
             return Some(false);
         }
-        // The sentence goes on, or the row of a table. The name of the next speaker comes without a blank.
-        let comma = line.starts_with(',');
-        match line.trim_start_matches([',', ' ']).chars().next() {
-            None if !open => None,
-            Some(c) => Some(c == '|' || (c.is_lowercase() && (comma || line.len() < rest.len()))),
+        if !in_line {
+            return is_subject(line, open);
+        }
+        match goes_on(rest, open) {
+            Some(true) if marked => self.is_before_spoken(candidate, to, end),
+            decided => decided,
+        }
+    }
+
+    /// Whether a sentence that goes on after the marked call that ends at `to` is about calls: it holds no other, or goes on after
+    /// the last one. Calls in one sentence are all made, or none is. `None`: more text is needed to know.
+    fn is_before_spoken(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
+        let marker = &self.buf[candidate.at..candidate.at + candidate.marker.0];
+        let limit = self.buf.floor_char_boundary(to + SENTENCE_BYTES);
+        let rest = &self.buf[to..limit];
+        let newline = rest.find('\n');
+        let open = end || limit < self.buf.len() || newline.is_some();
+        let rest = &rest[..newline.unwrap_or(rest.len())];
+        if !open {
+            return None;
+        }
+        let Some(last) = rest.rfind(marker) else { return Some(true) };
+        let closers = self.adapter.triggers.closers().iter();
+        match closers.filter_map(|close| rest[last..].rfind(close.as_str()).map(|at| last + at + close.len())).max() {
+            Some(behind) => goes_on(&rest[behind..], true),
             None => Some(false),
         }
+    }
+}
+
+/// Whether a sentence goes on with `rest`, or the row of a table. `None`: more text is needed to know.
+fn goes_on(rest: &str, open: bool) -> Option<bool> {
+    let line = rest.trim_start_matches([' ', '\t']);
+    let comma = line.starts_with(',');
+    match line.trim_start_matches([',', ' ']).chars().next() {
+        None if !open => None,
+        // The name of the next speaker comes without a blank.
+        Some(c) => Some(c == '|' || (c.is_lowercase() && (comma || line.len() < rest.len()))),
+        None => Some(false),
+    }
+}
+
+/// Whether a call that begins its line is what the sentence is about that goes on with `line`: a verb follows. `None`: more text is
+/// needed to know.
+fn is_subject(line: &str, open: bool) -> Option<bool> {
+    match line.find(|c: char| !c.is_alphabetic()) {
+        None if !open => None,
+        length => Some(SAYS.contains(&&line[..length.unwrap_or(line.len())])),
     }
 }

@@ -12,6 +12,9 @@ use crate::{
 /// Maximum length of inline code, in bytes.
 const INLINE_BYTES: usize = 1000;
 
+/// Blanks before a line of a code block that has no fence.
+const CODE_INDENT: usize = 4;
+
 pub(super) enum Inline {
     Closes(usize),
     Never,
@@ -91,12 +94,15 @@ impl Scanner {
 
     /// Whether the line that introduces what is on lines of its own from `at` on says that it is an example or is quoted.
     pub(super) fn is_introduced(&self, at: usize) -> bool {
-        self.introduction(at).is_some_and(|head| line::is_disowned(&head) || line::is_quoting(&head) || line::opens_data(&head))
+        let disowns = [line::is_disowned, line::is_quoting, line::opens_data, line::describes];
+        self.introduction(at).is_some_and(|head| disowns.iter().any(|disowns| disowns(&head)))
     }
 
     /// Whether a marked call at `at` is data or a turn that the model made up.
     pub(super) fn is_data(&self, at: usize) -> bool {
-        self.left.is_users_turn() || self.introduction(at).is_some_and(|head| line::opens_data(&head))
+        let indented = || self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);
+        let is_data = |head: &str| line::opens_data(head) || (indented() && line::describes(head));
+        self.left.is_users_turn() || self.introduction(at).is_some_and(|head| is_data(&head))
     }
 
     /// How the line before what is on lines of its own from `at` on begins.

@@ -258,18 +258,19 @@ pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Sta
     }
 }
 
-/// Whether the opening tag of this tool is at `at`; a lenient one may spell the name in another way and have attributes.
+/// Whether the opening tag of this tool is at `at`; a lenient one may spell the name in another way, and only that or one that
+/// closes itself has attributes.
 fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
     let rest = &text[at..];
     let written = at + 1..at + 1 + name.len();
     match tag(rest, "<", name, context.end) {
         Start::Yes(length) => return Head::Open { written, attributes: 0..0, body: at + length, closed: false },
         Start::Maybe => return Head::Maybe,
-        Start::No if !context.lenient => return Head::No,
         Start::No => {}
     }
     let Some(inside) = rest.strip_prefix('<') else { return Head::No };
     let length = match may_be_named(inside, name, context.end) {
+        Start::Yes(length) if !context.lenient && &inside[..length] != name => return Head::No,
         Start::Yes(length) => length,
         Start::Maybe => return Head::Maybe,
         Start::No => return Head::No,
@@ -279,12 +280,11 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
         Some(stop) if after[stop..].starts_with('>') && stop <= HEAD_BYTES => {
             let inside = &after[..stop];
             let attributes = inside.strip_suffix('/').unwrap_or(inside);
-            Head::Open {
-                written: at + 1..start,
-                attributes: start..start + attributes.len(),
-                body: start + stop + 1,
-                closed: attributes.len() < stop,
+            let closed = attributes.len() < stop;
+            if !context.lenient && !closed {
+                return Head::No;
             }
+            Head::Open { written: at + 1..start, attributes: start..start + attributes.len(), body: start + stop + 1, closed }
         }
         None if after.len() <= HEAD_BYTES && !context.end => Head::Maybe,
         _ => Head::No,

@@ -18,8 +18,8 @@ use crate::{
 
 mod calls;
 
-pub(super) use calls::bundled;
-use calls::{Found, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, repaired, written_name};
+use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, repaired, written_name};
+pub(super) use calls::{bundled, introduced};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
@@ -321,8 +321,10 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     let end = bare.find(|c: char| !(c.is_alphanumeric() || "_-./:".contains(c)));
     let Some(end) = end else { return (bare.len() > 128).then_some(false) };
     let key = &bare[..end];
+    // A key without quotes ends with the colon.
+    let key = if quote.is_alphabetic() { key.split(':').next().unwrap_or(key) } else { key };
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
-        || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES, &THOUGHTS].concat().contains(&key)
+        || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES, &THOUGHTS, &MESSAGE].concat().contains(&key)
         || context.tools.iter().any(|tool| tool.name == key);
     Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }

@@ -5,6 +5,7 @@ use super::{
     Context, Parsed, Start, Step,
     ahead::{Seen, Word, word},
     begins_with_a_name, blank,
+    json::introduced,
     members::members,
     starts_with_any,
     typing::Types,
@@ -197,6 +198,9 @@ impl NamedReader {
 
 /// A call was read, up to `end`.
 fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
+    if let Some(calls) = introduced(&call.name, &call.arguments, context) {
+        return Step::Done { calls, end };
+    }
     if !(named.name_from_arguments && call.name.bytes().all(|byte| byte.is_ascii_digit())) {
         return Step::Done { calls: vec![call], end };
     }

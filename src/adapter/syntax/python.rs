@@ -51,6 +51,8 @@ enum Phase {
     Between { newline: bool },
     /// After all calls; what may belong to them was looked at up to `seen`.
     Behind { seen: usize },
+    /// The next call takes the result of one before it, which nobody knows yet: it and all after it are left out.
+    Waiting(Closing),
     /// The arguments are no literals: only a closing marker can end the call.
     Torn { name: String, closing: Closing },
 }
@@ -82,7 +84,15 @@ impl PythonReader {
                 let bracket = self.bracket;
                 let ends = |rest: &str| ends(rest, bracket, context);
                 let dialect = Dialect { delimiters: &[], loose: false, words: true, keys, ends: &ends, end: context.end };
+                let assigned = &self.assigned;
+                let waits = |items: &[Item]| {
+                    items.iter().any(|(_, node)| matches!(node, Node::Bare(text) if assigned.iter().any(|name| name == text)))
+                };
                 let read = match literal.read(text, dialect) {
+                    Read::Done { items, end } if waits(&items) => {
+                        self.phase = Phase::Waiting(Closing::after(end));
+                        return None;
+                    }
                     Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
@@ -131,6 +141,12 @@ impl PythonReader {
                 let seen = *seen;
                 Some(self.behind(text, seen, context))
             }
+            Phase::Waiting(_) if self.calls.is_empty() => Some(Step::Reject),
+            Phase::Waiting(closing) => match closing.find(text, context.close) {
+                Some((_, end)) => Some(self.done(end)),
+                None if context.end => Some(self.done(text.len())),
+                None => Some(Step::More),
+            },
             Phase::Torn { name, closing } => match closing.find(text, context.close) {
                 Some((begin, end)) => {
                     let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[self.at..begin].trim().to_owned() };

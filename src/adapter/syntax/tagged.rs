@@ -8,6 +8,7 @@ use super::{
     assignments::{self, assignments, lines},
     element::Element,
     field::{FIELD_BYTES, attribute, whole_attribute},
+    json::introduced,
     starts_with_any,
     typing::Types,
 };
@@ -54,12 +55,12 @@ impl TaggedReader {
             Resolved::Known { tool, .. } => Types::new(Some(tool)),
             Resolved::Unknown { .. } => Types::new(None),
         };
-        let arguments = Arguments::new(body, None, &Markers { tagged, context });
+        let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "" });
         TaggedReader { name: Some(name), lone: false, types, body: Body::Tags, arguments }
     }
 
     pub(crate) fn read(&mut self, text: &str, tagged: &Tagged, context: Context<'_>) -> Step {
-        let form = Markers { tagged, context };
+        let form = Markers { tagged, context, name: "" };
         let name = match &self.name {
             Some(name) => name.clone(),
             None => match form.head(text, context.end) {
@@ -72,6 +73,7 @@ impl TaggedReader {
                 },
             },
         };
+        let form = Markers { name: &name, ..form };
         if let Body::At(at) = self.body {
             match self.begin(text, at, &name, &form) {
                 Some(body) => self.body = body,
@@ -119,7 +121,8 @@ impl TaggedReader {
                 let at = end + gap(&text[end..]);
                 let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
                 let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
-                Step::Done { calls: vec![parsed(name, arguments)], end }
+                let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![parsed(name, arguments)]);
+                Step::Done { calls, end }
             }
             Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
         }
@@ -153,7 +156,7 @@ impl TaggedReader {
 
     /// How the arguments are written that begin at `at`. `None`: that cannot be seen yet.
     fn begin(&mut self, text: &str, at: usize, name: &str, form: &Markers<'_>) -> Option<Body> {
-        let Markers { tagged, context } = form;
+        let Markers { tagged, context, .. } = form;
         let mut from = at;
         let at = loop {
             let at = from + gap(&text[from..]);

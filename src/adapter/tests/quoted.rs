@@ -163,6 +163,35 @@ fn what_introduces_a_call_or_follows_it_may_disown_it() {
 }
 
 #[test]
+fn a_call_that_a_sentence_is_about_is_text() {
+    let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    let marked = format!("<tool_call>{call}</tool_call>");
+    for answer in [
+        format!("{call} is what I would write."),
+        format!("{call} would do, but you decide."),
+        format!("Here are two.\n{marked} means that the lamp goes on."),
+        format!("<function=lamp>{{\"on\": true}}</function> is dangerous."),
+        format!("Between {marked} and {marked} nothing differs."),
+        format!("The driver sees:\n\n    <tool_call>\n    {call}\n    </tool_call>\n\nand obeys."),
+    ] {
+        let seen = read("hermes", false, &answer);
+        assert!(written(&seen).is_empty(), "{answer:?} became {seen:?}");
+    }
+    let other = marked.replace("true", "false");
+    for (answer, calls) in [
+        (format!("{call} and then text"), 1),
+        (format!("{marked} Is that right?"), 1),
+        (format!("I'll do it:\n\n    {marked}"), 1),
+        (format!("First {marked}, then {other}"), 2),
+        (format!("First {marked}, then {other} Done."), 2),
+        (format!("First {marked}, second {other}, third {marked}"), 3),
+    ] {
+        let seen = read("hermes", false, &answer);
+        assert_eq!(written(&seen).len(), calls, "{answer:?} became {seen:?}");
+    }
+}
+
+#[test]
 fn a_call_in_data_or_in_a_turn_that_was_made_up_is_text() {
     let call = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
     let marked = format!("<tool_call>\n{call}\n</tool_call>");

@@ -22,6 +22,39 @@ fn a_fence_inside_of_the_tags_is_framing() {
 }
 
 #[test]
+fn arguments_may_stand_in_the_tag_of_the_name() {
+    for text in [
+        "<function=lamp{\"on\": true}></function>",
+        "<function=lamp {\"on\": true}></function>",
+        "<function=lamp({\"on\": true})</function>",
+        "<function=lamp({\"on\": true})></function>",
+        "<function=lamp[]{\"on\": true}</function>",
+        "<function>lamp({\"on\": true})</function>",
+        "<function>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</function>",
+        "[TOOL_CALL: lamp({\"on\": true})]",
+        "**Tool Call: lamp**\n```json\n{\"on\": true}\n```",
+        "lamp{\"on\": true}",
+        "<tool_call>\nSure: {\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>",
+        "<tool_call>\n{\"toolName\": \"lamp\", \"args\": {\"on\": true}}\n</tool_call>",
+        "<tool_call>\n{\"name\": \"\\\"lamp\\\"\", \"arguments\": {\"on\": true}}\n</tool_call>",
+        "{\"role\": \"assistant\", \"tool_calls\": [{\"name\": \"lamp\", \"arguments\": {\"on\": true}}]}",
+    ] {
+        assert!(is_lamp(&read("hermes", false, text)), "{text}");
+    }
+    for text in ["It is <function=lamp({\"on\": true})</function> that counts.", "lamp{\"on\": true} is the form.", "Lamp{on}"] {
+        assert!(written(&read("hermes", false, text)).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_call_that_takes_the_result_of_another_is_left_out() {
+    let text = "```tool_code\nstate = lamp(on=True)\nlamp(on=state)\n```";
+    assert_eq!(written(&read("gemma3", false, text)), [("lamp {\"on\":true}".to_owned(), true)]);
+    let both = "```tool_code\nstate = lamp(on=True)\nlamp(on=False)\n```";
+    assert_eq!(written(&read("gemma3", false, both)).len(), 2);
+}
+
+#[test]
 fn names_may_stand_in_attributes() {
     for text in [
         "<function name=\"lamp\">\n{\"on\": true}\n</function>",

@@ -22,13 +22,25 @@ use crate::{
 };
 
 /// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
-const NAME_KEYS: [&str; 7] = ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name"];
+const NAME_KEYS: [&str; 9] =
+    ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "Name"];
 /// Keys that hold the arguments, where the adapter has no `argument_keys`.
-const ARGUMENT_KEYS: [&str; 8] = ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs"];
+const ARGUMENT_KEYS: [&str; 10] =
+    ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];
 const NESTED_WRAPPERS: usize = 3;
 /// Keys of what calls may be wrapped in.
-pub(super) const WRAPPERS: [&str; 9] =
-    ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "functionCall", "toolUse", "toolCall"];
+pub(super) const WRAPPERS: [&str; 10] = [
+    "tool_calls",
+    "tool_call",
+    "function_call",
+    BUNDLE,
+    "function_calls",
+    "calls",
+    "functionCall",
+    "toolUse",
+    "toolCall",
+    "toolCalls",
+];
 /// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
 const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
@@ -37,6 +49,8 @@ pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id
 const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
+/// What a whole message of the model begins with, around its calls.
+pub(super) const MESSAGE: [&str; 1] = ["role"];
 /// Keys of the record of a call that was made, or that was judged.
 const RECORD: [&str; 29] = [
     "result",
@@ -154,6 +168,11 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
             return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
         }
+        // A name may be quoted twice.
+        let written = match written.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+            Some(inner) => inner.to_owned(),
+            None => written,
+        };
         let (arguments, closed) = match find(&members, &keys.arguments) {
             Some((key, _)) if !context.marked && reports(&members, key) => return None,
             Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
@@ -237,6 +256,16 @@ pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
         Some(found) => found.into_iter().map(|found| found.call).collect(),
         None => vec![call],
     }
+}
+
+/// The calls that `value` holds, if all of them are of offered tools and words before them take the place of a name: `Sure: {..}`.
+pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Option<Vec<Parsed>> {
+    if !name.ends_with(':') || is_known(context.tools, name) {
+        return None;
+    }
+    let found = calls(value, &JsonKeys::usual(), context, 0, false)?;
+    let known = found.iter().all(|found| is_known(context.tools, &found.call.name));
+    known.then(|| found.into_iter().map(|found| found.call).collect())
 }
 
 /// The name in a value that may not have ended.

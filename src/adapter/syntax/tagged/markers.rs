@@ -35,6 +35,8 @@ pub(super) struct Head {
 pub(super) struct Markers<'a> {
     pub(super) tagged: &'a Tagged,
     pub(super) context: Context<'a>,
+    /// The name of the call, once it was read.
+    pub(super) name: &'a str,
 }
 
 // === impl Markers ===
@@ -189,7 +191,13 @@ impl Form for Markers<'_> {
     }
 
     fn close(&self, text: &str, end: bool) -> Start {
-        starts_with_tag(text, &self.context.call.close, end)
+        match starts_with_tag(text, &self.context.call.close, end) {
+            // Some models close the call by its name.
+            Start::No if !self.name.is_empty() && text.starts_with("</") => {
+                starts_with_any(text, [&format!("</{}>", self.name)], end)
+            }
+            start => start,
+        }
     }
 
     fn outer(&self, text: &str, end: bool) -> Start {
