@@ -17,3 +17,8 @@ pub use code::Code;
 pub fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
     decode::decode(text, lex::Quote::Double).text
 }
+
+/// The same for the inside of a string in single quotes, as Python writes it.
+pub fn unescape_python(text: &str) -> std::borrow::Cow<'_, str> {
+    decode::decode(text, lex::Quote::Single).text
+}

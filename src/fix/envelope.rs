@@ -88,12 +88,14 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
     strict::parse(&plain).is_some().then_some(plain)
 }
 
-/// E5: a JSON string that holds the arguments.
+/// E5: a JSON string that holds the arguments, or one of Python whose value is strict JSON.
 pub(super) fn encoded(text: &str) -> Option<String> {
-    if !text.starts_with('"') {
-        return None;
+    if text.starts_with('"') {
+        return serde_json::from_str(text).ok();
     }
-    serde_json::from_str(text).ok()
+    let inner = text.strip_prefix('\'')?.trim_end().strip_suffix('\'')?;
+    let plain = json::unescape_python(inner).into_owned();
+    (plain.starts_with(['{', '[']) && strict::parse(&plain).is_some()).then_some(plain)
 }
 
 /// N9: the parameters as lines `key: value`, as tags named after them, or as the keywords of a call.
