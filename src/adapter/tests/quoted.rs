@@ -170,7 +170,7 @@ fn a_call_that_a_sentence_is_about_is_text() {
         format!("{call} is what I would write."),
         format!("{call} would do, but you decide."),
         format!("Here are two.\n{marked} means that the lamp goes on."),
-        format!("<function=lamp>{{\"on\": true}}</function> is dangerous."),
+        r#"<function=lamp>{"on": true}</function> is dangerous."#.to_owned(),
         format!("Between {marked} and {marked} nothing differs."),
         format!("The driver sees:\n\n    <tool_call>\n    {call}\n    </tool_call>\n\nand obeys."),
     ] {
