@@ -9,6 +9,12 @@ use crate::json::tree::{Member, Node, Value};
 
 /// Longest key that is looked for, in bytes.
 const KEY_BYTES: usize = 64;
+/// Most keys that are looked for in one string.
+const MOST_KEYS: usize = 1000;
+/// Shortest name that is recognised where it is joined to another word, in bytes.
+const GLUED_BYTES: usize = 3;
+/// Of so many properties, each is compared with a word.
+const FEW: usize = 64;
 /// Repairs that leave no doubt about where a value ends.
 const HARMLESS: [Code; 8] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::S18, Code::T1, Code::T2];
 
@@ -72,6 +78,14 @@ pub(super) fn is_converted_after_repair(fixes: &[Fix]) -> bool {
     })
 }
 
+// === impl Around ===
+
+impl Around<'_, '_> {
+    fn lacks(&self, key: &str) -> bool {
+        !self.members.iter().any(|member| member.key == key)
+    }
+}
+
 // === impl Source ===
 
 impl Source<'_> {
@@ -91,14 +105,18 @@ impl Source<'_> {
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
             Value::Text(_) if !node.exact && !self.is_joined(node) => {
                 let (source, marks) = (self.text.get(node.start..node.end)?, self.delimiters(node)?);
-                let mut swallowed = swallowed(source, marks);
-                if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || is_missing(key, around, self.schema)) {
+                let missing = |key: &str| is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
+                let mut swallowed = swallowed(source, marks).take(MOST_KEYS);
+                if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || missing(key)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
                 }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
                 let nested = listed || !wanted || around.is_some_and(|around| around.outer.is_some());
-                let torn =
-                    begins_as_member(source, marks) || has_odd_quote(source, marks) || (nested && separates(source, marks));
+                let torn = begins_as_member(source, marks)
+                    || has_odd_quote(source, marks)
+                    || (nested && (separates(source, marks) || self.lost_its_end(node, source)))
+                    // An apostrophe is content.
+                    || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
             }
             _ => None,
@@ -115,10 +133,19 @@ impl Source<'_> {
         })
     }
 
+    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it.
+    fn lost_its_end(&self, node: &Node<'_>, source: &str) -> bool {
+        let first = self.repairs.partition_point(|repair| repair.start < node.start);
+        let lost =
+            self.repairs[first..].iter().take_while(|repair| repair.start < node.end).any(|repair| repair.rule == Code::X3);
+        lost && source.contains(['[', ']', '{', '}', ','])
+    }
+
     /// Whether a string was put together from several: the quotes between them are known.
     fn is_joined(&self, node: &Node<'_>) -> bool {
-        let inside = |repair: &Repair| node.start <= repair.start && repair.end <= node.end;
-        self.repairs.iter().any(|repair| repair.rule == Code::S15 && inside(repair))
+        // They are in the order of the text.
+        let first = self.repairs.partition_point(|repair| repair.start < node.start);
+        self.repairs[first..].iter().take_while(|repair| repair.start < node.end).any(|repair| repair.rule == Code::S15)
     }
 
     /// A key in an object whose schema has no such key, or that another object around it lacks.
@@ -147,29 +174,48 @@ impl Source<'_> {
 /// Whether one of the objects around may have a member of this name and has none.
 fn is_missing(key: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -> bool {
     let Some(around) = around else { return false };
-    let missing = schema.rule(around.shape).named(key).is_some() && !around.members.iter().any(|member| member.key == key);
+    let missing = schema.rule(around.shape).named(key).is_some() && around.lacks(key);
     missing || is_missing(key, around.outer, schema)
+}
+
+/// Whether the word begins or ends with the name of a missing member: a quote between them is lost (`"typeadmin"`, `Xtype":`).
+fn holds_missing(word: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -> bool {
+    let Some(around) = around else { return false };
+    let properties = &schema.rule(around.shape).properties;
+    let glued = |name: &str| name.len() >= GLUED_BYTES && (word.starts_with(name) || word.ends_with(name));
+    let missing =
+        properties.len() <= FEW && properties.iter().any(|property| glued(&property.name) && around.lacks(&property.name));
+    missing || holds_missing(word, around.outer, schema)
 }
 
 /// Whether a text has an odd number of quotes of one of these kinds and begins or ends with one, punctuation aside: `Oslo":`.
 fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
     let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
-    quotes.iter().copied().filter(|&quote| first.starts_with(quote) || last.ends_with(quote)).any(|quote| {
-        let (mut count, mut chars) = (0, text.chars());
-        while let Some(c) = chars.next() {
-            if c == '\\' {
-                chars.next();
-            } else if c == quote {
-                count += 1;
-            }
+    quotes.iter().any(|&quote| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]))
+}
+
+/// Whether a text has an odd number of these quotes, those that are escaped aside.
+fn is_odd(text: &str, quotes: &[char]) -> bool {
+    let (mut count, mut chars) = (0, text.chars());
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if quotes.contains(&c) {
+            count += 1;
         }
-        count % 2 == 1
-    })
+    }
+    count % 2 == 1
+}
+
+/// Whether a text that was read with quotes that are not escaped may be several values.
+pub(crate) fn holds_structure(text: &str) -> bool {
+    let quotes = &['"', '\''];
+    separates(text, quotes) || swallowed(text, quotes).any(|(_, sure)| sure)
 }
 
 /// Whether a text begins as a member does: `: "x"`, or `host": "x"` after its quote.
-fn begins_as_member(text: &str, quotes: &[char]) -> bool {
+pub(super) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
     let after = text.trim_start().strip_prefix([':', '=']);
     if after.is_some_and(|rest| rest.trim_start().starts_with(quotes)) {
         return true;
@@ -243,9 +289,9 @@ fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iterator<Item =
         let (before, after) = (&text[..at], &text[at + 1..]);
         let key = word_before(text, at);
         if !key.is_empty() && separated(after) {
-            // `"x", "key": 1`: a value, and a member after it.
-            let outer = before[..before.len() - key.len()].strip_suffix(['"', '\'']).map(str::trim_end);
-            let follows = outer.and_then(|outer| outer.strip_suffix(',')).map(str::trim_end);
+            // `"x", "key": 1`, `"x", key": 1`: a value, and a member after it.
+            let outer = before[..before.len() - key.len()].trim_end_matches(['"', '\'']).trim_end();
+            let follows = outer.strip_suffix(',').map(str::trim_end);
             return Some((key, follows.is_some_and(|value| value.ends_with(['"', '\'']))));
         }
         // `", "key"true`, `", "key 1`: the colon is lost, or a quote.
@@ -388,6 +434,10 @@ mod tests {
             r#"{"id": "a", "extra": {"K": "v', "L": "w"}}"#,
             r#"{"id": "a", "extra": {"K": "L": "w"}}"#,
             r#"{"id": "a", "fast"true}"#,
+            r#"{"id": "a", "fasttrue}"#,
+            r#"{"lines": [{"sku": "xid": "a"}]}"#,
+            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["yes"no"]}]}"#,
+            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["m", "n}]}"#,
             r#"{"id": "a "quoted" b", "more": "c"}"#,
             r#"["id": "a\\"}"#,
             r#"id": "a"}"#,

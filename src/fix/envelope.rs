@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::backslash;
+use super::damage::begins_as_member;
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -197,6 +198,10 @@ fn text_member(key: &str, value: &str) -> Member<'static> {
 pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
     let name = only_string(schema)?;
     if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
+        return None;
+    }
+    // `town": "Turku"}`: the beginning of an object is lost.
+    if begins_as_member(text, &['"']) {
         return None;
     }
     let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };

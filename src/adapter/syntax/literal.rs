@@ -5,6 +5,7 @@
 //! again, and a string now ends only where structure follows it. Nothing is ever closed that the model did not close.
 
 use super::{Start, ahead::Seen, blank};
+use crate::fix::holds_structure;
 
 mod lookahead;
 mod token;
@@ -38,6 +39,16 @@ impl Node {
             Node::Atom(_) => false,
             Node::List(items) => items.iter().any(|item| item.has_any(delimiters)),
             Node::Dict(members) => members.iter().any(|(_, node)| node.has_any(delimiters)),
+        }
+    }
+
+    /// Whether a text inside of a list or an object in it may be several values; `nested`: it is inside of one.
+    fn holds_structure(&self, nested: bool) -> bool {
+        match self {
+            Node::Text(text) => nested && holds_structure(text),
+            Node::Bare(_) | Node::Atom(_) => false,
+            Node::List(items) => items.iter().any(|item| item.holds_structure(true)),
+            Node::Dict(members) => members.iter().any(|(_, node)| node.holds_structure(true)),
         }
     }
 }
@@ -143,7 +154,7 @@ impl Literal {
             ['"', '\''].into_iter().any(|quote| ends(quote) && text.matches(quote).count() % 2 == 1)
         };
         dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
-            || !dialect.loose && texts().any(odd)
+            || !dialect.loose && (texts().any(odd) || items.iter().any(|(_, node)| node.holds_structure(false)))
     }
 
     /// The members of the outermost brackets where only their end is missing.
