@@ -9,7 +9,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, goes_on, plain_end, reopened, reopened_to_end, sound},
 };
 use crate::{
     adapter::Named,
@@ -176,12 +176,13 @@ impl NamedReader {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => return done(parsed(end), at, named, context),
                         Behind::Inside => self.body = Body::Torn(TornReader::inside(end)),
-                        Behind::Nothing
-                            if !context.close.is_empty()
-                                && text[from..].starts_with(['{', '[', '"', '\''])
-                                && !sound(text[from..end].trim()) =>
-                        {
-                            self.body = Body::Torn(TornReader::behind(end));
+                        Behind::Nothing if text[from..].starts_with(['{', '[', '"', '\'']) && !sound(text[from..end].trim()) => {
+                            match goes_on(&text[end..]) {
+                                _ if !context.close.is_empty() => self.body = Body::Torn(TornReader::behind(end)),
+                                Start::Maybe if !context.end => return Step::More,
+                                Start::Yes(_) => self.body = Body::Torn(TornReader::inside(end)),
+                                Start::Maybe | Start::No => return done(parsed(end), trail.end, named, context),
+                            }
                         }
                         Behind::Nothing => return done(parsed(end), trail.end, named, context),
                     }

@@ -249,6 +249,17 @@ fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
     }
 }
 
+/// Whether a list goes on after a value: a comma, and the next element.
+pub(crate) fn goes_on(text: &str) -> Start {
+    let rest = text.trim_start();
+    match rest.strip_prefix(',').map(str::trim_start) {
+        Some("") => Start::Maybe,
+        Some(next) if next.starts_with(['{', '[', '"']) => Start::Yes(0),
+        None if rest.is_empty() => Start::Maybe,
+        _ => Start::No,
+    }
+}
+
 /// Whether another member follows, after a comma or without one: a bracket closed the object before it too early.
 fn member(text: &str, over: bool) -> Start {
     let rest = text.strip_prefix(',').unwrap_or(text).trim_start();

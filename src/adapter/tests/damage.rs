@@ -179,3 +179,16 @@ fn one_character_too_few_or_too_many_changes_no_value() {
     assert!(delivered > 300, "{delivered}");
     assert!(wrong.len() * 50 <= delivered, "{} of {delivered}:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// Where a quote is lost, what is a string turns around: brackets in strings seem to close the arguments, but a list goes on.
+#[test]
+fn a_list_goes_on_after_a_quote_was_lost() {
+    let schema = r#"{"type":"object","properties":{"file":{"type":"string"},"edits":{"type":"array","items":{"type":"object"}}},"required":["file"]}"#;
+    let tools = || Tools::new([Tool::new("patch", "Changes a file.", schema)], ToolChoice::Auto);
+    let arguments = r#"{"file": "a.rs", "edits: [{"from": "x", "to": "let s = \"y\";"}, {"from": "v", "to": "w"}]}"#;
+    for text in [format!("[TOOL_CALLS]patch[ARGS]{arguments}"), format!("[TOOL_CALLS]patch[ARGS]{arguments}\n")] {
+        let seen = read_with(tools(), "mistral", false, &text);
+        let calls: Vec<_> = seen.all_calls().map(|call| (call.arguments.trim().to_owned(), call.whole)).collect();
+        assert_eq!(calls, [(arguments.to_owned(), true)], "{text}");
+    }
+}
