@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Syntax, Tagged, Trim,
-    Wrapper,
+    Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Signs, Syntax,
+    Tagged, Trim, Wrapper,
     quote::Turns,
     triggers::{self, Triggers},
 };
@@ -151,9 +151,7 @@ impl Adapter {
         let triggers = Adapter::triggers(&framing, &calls, &[]);
         Ok(Adapter {
             name: name.to_owned(),
-            models: file.models,
-            templates: file.templates,
-            shown_by: file.shown_by,
+            signs: Signs { models: file.models, templates: file.templates, markers: file.shown_by },
             families: Vec::new(),
             proof: file.proof,
             preserve: file.preserve,

@@ -74,10 +74,11 @@ impl Library {
             .filter(|(name, _)| name != GENERIC)
             .map(|(name, text)| Adapter::parse(name, text, &generic.calls).map(Arc::new))
             .collect::<Result<Vec<_>, Error>>()?;
-        let shown =
-            adapters.iter().flat_map(|family| family.shown_by.iter().map(move |marker| (marker.clone(), Arc::clone(family))));
+        let shown = adapters
+            .iter()
+            .flat_map(|family| family.signs.markers.iter().map(move |marker| (marker.clone(), Arc::clone(family))));
         let generic = Arc::new(generic.giving_way(shown.collect()));
-        let globs = adapters.iter().flat_map(|adapter| adapter.models.iter().map(move |glob| Glob::new(glob, adapter)));
+        let globs = adapters.iter().flat_map(|adapter| adapter.signs.models.iter().map(move |glob| Glob::new(glob, adapter)));
         let mut globs: Vec<Glob> = globs.collect();
         globs.sort_by_key(|glob| glob.letters);
         Ok(Library { adapters, generic, globs })
@@ -91,16 +92,16 @@ impl Library {
         let by_name = self.by_name(model);
         let by_template = template.and_then(|template| {
             let fits = |adapter: &&Arc<Adapter>| {
-                !adapter.templates.is_empty() && adapter.templates.iter().all(|text| template.contains(text.as_str()))
+                !adapter.signs.templates.is_empty() && adapter.signs.templates.iter().all(|text| template.contains(text.as_str()))
             };
-            self.adapters.iter().filter(fits).max_by_key(|adapter| adapter.templates.iter().map(String::len).sum::<usize>())
+            self.adapters.iter().filter(fits).max_by_key(|adapter| adapter.signs.templates.iter().map(String::len).sum::<usize>())
         });
         match (by_template, by_name) {
-            (Some(shared), Some((adapter, glob))) if adapter.templates.is_empty() && adapter.shows_in(template) => {
+            (Some(shared), Some((adapter, glob))) if adapter.signs.templates.is_empty() && adapter.shows_in(template) => {
                 let why = format!("its name matches `{glob}`, and its chat template has the markers of {} too", shared.name);
                 found(adapter, why)
             }
-            (Some(adapter), _) => found(adapter, format!("its chat template contains {}", adapter.templates.join(" and "))),
+            (Some(adapter), _) => found(adapter, format!("its chat template contains {}", adapter.signs.templates.join(" and "))),
             (None, Some((adapter, glob))) => found(adapter, format!("its name matches `{glob}`")),
             (None, None) => found(&self.generic, "no adapter knows it: the generic forms".into()),
         }

@@ -116,10 +116,10 @@ fn list(library: &Library) -> String {
     let width = library.iter().map(|adapter| adapter.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for adapter in library.iter() {
-        let models = if adapter.models.is_empty() {
+        let models = if adapter.signs.models.is_empty() {
             "every model that no other adapter knows".to_owned()
         } else {
-            adapter.models.join(" ")
+            adapter.signs.models.join(" ")
         };
         let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, adapter.proven().0);
     }
@@ -145,7 +145,8 @@ fn one(model: &str, found: &Found) -> String {
     let headed =
         adapter.framing.recipient.iter().map(|recipient| format!("messages with a header: {}", quoted(&recipient.start)));
     let own = headed.chain(adapter.own().iter().map(|form| entries(form)));
-    let generic = Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.models.is_empty());
+    let generic =
+        Some("the generic forms: fenced and bare JSON, common tags".to_owned()).filter(|_| !adapter.signs.models.is_empty());
     for (at, form) in own.chain(generic).enumerate() {
         let label = if at == 0 { "calls" } else { "or" };
         let _ = writeln!(out, "{label:10} {form}");

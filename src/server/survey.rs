@@ -230,7 +230,7 @@ fn notes(app: &App, name: &str, model: &Model, reader: &Found, mode: ToolMode) -
     let Some(template) = model.template.as_deref() else { return notes };
     let by_name = app.library.find(name, None).adapter;
     let read_as = &reader.adapter;
-    let missing: Vec<&str> = by_name.templates.iter().map(String::as_str).filter(|text| !template.contains(text)).collect();
+    let missing: Vec<&str> = by_name.signs.templates.iter().map(String::as_str).filter(|text| !template.contains(text)).collect();
     if by_name.name != read_as.name && !missing.is_empty() {
         notes.push(format!(
             "its name is that of `{}`, its chat template that of `{}`: it is read by the template",

@@ -145,7 +145,7 @@ impl Framing {
     }
 
     /// Takes everything out of `read`, from `start` on, that is not the body. Gives the number of bytes behind the body's
-    /// end, which are gone too. `Err`: the bytes are not framed as the head has said.
+    /// end, which are gone too. `Err`: the bytes are not framed as the head has said; what was body before them stays.
     pub(super) fn strip(&mut self, read: &mut BytesMut, start: usize) -> Result<usize, String> {
         // What comes before `kept` stays; what comes before `at` was looked at.
         let (mut kept, mut at) = (start, start);
@@ -169,9 +169,13 @@ impl Framing {
                 Framing::Chunked(Chunk::Data(0)) => *self = Framing::Chunked(Chunk::Behind),
                 Framing::Chunked(Chunk::Data(_)) | Framing::Sized(_) | Framing::UntilClosed | Framing::Over => {}
                 Framing::Chunked(chunk) => {
-                    match chunk.next(read[at])? {
-                        Some(next) => *chunk = next,
-                        None => *self = Framing::Over,
+                    match chunk.next(read[at]) {
+                        Ok(Some(next)) => *chunk = next,
+                        Ok(None) => *self = Framing::Over,
+                        Err(wrong) => {
+                            read.truncate(kept);
+                            return Err(wrong);
+                        }
                     }
                     at += 1;
                 }
@@ -289,6 +293,10 @@ mod tests {
         {
             assert!(read(&[wrong.as_bytes()]).is_err(), "{wrong:.100}");
         }
+        // Nothing from there on is body.
+        let mut read = BytesMut::from(&b"2\r\nab\r\nzz\r\ndata: x\n\n"[..]);
+        assert!(Framing::Chunked(Chunk::NEXT).strip(&mut read, 0).is_err());
+        assert_eq!(&read[..], b"ab");
         assert!(Framing::Sized(1).closed().is_err() && Framing::UntilClosed.closed().is_ok());
     }
 }

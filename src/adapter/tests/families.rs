@@ -18,7 +18,7 @@ fn an_unknown_model_is_read_as_the_family_that_it_shows() {
     let mut shown = 0;
     for adapter in library().iter() {
         let Some(text) =
-            adapter.write(&call).filter(|text| adapter.shown_by.iter().any(|marker| text.starts_with(marker.as_str())))
+            adapter.write(&call).filter(|text| adapter.signs.markers.iter().any(|marker| text.starts_with(marker.as_str())))
         else {
             continue;
         };
@@ -61,7 +61,7 @@ fn a_marker_that_is_only_spoken_of_shows_nothing() {
 fn no_two_families_are_shown_by_one_marker() {
     let mut all: Vec<(&str, &str)> = library()
         .iter()
-        .flat_map(|adapter| adapter.shown_by.iter().map(|marker| (marker.as_str(), adapter.name.as_str())))
+        .flat_map(|adapter| adapter.signs.markers.iter().map(|marker| (marker.as_str(), adapter.name.as_str())))
         .collect();
     all.sort_unstable();
     let twice: Vec<_> = all.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();

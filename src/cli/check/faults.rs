@@ -71,9 +71,9 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
 /// Texts that are empty where an empty one means nothing.
 fn empty_texts(adapter: &Adapter) -> Vec<String> {
     let lists = [
-        ("models", &adapter.models),
-        ("templates", &adapter.templates),
-        ("shown_by", &adapter.shown_by),
+        ("models", &adapter.signs.models),
+        ("templates", &adapter.signs.templates),
+        ("shown_by", &adapter.signs.markers),
         ("preserve", &adapter.preserve),
     ];
     let empty = lists.into_iter().filter(|(_, list)| list.iter().any(|text| text.trim().is_empty()));
@@ -83,18 +83,18 @@ fn empty_texts(adapter: &Adapter) -> Vec<String> {
 /// Globs and fingerprints that another adapter takes away.
 fn never_chosen(adapter: &Adapter, library: &Library) -> Vec<String> {
     let mut faults = Vec::new();
-    if adapter.models.is_empty() && adapter.templates.is_empty() {
+    if adapter.signs.models.is_empty() && adapter.signs.templates.is_empty() {
         faults.push("no model gets it: it has neither `models` nor `templates`".to_owned());
     }
-    for glob in &adapter.models {
+    for glob in &adapter.signs.models {
         // Letters in place of the wildcards, one that no name has.
         let found = library.find(&glob.replace('*', "\u{2400}"), None);
         if found.adapter.name != adapter.name {
             faults.push(format!("the glob `{glob}` is shadowed by {}.toml: {}", found.adapter.name, found.why));
         }
     }
-    if !adapter.templates.is_empty() {
-        let found = library.find("", Some(&adapter.templates.join("\n")));
+    if !adapter.signs.templates.is_empty() {
+        let found = library.find("", Some(&adapter.signs.templates.join("\n")));
         if found.adapter.name != adapter.name {
             faults.push(format!("its `templates` are shadowed by {}.toml: {}", found.adapter.name, found.why));
         }

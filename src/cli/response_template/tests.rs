@@ -226,7 +226,7 @@ fn the_tokenizer_s_tokens_are_preserved_or_dropped() {
     config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let (adapter, imported) = imported(&config);
     assert_eq!(
-        (adapter.models.as_slice(), adapter.templates.as_slice()),
+        (adapter.signs.models.as_slice(), adapter.signs.templates.as_slice()),
         (&["Leek-3B-Instruct*".to_owned()][..], &["<act>".to_owned()][..])
     );
     assert_eq!(adapter.preserve, ["</act>", "<act>"], "{}", imported.file);
