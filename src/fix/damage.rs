@@ -1,14 +1,18 @@
 //! Readings that are better explained by a damaged bracket, comma or quote: what follows it became part of a string, or lies outside of
 //! the object. Such a call is refused, because its values are not what the model wrote.
 
+mod text;
+
 use super::report::Fix;
 use super::schema::{ANY, Schema, Types, WRAPPERS};
 use crate::json::Code;
 use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-/// Longest key that is looked for, in bytes.
-const KEY_BYTES: usize = 64;
+pub(crate) use text::holds_structure;
+pub(super) use text::{begins_as_member, is_torn};
+use text::{has_odd_quote, is_odd, keys, separates, swallowed};
+
 /// Most keys that are looked for in one string.
 const MOST_KEYS: usize = 1000;
 /// Shortest name that is recognised where it is joined to another word, in bytes.
@@ -186,170 +190,6 @@ fn holds_missing(word: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -
     let missing =
         properties.len() <= FEW && properties.iter().any(|property| glued(&property.name) && around.lacks(&property.name));
     missing || holds_missing(word, around.outer, schema)
-}
-
-/// Whether a text has an odd number of quotes of one of these kinds and begins or ends with one, punctuation aside: `Oslo":`.
-fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
-    let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
-    let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
-    quotes.iter().any(|&quote| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]))
-}
-
-/// Whether a text has an odd number of these quotes, those that are escaped aside.
-fn is_odd(text: &str, quotes: &[char]) -> bool {
-    let (mut count, mut chars) = (0, text.chars());
-    while let Some(c) = chars.next() {
-        if c == '\\' {
-            chars.next();
-        } else if quotes.contains(&c) {
-            count += 1;
-        }
-    }
-    count % 2 == 1
-}
-
-/// Whether a text that was read with quotes that are not escaped may be several values.
-pub(crate) fn holds_structure(text: &str) -> bool {
-    let quotes = &['"', '\''];
-    separates(text, quotes) || swallowed(text, quotes).any(|(_, sure)| sure)
-}
-
-/// Whether a text begins as a member does: `: "x"`, or `host": "x"` after its quote.
-pub(super) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
-    let after = text.trim_start().strip_prefix([':', '=']);
-    if after.is_some_and(|rest| rest.trim_start().starts_with(quotes)) {
-        return true;
-    }
-    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
-    let rest = text[word..].trim_start();
-    word > 0 && word <= KEY_BYTES && rest.strip_prefix(quotes).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
-}
-
-/// Whether a text may be several values: every second piece between its quotes is structure. Code has words there.
-fn separates(text: &str, quotes: &[char]) -> bool {
-    let mut escaped = false;
-    let mut pieces = text.split(|c| {
-        let quote = quotes.contains(&c) && !escaped;
-        escaped = c == '\\' && !escaped;
-        quote
-    });
-    let first = pieces.next().unwrap_or_default().trim_end();
-    let rest: Vec<&str> = pieces.collect();
-    // The first quote closes a value; or it opens the second one, and the quote before it is missing.
-    let closes = rest.iter().step_by(2).all(|piece| is_structure(piece));
-    let opens = rest.len() % 2 == 1
-        && first.ends_with([',', ':', '{', '['])
-        && rest.iter().skip(1).step_by(2).all(|piece| is_structure(piece));
-    !rest.is_empty() && (closes || opens)
-}
-
-/// Whether a text is JSON without its strings.
-fn is_structure(text: &str) -> bool {
-    let tokens = text.split(|c: char| c.is_whitespace() || ",:{}[]".contains(c));
-    tokens.filter(|token| !token.is_empty()).all(|token| {
-        matches!(token, "true" | "false" | "null") || token.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
-    })
-}
-
-/// What is written like a key outside of brackets.
-fn keys(text: &str) -> impl Iterator<Item = &str> {
-    let (mut depth, mut inside) = (0_i32, false);
-    text.bytes().enumerate().filter_map(move |(at, byte)| {
-        match byte {
-            b'{' | b'[' if !inside => depth += 1,
-            b'}' | b']' if !inside => depth = (depth - 1).max(0),
-            b'"' => inside = !inside,
-            _ => {}
-        }
-        if !matches!(byte, b'"' | b'\'') || depth > 0 {
-            return None;
-        }
-        let key = word_before(text, at);
-        let opens = text[..at - key.len()].ends_with(['"', '\'']);
-        (opens && !key.is_empty() && separated(&text[at + 1..])).then_some(key)
-    })
-}
-
-/// What a string may have swallowed of the member after it: the words beside its quotes that may be keys, and whether one can be
-/// nothing else. What the string's own brackets hold is content.
-fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iterator<Item = (&'t str, bool)> {
-    let (mut depth, mut inside, mut escaped) = (0_i32, true, false);
-    text.bytes().enumerate().filter_map(move |(at, byte)| {
-        let quoted = quotes.contains(&char::from(byte)) && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        match byte {
-            b'{' | b'[' if inside => depth += 1,
-            b'}' | b']' if inside => depth = (depth - 1).max(0),
-            _ if quoted && char::from(byte) == quotes[0] => inside = !inside,
-            _ => {}
-        }
-        if !quoted || depth > 0 {
-            return None;
-        }
-        let (before, after) = (&text[..at], &text[at + 1..]);
-        let key = word_before(text, at);
-        if !key.is_empty() && separated(after) {
-            // `"x", "key": 1`, `"x", key": 1`: a value, and a member after it.
-            let outer = before[..before.len() - key.len()].trim_end_matches(['"', '\'']).trim_end();
-            let follows = outer.strip_suffix(',').map(str::trim_end);
-            return Some((key, follows.is_some_and(|value| value.ends_with(['"', '\'']))));
-        }
-        // `", "key"true`, `", "key 1`: the colon is lost, or a quote.
-        let word = &after[..after.find(|c: char| !is_key(c)).unwrap_or(after.len())];
-        let key = if after[word.len()..].starts_with(['"', '\'', ' ']) {
-            word
-        } else {
-            word.trim_end_matches(|c: char| c.is_ascii_digit())
-        };
-        let opens = !key.is_empty() && word.len() <= KEY_BYTES && before.trim_end().ends_with(',');
-        opens.then_some((key, false))
-    })
-}
-
-fn is_key(c: char) -> bool {
-    c.is_alphanumeric() || "_-.$".contains(c)
-}
-
-/// The word that ends at `at`, if it is short enough for a key.
-fn word_before(text: &str, at: usize) -> &str {
-    let before = &text[text.ceil_char_boundary(at.saturating_sub(KEY_BYTES))..at];
-    &before[before.trim_end_matches(is_key).len()..]
-}
-
-/// Whether a colon follows; what damaged the text may be before it: `"days",: 3`.
-fn separated(after: &str) -> bool {
-    after.trim_start_matches(|c: char| c.is_whitespace() || ",;{}[]()".contains(c)).starts_with([':', '='])
-}
-
-/// The bytes that tell whether code is whole.
-const TELLING: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut at = 0;
-    while at < 8 {
-        table[b"\\\"()[]{}"[at] as usize] = true;
-        at += 1;
-    }
-    table
-};
-
-/// Whether a string with unescaped quotes inside looks like code that was cut: its quotes are odd and its brackets open.
-pub(super) fn is_torn(text: &str) -> bool {
-    let (mut quotes, mut open) = (0, [0_i32; 3]);
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.find(|byte| TELLING[usize::from(*byte)]) {
-        match byte {
-            b'\\' => _ = bytes.next(),
-            b'"' => quotes += 1,
-            b'(' => open[0] += 1,
-            b')' => open[0] -= 1,
-            b'[' => open[1] += 1,
-            b']' => open[1] -= 1,
-            b'{' => open[2] += 1,
-            b'}' => open[2] -= 1,
-            _ => {}
-        }
-    }
-    quotes % 2 == 1 && open.iter().any(|open| *open > 0)
 }
 
 #[cfg(test)]
