@@ -59,8 +59,10 @@ fn inside(reading: &Reading<'_>, source: Source<'_>, shape: Shape, around: Optio
     let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
     let fault = doubtful.then(|| source.fault(&reading.root, shape, around, false)).flatten();
     let mended = reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12);
-    let moved = || source.misplaced(&reading.root, shape, around).filter(|_| mended && is_nested(&reading.root));
-    fault.or_else(|| moved().map(|key| format!("`{key}` may be part of another object")))
+    fault.or_else(|| {
+        let key = (mended && is_nested(&reading.root)).then(|| source.misplaced(&reading.root, shape, around)).flatten()?;
+        Some(format!("`{key}` may be part of another object"))
+    })
 }
 
 /// Whether there are brackets inside of the outermost ones: one that is missing may belong to either.
@@ -139,17 +141,18 @@ impl Source<'_> {
 
     /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it.
     fn lost_its_end(&self, node: &Node<'_>, source: &str) -> bool {
-        let first = self.repairs.partition_point(|repair| repair.start < node.start);
-        let lost =
-            self.repairs[first..].iter().take_while(|repair| repair.start < node.end).any(|repair| repair.rule == Code::X3);
-        lost && source.contains(['[', ']', '{', '}', ','])
+        self.repaired(node, Code::X3) && source.contains(['[', ']', '{', '}', ','])
     }
 
     /// Whether a string was put together from several: the quotes between them are known.
     fn is_joined(&self, node: &Node<'_>) -> bool {
-        // They are in the order of the text.
+        self.repaired(node, Code::S15)
+    }
+
+    /// Whether this rule has repaired something that begins in the node. The repairs are in the order of the text.
+    fn repaired(&self, node: &Node<'_>, rule: Code) -> bool {
         let first = self.repairs.partition_point(|repair| repair.start < node.start);
-        self.repairs[first..].iter().take_while(|repair| repair.start < node.end).any(|repair| repair.rule == Code::S15)
+        self.repairs[first..].iter().take_while(|repair| repair.start < node.end).any(|repair| repair.rule == rule)
     }
 
     /// A key in an object whose schema has no such key, or that another object around it lacks.
