@@ -60,8 +60,20 @@ struct Recommendation {
     tools: String,
     /// What is chosen without a route, per form.
     by_itself: Vec<(String, String)>,
-    /// No route is needed.
-    needless: bool,
+    /// How the best way compares with what is chosen without a route.
+    route: Route,
+}
+
+/// Whether a route for the best way is worth its lines.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Route {
+    /// The choice without a route is as good, within the bounds of the measurement.
+    Needless,
+    /// The best way measured better.
+    Better,
+    /// The choice without a route was not measured, so nothing is known.
+    Unknown,
 }
 
 impl Report {
@@ -188,7 +200,7 @@ fn interval(right: usize, n: usize) -> [f64; 3] {
     let middle = share + Z * Z / (2.0 * n);
     let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let whole = 1.0 + Z * Z / n;
-    [share, (middle - spread) / whole, (middle + spread) / whole].map(|part| 100.0 * part)
+    [share, (middle - spread) / whole, (middle + spread) / whole].map(|part| 100.0 * part.clamp(0.0, 1.0))
 }
 
 // === impl Recommendation ===
@@ -208,21 +220,23 @@ impl Recommendation {
         }
         let better = |a: &&(&str, f64, f64), b: &&(&str, f64, f64)| a.1.total_cmp(&b.1).then(b.2.total_cmp(&a.2));
         let (tools, ..) = sums.iter().max_by(better)?;
-        // Within the bounds of what was measured, the choice of its own is as good.
-        let as_good = chosen.iter().all(|(form, way)| {
-            let row = |way: &str| rows.iter().find(|row| (row.form.as_str(), row.way.as_str()) == (form, way));
-            way == tools || row(way).zip(row(tools)).is_some_and(|(own, best)| own.percent[2] >= best.percent[1])
-        });
-        Some(Recommendation { tools: (*tools).to_owned(), by_itself: chosen.to_vec(), needless: as_good })
+        let row = |form: &str, way: &str| rows.iter().find(|row| (row.form.as_str(), row.way.as_str()) == (form, way));
+        let own: Option<Vec<_>> = chosen.iter().map(|(form, way)| Some((row(form, way)?, row(form, tools)?))).collect();
+        let route = match own {
+            None => Route::Unknown,
+            Some(pairs) if pairs.iter().all(|(own, best)| own.percent[2] >= best.percent[1]) => Route::Needless,
+            Some(_) => Route::Better,
+        };
+        Some(Recommendation { tools: (*tools).to_owned(), by_itself: chosen.to_vec(), route })
     }
 
     fn text(&self, model: &str) -> String {
         let own: Vec<String> = self.by_itself.iter().map(|(form, way)| format!("{way} ({form})")).collect();
         let own = format!("By itself toolglot asks this model so: {}.", own.join(", "));
-        let needed = if self.needless {
-            "That is as good as the best way, within the bounds of this measurement; to fix the best one:"
-        } else {
-            "Another way is better:"
+        let needed = match self.route {
+            Route::Needless => "That is as good as the best way, within the bounds of this measurement; to fix the best one:",
+            Route::Better => "Another way is better:",
+            Route::Unknown => "That was not measured in every form, so it cannot be compared. To fix the best of the measured ways:",
         };
         format!("{own}\n{needed}\n\n[[route]]\nmodel = \"{model}\"\ntools = \"{}\"\n", self.tools)
     }
@@ -253,6 +267,8 @@ mod tests {
         let few = [outcomes("native", &[(Verdict::Right, 3), (Verdict::Missed, 1)]), outcomes("prompt", &[(Verdict::Right, 4)])];
         let text = Report::new("m", &few.concat(), &chosen).table();
         assert!(text.contains("as good as the best way"), "{text}");
+        let text = Report::new("m", &outcomes("prompt", &[(Verdict::Right, 4)]), &chosen).table();
+        assert!(text.contains("was not measured") && !text.contains("better"), "{text}");
     }
 
     #[test]
