@@ -1,7 +1,7 @@
-//! Our calls and their results in a turn that the client must finish, which the client does not know. They are stored for a while
-//! under the id of the client's first call. In its next request they replace the message that it knows. If the client's form of a
-//! call has no id, the call's content and position identify it. If the stored part has expired or was too large, it is missing,
-//! and the conversation is still valid.
+//! Stores the registry's calls and their results in a turn that the client must finish, because the client does not know them.
+//! They are kept for a while under the id of the client's first call. In its next request they replace the message that it knows.
+//! If the client's form of a call has no id, the call's content and position identify it. If the stored part has expired or was
+//! too large, it is missing, and the conversation is still valid.
 
 use std::{collections::HashMap, time::Duration};
 

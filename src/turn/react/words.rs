@@ -1,4 +1,4 @@
-//! What the user is told in addition to the model's answer: what runs, what was not run, and the results if the model says
+//! Words the lines for the user beside the model's answer: what runs, what was not run, and the results if the model writes
 //! nothing.
 
 use super::{Agent, Fate, observe};

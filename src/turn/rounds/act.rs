@@ -1,5 +1,5 @@
-//! What lies between two answers of the model, and after the last one. In mode `react`: an answer with calls -> their results,
-//! said to the user as they come -> the next answer, or the client's calls.
+//! The steps between two answers of the model, and after the last one. In mode `react`, the calls of an answer run, the user is
+//! told about their results as they arrive, and then comes the next answer, or the client gets its calls.
 
 use super::Rounds;
 use crate::{
