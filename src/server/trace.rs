@@ -23,7 +23,7 @@ use super::{account::Account, metrics::Metrics, otel, page::Entry, reply, state:
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id of a client that is taken over, in bytes.
+/// A longer id of a client is replaced. In bytes.
 const ID_BYTES: usize = 128;
 
 /// The body of a response; says what became of the request when it is over, or when nobody reads it any more.
@@ -35,7 +35,7 @@ struct Traced {
     shown: Option<Entry>,
 }
 
-/// What is known of a request outside of its account. Dropping it ends the request.
+/// The facts about a request beside its account. Dropping this ends the request.
 struct Ending {
     account: Account,
     metrics: Arc<Metrics>,

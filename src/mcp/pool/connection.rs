@@ -83,7 +83,7 @@ pub(super) struct NoTools {
     pub(super) is_final: bool,
 }
 
-/// How long a list of tools is fresh if the server does not say, and at most.
+/// How long a list of tools is fresh: the default, and the maximum.
 const FRESH: Duration = Duration::from_secs(300);
 const FRESH_AT_MOST: Duration = Duration::from_secs(3600);
 /// Time limit for a whole list. Its size is limited by `PAGES` and `TOOLS`.
