@@ -179,8 +179,8 @@ pub struct Drain {
 /// Options of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, a `proxy.toml` of ours in the working directory, the
-    /// user's own.
+    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, toolglot's own `proxy.toml` in the working directory,
+    /// the user's own.
     pub file: Option<PathBuf>,
     /// `--listen`.
     pub listen: Option<String>,

@@ -169,7 +169,7 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// Progress and warnings beside the answer.
+/// Progress and warnings that accompany the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// A call is being written; shown after two seconds to clients that show reasoning.

@@ -192,7 +192,7 @@ pub(super) struct Installed {
     backup: Option<PathBuf>,
 }
 
-/// Writes the file, with what it was beside it.
+/// Writes the file, and a copy of the old one next to it.
 pub(super) fn install(file: &Path, before: Option<&str>, after: &str) -> Result<Installed, Error> {
     let failed = |error: std::io::Error| Error::proxy(format!("cannot write {}: {error}", file.display()));
     if before.is_some_and(|before| before.trim() == after.trim()) {

@@ -81,7 +81,7 @@ impl Access {
 // === impl Tenant ===
 
 impl Tenant {
-    /// Somebody who may use everything.
+    /// A tenant that may use everything.
     pub fn named(name: impl Into<String>) -> Tenant {
         let name = name.into();
         Tenant {

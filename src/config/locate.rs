@@ -27,7 +27,7 @@ pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environmen
     let local = here.join(NAME);
     let mut passed_over = None;
     if local.is_file() {
-        // What cannot be read is reported by whoever reads it.
+        // A file that cannot be read is reported when it is read.
         if std::fs::read_to_string(&local).map_or(true, |text| is_ours(&text)) {
             return Located { file: Some(absolute(&local)), passed_over: None };
         }
@@ -59,7 +59,7 @@ fn is_ours(text: &str) -> bool {
     text.lines().next().is_some_and(|first| first.contains("toolglot")) || text.lines().any(has_key)
 }
 
-/// Whether a key goes on in this text.
+/// Whether a key continues in this text.
 fn is_word(rest: &str) -> bool {
     rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
 }

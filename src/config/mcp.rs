@@ -48,7 +48,7 @@ pub enum RegistryHttp {
     On,
     /// Senders with the token.
     Token,
-    /// Nobody.
+    /// No one.
     Off,
 }
 

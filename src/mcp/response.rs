@@ -186,7 +186,7 @@ impl ServiceInfo {
         }
     }
 
-    /// Writes what an item's `_meta` says of its origin beside the item's own fields, too.
+    /// Copies an item's origin from its `_meta` next to the item's own fields.
     pub(super) fn show(item: &mut Value) {
         if let Some(info) = item.get("_meta").and_then(|meta| meta.get(META)).cloned()
             && let Some(item) = item.as_object_mut()

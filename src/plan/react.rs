@@ -95,7 +95,7 @@ impl React {
     }
 }
 
-/// The beginning of a text, so many bytes at most.
+/// The beginning of a text, at most this many bytes.
 fn start(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }

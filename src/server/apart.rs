@@ -113,7 +113,7 @@ async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send
     }
 }
 
-/// Passes the body on until it ends, or nobody takes it any more. The body is dropped before its end is told.
+/// Passes the body on until it ends or its receiver is gone. The body is dropped before its end is reported.
 async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
     loop {
         let piece = tokio::select! {

@@ -77,7 +77,7 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>
             Ok((socket, _)) => socket,
             Err(error) if is_of_the_client(&error) => continue,
             Err(error) => {
-                // Out of file descriptors, mostly: running connections go on, and as they end there is room again.
+                // Usually out of file descriptors: running connections continue, and free some when they end.
                 room.tell(&error);
                 sleep(NO_ROOM).await;
                 continue;

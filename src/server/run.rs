@@ -65,7 +65,7 @@ pub fn serve(settings: Settings) -> Result<(), Error> {
 }
 
 async fn run(settings: Settings) -> Result<(), Error> {
-    // Before anybody can see that it runs.
+    // Before the server can be reached.
     let first = signal();
     let config = &settings.config;
     let workers = config.workers.unwrap_or_else(usual_workers).get();

@@ -26,7 +26,7 @@ const ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A longer id of a client is replaced. In bytes.
 const ID_BYTES: usize = 128;
 
-/// The body of a response; says what became of the request when it is over, or when nobody reads it any more.
+/// The body of a response. Closes the account of the request when it ends, or when it is dropped.
 struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,

@@ -217,7 +217,7 @@ impl Answer {
         }
     }
 
-    /// Leaves nothing but the body of what was read behind `start`.
+    /// Removes the framing from the bytes after `start`, so that only the body is left.
     fn strip(&mut self, into: &mut BytesMut, start: usize) {
         match self.framing.strip(into, start) {
             Ok(behind) => self.stays &= behind == 0,

@@ -195,7 +195,8 @@ impl Chunk {
     /// Before a chunk's size.
     const NEXT: Chunk = Chunk::Size { size: None, is_complete: false };
 
-    /// The place behind this byte, which is no data; `None`: the body is over. A line may end without its carriage return.
+    /// The position after this byte, which belongs to the framing; `None`: the body is over. A line may end without a carriage
+    /// return.
     fn next(&self, byte: u8) -> Result<Option<Chunk>, String> {
         let wrong = || Err(format!("byte {byte:#04x} where a chunk's frame is expected"));
         Ok(Some(match (self, byte) {

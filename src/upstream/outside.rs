@@ -75,7 +75,7 @@ impl Answer {
         let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
         let before = into.len();
         into.extend_from_slice(&first);
-        // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
+        // The connection yields one piece per poll, so it is polled as long as one is ready.
         let mut asked = false;
         while into.len() - before < BATCH_BYTES {
             match self.response.chunk().now_or_never() {

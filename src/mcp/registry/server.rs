@@ -251,7 +251,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// A key of ours: it is in the entry or, where other clients read the file too, under `toolglot`.
+    /// The value of one of toolglot's own keys, which is in the entry itself or in its object `toolglot`.
     fn own(&self, key: &str) -> Option<&Value> {
         let own = self.entry.get("toolglot").and_then(|own| own.get(key));
         own.or_else(|| self.entry.get(key)).filter(|value| !value.is_null())

@@ -160,7 +160,7 @@ impl Kept {
         }
     }
 
-    /// Whether there is room for so many bytes more.
+    /// Whether there is space for this many more bytes.
     fn takes(&mut self, bytes: usize) -> bool {
         let Room { own, all, most } = &mut self.room;
         if all.fetch_add(bytes, Ordering::Relaxed) + bytes > *most {

@@ -109,7 +109,7 @@ pub(super) enum Outcome {
     /// The model was asked again, and a call came of it.
     Again,
     Text,
-    /// Nobody looked into it.
+    /// Mode `off`: the answer was not read.
     Passed,
     Left,
     Error,
@@ -237,7 +237,7 @@ impl Turns {
             return;
         }
         if let Ok(json) = serde_json::to_string(row) {
-            // Nobody listens any more: nobody is told.
+            // No page listens any more.
             let _ = self.changes.send(Change::Row(row.owner.as_str().into(), json.into()));
         }
     }

@@ -80,7 +80,7 @@ impl Unfinished {
     }
 }
 
-/// Puts back what was kept. If the turn that goes on now has seen results that strangers may have written: of which server.
+/// Puts back what was kept. Returns the server whose results strangers may have written, if the continued turn has seen any.
 pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<String> {
     let mut tainted = None;
     let early = all_at_once(shared, plan).await;

@@ -1,5 +1,5 @@
-//! Words the lines for the user beside the model's answer: what runs, what was not run, and the results if the model writes
-//! nothing.
+//! Words the lines that the user gets in addition to the model's answer: what runs, what was not run, and the results if the
+//! model writes nothing.
 
 use super::{Agent, Fate, observe};
 use crate::plan::Plan;

@@ -43,7 +43,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Waits for a result; with the last one, the model or the client goes on.
+    /// Waits for a result. After the last one, the model is asked again, or the client gets its calls.
     pub(super) async fn run_tools(&mut self) -> bool {
         let Some(agent) = &mut self.agent else { return false };
         if let Some(line) = agent.next(&self.plan, self.outlet.tap.as_mut()).await {
