@@ -1,4 +1,4 @@
-//! Atomic writes: a reader, or the next start after a crash, sees either the old content or the new one.
+//! Atomic writes: a reader, or the next start after a crash, sees either the old content or the new content.
 
 use std::{
     fs,
@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-/// Writes the file in one step. A link is followed; the permissions of a file that is there stay; a new file, and every
-/// folder that has to be made for it, is for its owner only.
+/// Writes a file in one step. A link is followed. An existing file keeps its permissions. A new file, and every folder created
+/// for it, can be read by its owner only (0600 and 0700).
 pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -23,7 +23,7 @@ pub fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder, if it is not there, for its owner only.
+/// Creates a folder, if it does not exist, for its owner only (0700).
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

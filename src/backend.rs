@@ -1,5 +1,6 @@
-//! What differs between the servers that run models: how a request is written for each ([`request`]), how its answer is
-//! read ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), which models it has ([`models`]).
+//! The servers that run models: how a request is written for each of them ([`request`]), how its answer is read
+//! ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), and which models it has ([`models`]). `traits` is the
+//! table of their differences.
 
 use std::{sync::Arc, time::Duration};
 
@@ -49,7 +50,7 @@ pub use tokens::tokens;
 pub use traits::Traits;
 pub use unparsed::{load_anew, unparsed};
 
-/// Who serves a backend of kind [`Kind::OpenAi`], where that makes a difference.
+/// The server behind a backend of kind [`Kind::OpenAi`], if it needs special treatment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Profile {
     /// llama.cpp's `llama-server`.
@@ -60,12 +61,12 @@ pub enum Profile {
     Sglang,
     /// LM Studio.
     LmStudio,
-    /// Anybody else.
+    /// Any other server.
     #[default]
     Generic,
 }
 
-/// How an answer is written on the wire. It follows from the kind; a replay backend speaks whatever was recorded.
+/// The wire format of an answer. The kind of the backend decides it; a replay backend uses the format of its recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// NDJSON of `/api/chat`.
@@ -83,67 +84,67 @@ pub struct Backend {
     pub name: String,
     /// The API it speaks.
     pub kind: Kind,
-    /// Who serves it.
+    /// The server behind it; [`Profile::Generic`] unless the kind is `openai`.
     pub profile: Profile,
-    /// The base URL without a slash at the end; for kind `openai` with `/v1`. For kind `replay`: the folder, or nothing.
+    /// The base URL without a trailing slash; with `/v1` for kind `openai`. For kind `replay`: the folder, or `""` for the demo.
     pub url: String,
-    /// Sent as the backend's kind wants it.
+    /// Its key, sent as `x-goog-api-key` for kind `google`, otherwise as a bearer token.
     pub api_key: Option<Secret>,
-    /// Whether the client's `Authorization` goes upstream where no key is configured.
+    /// Whether the client's `Authorization` goes upstream if no key is configured.
     pub forward_authorization: bool,
-    /// Headers of every request to it, over those that we write.
+    /// Headers added to every request. They replace toolglot's own headers of the same name.
     pub extra_headers: HeaderMap,
-    /// How many requests it takes.
+    /// The limit of requests per minute, if there is one.
     pub pace: Option<Pace>,
-    /// What a backend of kind [`Kind::Replay`] answers with.
+    /// The recordings of a backend of kind [`Kind::Replay`]; empty for all other kinds.
     pub replay: Replay,
 }
 
-/// What a request to a backend is made from. The result depends on nothing else.
+/// Everything that a request to a backend is built from. [`request`] depends on nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct Round<'a> {
-    /// Where it goes.
+    /// The backend that gets the request.
     pub backend: &'a Backend,
-    /// The model's family: how it is asked for calls where the tools are written into the prompt.
+    /// The adapter of the model's family: decides how the prompt asks for calls, unless the tools go out natively.
     pub adapter: &'a Arc<Adapter>,
-    /// The conversation; `model` is the name that the backend knows.
+    /// The conversation; `model` is the backend's own name of the model.
     pub chat: &'a ChatRequest,
-    /// The tools that are offered.
+    /// The tools of the request.
     pub tools: &'a Arc<Tools>,
-    /// They are offered; otherwise they only name the calls in the history.
+    /// Whether the model may call the tools. If not, they only name the calls in the history.
     pub offer: bool,
-    /// How they are offered.
+    /// How the tools are offered.
     pub mode: ToolMode,
-    /// What the model had to refuse so far.
+    /// What earlier refusals taught about the model.
     pub learned: Learned,
-    /// The model sees images; where nobody knows, it is given them.
+    /// Whether the model sees images; `true` if unknown.
     pub vision: bool,
-    /// The context size to ask of Ollama, in tokens; `None` leaves it to Ollama.
+    /// The context size to request from Ollama, in tokens; `None`: Ollama decides.
     pub num_ctx: Option<u64>,
-    /// The client's `Authorization` header.
+    /// The client's `Authorization` header; see [`Backend::authorization`].
     pub authorization: Option<&'a HeaderValue>,
 }
 
-/// A request that is ready to be sent.
+/// A request that is ready to send.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What goes out.
+    /// The request, or a recorded answer.
     pub outgoing: Outgoing,
-    /// What comes back, if the status says success: the framing and the decoder follow from it.
+    /// The format of a successful answer: selects the framing and the decoder.
     pub dialect: Dialect,
-    /// What could not be said in the backend's API.
+    /// Warnings about parts of the request that the backend's API cannot express.
     pub notes: Vec<Note>,
 }
 
-/// A shorter value of a header is hardly a secret, and would mask words.
+/// Shorter header values are not masked: they are hardly secrets, and masking them would damage ordinary words. In bytes.
 const SECRET_BYTES: usize = 8;
-/// How long a client may wait for the turn of its request.
+/// How long a request may wait for the backend's `requests_per_minute`.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 // === impl Dialect ===
 
 impl Dialect {
-    /// How its frames are separated.
+    /// How frames are separated in this format.
     pub fn framing(self) -> Framing {
         match self {
             Dialect::Ollama => Framing::Lines,
@@ -175,8 +176,10 @@ impl Backend {
         Backend { replay, ..Backend::open(name, Kind::Replay, "") }
     }
 
-    /// Waits until this backend takes another request, whichever of the instances that share the store sends it; 429 if that would
-    /// be too long.
+    /// Waits until the backend's `requests_per_minute` permit another request. All instances that share the store are counted.
+    ///
+    /// # Errors
+    /// 429 (`rate_limit_exceeded`) if the wait would exceed two minutes.
     pub async fn turn(&self, store: &dyn Common) -> Result<(), Error> {
         match &self.pace {
             Some(pace) => {
@@ -186,19 +189,19 @@ impl Backend {
         }
     }
 
-    /// The `Authorization` for requests to this backend: its key, or the client's where that is configured.
+    /// The `Authorization` for requests to this backend: its key, or the client's header if the configuration forwards it.
     pub fn authorization(&self, client: Option<&HeaderValue>) -> Option<HeaderValue> {
         let Some(key) = &self.api_key else { return client.filter(|_| self.forward_authorization).cloned() };
         secret(&format!("Bearer {}", key.reveal()))
     }
 
-    /// What must not appear in messages: backends repeat the keys that they refuse.
+    /// The secrets to mask in messages: some backends repeat a key that they refuse.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let headers = self.extra_headers.values().filter_map(|value| value.to_str().ok());
         self.api_key.iter().map(Secret::reveal).chain(headers.filter(|value| value.len() >= SECRET_BYTES))
     }
 
-    /// The headers of a request of our own: JSON, and the key in the form that the backend wants.
+    /// The headers of a request: JSON, the key in the form that the backend expects, and the configured headers.
     fn headers(&self, client: Option<&HeaderValue>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -213,7 +216,7 @@ impl Backend {
         headers
     }
 
-    /// The URL without OpenAI's `/v1`: where a server's own endpoints are.
+    /// The URL without OpenAI's `/v1`: the base of a server's own endpoints.
     fn origin(&self) -> &str {
         self.url.strip_suffix("/v1").unwrap_or(&self.url)
     }
@@ -221,7 +224,7 @@ impl Backend {
 
 impl From<&config::Backend> for Backend {
     fn from(configured: &config::Backend) -> Backend {
-        // What is not known is looked at before it is used ([`detect`]).
+        // An unknown kind is detected before its first use ([`detect`]).
         let kind = configured.kind.unwrap_or(Kind::OpenAi);
         Backend {
             api_key: configured.key.clone(),
@@ -242,7 +245,7 @@ impl From<&config::Backend> for Backend {
     }
 }
 
-/// A header that `Debug` does not show; `None` for a key that no header can carry.
+/// A header value that `Debug` hides; `None` if the text cannot be a header value.
 fn secret(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);

@@ -85,7 +85,7 @@ enum Command {
     Man(completions::Man),
 }
 
-/// Standard output for data. A reader that closes the pipe has seen enough: that is no failure of ours.
+/// Standard output for data. It is not a failure if the reader closes the pipe.
 struct Output {
     inner: BufWriter<io::Stdout>,
     closed: bool,

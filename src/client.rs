@@ -21,39 +21,41 @@ mod tests;
 
 use profile::Profile;
 
-/// What is known about the client beside the request itself.
+/// What is known about the client apart from the request body.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hints {
     /// The `User-Agent` header, `""` if there was none.
     pub user_agent: String,
-    /// A profile that configuration or a path prefix (`/void/v1`) forces, by name.
+    /// The name of the profile that the configuration or a path prefix (`/void/v1`) forces.
     pub profile: Option<String>,
 }
 
-/// A request as the rest of the program sees it.
+/// A request in the internal form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// The request: a tool prompt is cut out of the system text, a history that the client wrote in its own form is
-    /// translated to calls and results. Which tools are offered is said by the table below; `tools` and `tool_choice` are
-    /// as they came, for fields that the table does not know.
+    /// The request. A tool prompt is removed from the system text, and a history in the client's own form is translated to calls
+    /// and results. `tools` and `tool_choice` are unchanged, for fields that the table below does not have.
     pub request: ChatRequest,
-    /// The tools that the client offers, and what it said about using them.
+    /// The tools that the client offers, and its `tool_choice`.
     pub tools: Tools,
-    /// The messages as the client wrote them, if its tools are in a prompt of its own: `request` has them translated.
+    /// The client's messages, unchanged, if it has a tool prompt of its own; `request` has the translated ones.
     pub verbatim: Option<Vec<Message>>,
     /// How this client reads calls.
     pub shape: shape::Kind,
-    /// The client takes one call per answer: further ones are dropped and counted.
+    /// Whether the client takes only one call per answer: further ones are dropped and counted.
     pub one_call: bool,
-    /// What is known about this client.
+    /// The client's profile.
     pub profile: &'static Profile,
-    /// What the user should know about the request.
+    /// Warnings about the request.
     pub warnings: Vec<Note>,
     /// Fields of the request that the answer repeats.
     pub echo: Map<String, Value>,
 }
 
-/// Reads a request. Fails only on tools that cannot be understood at all.
+/// Reads a request: recognises the client's form, and translates it to the internal one.
+///
+/// # Errors
+/// 400 if the tools cannot be understood at all.
 pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incoming, Error> {
     let front::Request { chat: mut request, special, echo, mut warnings } = request.into();
     let mut tools = shape::native::read_tools(&request, &mut warnings)?;
@@ -78,7 +80,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
 }
 
-/// Some clients send reasoning back, with the lines that we wrote into it.
+/// Removes toolglot's own lines from reasoning that a client sends back.
 fn without_progress(message: &mut Message) {
     for field in ["reasoning_content", "reasoning", "thinking"] {
         let Some(left) = message.rest.get(field).and_then(|text| front::without_progress(text.as_str()?)) else { continue };
@@ -90,8 +92,8 @@ fn without_progress(message: &mut Message) {
     }
 }
 
-/// Strips what Void leaves in native histories: a foreign field that strict backends refuse, and its placeholder for an
-/// empty text, which models imitate. Says whether there was anything.
+/// Removes Void's marks from native histories: a foreign field that strict backends refuse, and its placeholder for an empty
+/// text, which models imitate. Returns whether there were any.
 fn without_void_marks(message: &mut Message) -> bool {
     let marked = message.rest.shift_remove("anthropicReasoning").is_some();
     if marked && matches!(&message.content, Content::Text(text) if text == "(empty message)") {

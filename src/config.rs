@@ -46,60 +46,60 @@ pub use secret::Secret;
 pub use shell::{Shell, ShellForm, ShellVia};
 pub use store::SharedStore;
 
-/// Everything that an operator can decide, validated.
+/// The validated configuration. `proxy.toml` describes each key for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The file that it was read from, if there was one.
+    /// The file that it was read from, if any.
     pub file: Option<PathBuf>,
     /// A `proxy.toml` in the working directory that belongs to another program.
     pub passed_over: Option<PathBuf>,
-    /// What the command line says, for when the file is read again.
+    /// The options of the command line, for when the file is read again.
     pub overrides: Overrides,
     /// Where to listen: one port, one address or both loopback addresses.
     pub listen: Listen,
-    /// What happens to answers where no route says otherwise.
+    /// The mode, unless a route or the request chooses another.
     pub mode: Mode,
     /// How mode `shell` hands calls over.
     pub shell: Shell,
-    /// How far mode `react` goes.
+    /// The limits of mode `react`.
     pub react: React,
-    /// The client's profile for all requests that no path prefix decides, by name.
+    /// The name of the client profile, unless a path prefix chooses one.
     pub profile: Option<String>,
-    /// Directory of adapter files that go over the embedded ones.
+    /// Directory of adapter files that replace embedded ones of the same name.
     pub adapters: Overlay,
-    /// How often a refused call is answered to the model before the client hears of it (0 to 3).
+    /// How often the model is asked again after a refused call, before the client learns of it (0 to 3).
     pub retry: u8,
-    /// Whether a call that is being written is mentioned now and then.
+    /// Whether clients are told from time to time that a call is being written.
     pub progress: bool,
-    /// Whether warnings (a prompt that was cut) are in the answer, too.
+    /// Whether warnings, such as a truncated prompt, also appear in the answer.
     pub show_warnings: bool,
-    /// How a line of the log is written.
+    /// The format of the log.
     pub log_format: LogFormat,
-    /// Whether log lines may show pieces of the arguments that were repaired; otherwise only rules, places and sizes.
+    /// Whether log lines may show pieces of repaired arguments; otherwise they show only rules, places and sizes.
     pub log_excerpts: bool,
-    /// Of which turns the page keeps what was said.
+    /// The turns whose content the page keeps.
     pub exchanges: Exchanges,
-    /// The backends. None: look for them on this machine.
+    /// The backends. Empty: toolglot looks for them on this machine.
     pub backends: Vec<Backend>,
-    /// Rules per model; the first that matches wins.
+    /// Rules per model; the first match decides.
     pub routes: Vec<Route>,
-    /// Further names of models; the first that matches wins.
+    /// Further names of models; the first match decides.
     pub aliases: Vec<Alias>,
-    /// Sizes.
+    /// Limits of sizes.
     pub limits: Limits,
-    /// MCP servers, built-in tools and our own MCP server.
+    /// MCP servers, built-in tools, and toolglot's own MCP server.
     pub mcp: Mcp,
     /// Who may use the server.
     pub access: Access,
-    /// How many threads serve; `None`: as many as pay off on this machine.
+    /// Number of serving threads; `None`: two, or one on a machine with one processor.
     pub workers: Option<NonZeroUsize>,
-    /// The state that several instances share; `None`: each has its own.
+    /// The store that several instances share; `None`: state in memory.
     pub store: Option<SharedStore>,
     /// How the server ends.
     pub drain: Drain,
-    /// Names in the `Host` header that are accepted beside loopback and the listening address (without port).
+    /// Accepted names in the `Host` header, without port, in addition to loopback and the listening address.
     pub allowed_hosts: Vec<String>,
-    /// Origins of pages that are accepted beside loopback (`https://chat.example`, `chrome-extension://id`).
+    /// Accepted origins of pages, in addition to loopback (`https://chat.example`, `chrome-extension://id`).
     pub allowed_origins: Vec<String>,
 }
 
@@ -109,93 +109,94 @@ pub struct Config {
 pub enum Mode {
     /// Request and answer pass as bytes, untouched.
     Off,
-    /// Calls are found, repaired and handed over in the client's form.
+    /// Calls are found, repaired and delivered in the client's form.
     #[default]
     Rewrite,
-    /// The same; calls of our own tools are handed over as shell commands.
+    /// As `Rewrite`; calls of the registry's tools are delivered as shell commands.
     Shell,
-    /// The same; calls of our own tools are run here, and the model goes on with their results.
+    /// As `Rewrite`; toolglot runs calls of the registry's tools, and the model continues with the results.
     React,
 }
 
-/// How a line of the log is written.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Lines for people.
     #[default]
     Text,
-    /// One JSON object.
+    /// One JSON object per line.
     Json,
 }
 
 /// A directory of adapter files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlay {
-    /// Named by the operator: it must exist.
+    /// Named in the configuration: it must exist.
     Named(PathBuf),
-    /// The usual place: used if it is there.
+    /// The usual place: used if it exists.
     Usual(PathBuf),
 }
 
-/// Of which turns the page keeps what was said, in memory.
+/// The turns whose content the page keeps in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exchanges {
-    /// Of those that begin while a page is open.
+    /// Turns that begin while a page is open.
     #[default]
     Metadata,
-    /// Of all of them.
+    /// All turns.
     Full,
 }
 
-/// Sizes, in bytes where nothing else is said.
+/// Limits of sizes, in bytes unless noted otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// A candidate that is not yet a call is released as text beyond this.
+    /// A candidate whose name is still unknown becomes text beyond this size.
     pub held_bytes: usize,
     /// The largest arguments of a call.
     pub argument_bytes: usize,
     /// The largest request body.
     pub body_bytes: usize,
-    /// How many clients may be connected at once.
+    /// Maximum number of connected clients.
     pub connections: usize,
-    /// The largest context that an Ollama is asked for, in tokens.
+    /// The largest context that toolglot requests from Ollama, in tokens.
     pub context_tokens: u64,
-    /// The share of a model's context that a client's tools may take, in percent; beyond it their descriptions are shortened.
+    /// The share of a model's context that a client's tools may take, in percent. Beyond it, their descriptions are shortened.
     pub tools_percent: u64,
 }
 
 /// How the server ends after the first signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drain {
-    /// How long running answers may go on once new requests are refused.
+    /// How many seconds running answers may continue once new requests are refused.
     pub seconds: u64,
-    /// How long `/readyz` fails before that, so that a load balancer notices in time.
+    /// How many seconds `/readyz` fails before that, so that a load balancer notices in time.
     pub announce_seconds: u64,
 }
 
-/// What the command line says over the file.
+/// Options of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, a `proxy.toml` of ours in the working directory, the
-    /// user's own.
+    /// `--config`: the file; without it, the first of: `TOOLGLOT_CONFIG`, toolglot's own `proxy.toml` in the working directory,
+    /// the user's own.
     pub file: Option<PathBuf>,
     /// `--listen`.
     pub listen: Option<String>,
-    /// `--backend URL` or `--backend KIND=URL`, added to those of the file; one of the same name takes its place.
+    /// `--backend URL` or `--backend KIND=URL`, added to the backends of the file. One of the same name replaces it.
     pub backends: Vec<String>,
-    /// A secret that cannot be had is no error, but [`Backend::missing`] says so: for commands that do not serve.
+    /// For commands that do not serve: a missing secret is not an error, but reported in [`Backend::missing`].
     pub without_secrets: bool,
 }
 
 // === impl Config ===
 
 impl Config {
-    /// Reads the file (if there is one), lays the command line over it and checks the result. The error is meant for people:
-    /// it says file, line, what is wrong and what was probably meant.
-    /// Its code is `configuration`.
+    /// Reads the file (if any), applies the command line and the environment, and checks the result.
+    ///
+    /// # Errors
+    /// `configuration`: file, line, what is wrong, and what was probably meant.
     pub fn load(overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         Config::from_file(overrides, environment).map_err(|error| error.with_code("configuration"))
     }
@@ -210,7 +211,7 @@ impl Config {
         Ok(Config { passed_over, ..Config::parse(&text, file.as_deref(), overrides, environment)? })
     }
 
-    /// The same from a text that is there already; `file` is where it came from.
+    /// The same from a text; `file` is where it came from. Precedence: command line, `TOOLGLOT_LISTEN`, file, default.
     pub fn parse(text: &str, file: Option<&Path>, overrides: &Overrides, environment: &Environment) -> Result<Config, Error> {
         let raw = raw::read(text, file)?;
         Config::checked(raw, file, overrides, environment).map_err(|error| raw::placed(error, text, file))
@@ -284,8 +285,8 @@ impl Config {
         Ok(config)
     }
 
-    /// The same read again: from its file, under the same command line. An empty file is refused: editors empty a file before
-    /// they write it.
+    /// Reads the configuration again, from its file and with the same command line. An empty file is refused, because editors
+    /// empty a file before they write it.
     pub fn again(&self, environment: &Environment) -> Result<Config, Error> {
         if let Some(file) = self.file.as_ref().filter(|file| file.metadata().is_ok_and(|known| known.len() == 0)) {
             return Err(Error::proxy(format!("{} is empty", file.display())));

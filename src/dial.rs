@@ -1,4 +1,4 @@
-//! The HTTP clients for connections that the daemon opens, one per kind of destination.
+//! The HTTP clients (reqwest) for connections that toolglot opens, one per kind of destination.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,15 +7,15 @@ use url::{Host, Url};
 
 use crate::error::{Error, innermost};
 
-/// HTTP clients, each made when it is first needed: reading the system's certificates takes most of the time of a start, and
-/// a daemon whose servers are all on this machine without TLS never needs them. Clones share their connections.
+/// HTTP clients, each created on first use: reading the system's certificates takes most of the time of a start, and a daemon
+/// whose servers are all on this machine without TLS never needs them. Clones share their connections.
 #[derive(Clone)]
 pub struct Clients(Arc<Each>);
 
 struct Each {
     configure: Box<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>,
-    /// For plain HTTP to loopback: no certificates. A proxy of the environment would get the request's headers, and reach
-    /// another machine's loopback.
+    /// For plain HTTP to loopback: without certificates, and without the proxy variables, because a proxy would see the request's
+    /// headers and reach its own loopback.
     here: OnceLock<Client>,
     /// For TLS to loopback.
     here_tls: OnceLock<Client>,

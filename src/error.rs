@@ -1,10 +1,11 @@
-//! Errors outside of parsing (which never fails), and who has to act on them.
+//! The error type, which says who has to act. Parsing a model's text never fails, so errors come only from IO, configuration and
+//! requests.
 
 use std::borrow::Cow;
 
 use crate::redact::{self, redacted};
 
-/// Who has to act: decides the HTTP status and the wording that a client sees.
+/// Who has to act. Decides the HTTP status and the wording that a client sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// The request is wrong; repeating it will not help.
@@ -13,29 +14,29 @@ pub enum Blame {
     Backend,
     /// A tool failed.
     Tool,
-    /// Our configuration, our limits or our fault.
+    /// toolglot's configuration, limits or fault.
     Proxy,
 }
 
-/// An error with who is to blame, what to tell, and what a client needs to react.
+/// An error: who has to act, what to tell people, and what a client needs to react.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     /// Who has to act.
     pub blame: Blame,
-    /// HTTP status for fronts that have one (400..=599).
+    /// The HTTP status (400..=599), for fronts that use it.
     pub status: u16,
-    /// Short, stable, for machines: OpenAI's `error.code` (`model_not_found`, `context_length_exceeded` ...).
+    /// A short, stable code for machines: OpenAI's `error.code` (`model_not_found`, `context_length_exceeded` ...).
     pub code: Option<String>,
     /// One or two sentences for people: what was wrong, where, what to do.
     pub message: String,
-    /// What a backend says about when to come again (`retry-after`, rate limits), as names and values of headers.
+    /// The backend's headers about retries and rate limits (`retry-after` ...), as names and values.
     pub headers: Vec<(String, String)>,
 }
 
 impl Error {
-    /// An error of the given blame with its usual status: client 400, backend 502, tool 502, proxy 500. Passwords and keys in
-    /// URLs of the message are masked.
+    /// An error with the usual status of its blame: client 400, backend 502, tool 502, proxy 500. Passwords and keys in URLs, and
+    /// credentials, are masked in the message.
     pub fn new(blame: Blame, message: impl Into<String>) -> Error {
         let status = match blame {
             Blame::Client => 400,
@@ -60,12 +61,12 @@ impl Error {
         Error::new(Blame::Backend, message)
     }
 
-    /// We failed (500).
+    /// toolglot failed, or its configuration is wrong (500).
     pub fn proxy(message: impl Into<String>) -> Error {
         Error::new(Blame::Proxy, message)
     }
 
-    /// The same error without these secrets in its message: some backends repeat the key that they refuse.
+    /// The same error with these secrets masked in its message: some backends repeat a key that they refuse.
     pub fn without<'s>(mut self, secrets: impl IntoIterator<Item = &'s str>) -> Error {
         self.message = redact::without(&self.message, secrets);
         self
@@ -84,7 +85,7 @@ impl Error {
     }
 }
 
-/// The innermost cause says what really happened; the outer ones repeat the URL.
+/// The innermost cause, which says what really happened. The outer ones only repeat the URL.
 pub fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

@@ -1,6 +1,6 @@
-//! The one vocabulary between the model's side and the client's side: what a decoder yields ([`Delta`]), what the stages
-//! hand to each other ([`Event`]), and the table of tools of a request ([`Tools`]). No serde, no IO: both sides know
-//! this file and nothing of each other.
+//! The vocabulary between the model's side and the client's side: what a decoder yields ([`Delta`]), what the stages pass to each
+//! other ([`Event`]), and the tools of a request ([`Tools`]). No serde, no IO. Both sides know this module, and neither knows the
+//! other.
 
 mod tools;
 mod workspace;
@@ -8,7 +8,7 @@ mod workspace;
 pub use tools::{Effect, Input, Origin, Parsed, Tool, ToolChoice, Tools};
 pub use workspace::Workspace;
 
-/// Where a backend put a piece of text: its content field, or its own reasoning field (calls hide there too).
+/// The field in which a backend sent a piece of text: content, or its reasoning field, which may contain calls too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
     /// The answer proper.
@@ -17,53 +17,54 @@ pub enum Channel {
     Reasoning,
 }
 
-/// What a backend's decoder yields. A native call leaves the decoder whole: nothing of a call may reach the client
-/// before its verdict, so fragments are of no use to anybody downstream.
+/// What a backend's decoder yields. The decoder yields a native call whole, because nothing of a call may reach the client before
+/// it was checked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta<'a> {
     /// A piece of text of the answer or of the backend's reasoning field.
     Text(Channel, &'a str),
-    /// A native call. `arguments` is the text that the backend sent (an object is sent as its JSON text; nothing at all as `""`).
+    /// A native call.
     Call {
         /// The id that the backend gave, if it gave one.
         id: Option<&'a str>,
         /// The name as the backend wrote it (its wire name).
         name: &'a str,
-        /// The arguments as text: usually, not surely, one JSON object.
+        /// The arguments as text: usually one JSON object, but that is not checked. Absent arguments are `""`.
         arguments: &'a str,
         /// Opaque data that the backend wants back with this call in the next turn (Google's thought signature).
         extra: Option<&'a str>,
     },
     /// Token counts; the last one wins.
     Usage(Usage),
-    /// The stop sequence of the request that ended the answer, from backends that tell.
+    /// The stop sequence of the request that ended the answer, if the backend reports it.
     StopSequence(&'a str),
-    /// Why the backend stopped. Text may not follow; usage may.
+    /// Why the backend stopped. Usage may follow, text may not.
     Finish(FinishReason),
 }
 
-/// What the stages hand to each other, in this order: text and reasoning in any mixture, calls one after the other
-/// (head, arguments, end; never interleaved), one `Finish` at the end.
+/// What the stages pass to each other. Text and reasoning come in any order, calls one after the other (head, arguments, end;
+/// never interleaved), and exactly one `Finish` at the end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event<'a> {
     /// Text of the answer.
     Text(&'a str),
     /// Text of the model's reasoning.
     Reasoning(&'a str),
-    /// A call begins. `id` is set only where the model's own id must be kept (Kimi, Mistral, a backend's native id).
+    /// A call begins.
     CallStart {
-        /// Position of the call in the answer, from 0 without holes.
+        /// Position of the call in the answer, counted from 0 without gaps.
         index: u32,
-        /// The id to keep, if any; otherwise the front makes one.
+        /// The model's or the backend's own id, if it must be kept (Kimi, Mistral, native calls); otherwise the front makes one.
         id: Option<&'a str>,
-        /// The tool's name as the client offered it, or as the model wrote it where it does not resolve.
+        /// The tool's name as the client offered it, or as the model wrote it if it is unknown.
         name: &'a str,
     },
-    /// A piece of the arguments; after the fixer the concatenation is one valid JSON object, before it it is source text.
+    /// A piece of the arguments. After the fixer, the pieces together are one valid JSON object; before it, they are the model's
+    /// source text.
     CallArguments {
         /// The call that it belongs to.
         index: u32,
-        /// JSON text.
+        /// The text of the piece.
         json: &'a str,
     },
     /// The call is complete.
@@ -73,13 +74,13 @@ pub enum Event<'a> {
         /// Opaque data for the backend's next turn.
         extra: Option<&'a str>,
     },
-    /// Something that was meant as a call and must not be delivered as one.
+    /// Text that was meant as a call and must not be delivered as one.
     Refused {
-        /// The name as far as it is known, `""` if not.
+        /// The tool's name; `""` if unknown.
         name: &'a str,
         /// Why it was refused.
         why: &'a Why,
-        /// What the model wrote: the argument text (for [`Why::Schema`] and [`Why::Unsure`] one complete JSON object).
+        /// The arguments as the model wrote them. For [`Why::Schema`] and [`Why::Unsure`], one complete JSON object.
         raw: &'a str,
     },
     /// Progress and warnings, for fronts that can show them.
@@ -93,11 +94,11 @@ pub enum Event<'a> {
     },
 }
 
-/// A stage that takes events. Push, not pull: stages nest without allocation or self-reference.
+/// A stage that takes events. Events are pushed, so stages nest without allocation or self-reference.
 pub trait Sink {
     /// Takes the next event.
     fn event(&mut self, event: Event<'_>);
-    /// The text before this place and the text after it must not reach the client in one piece.
+    /// Separates the text before this point from the text after it: the two must not reach the client in one piece.
     fn divide(&mut self) {}
 }
 
@@ -107,38 +108,39 @@ impl<F: FnMut(Event<'_>)> Sink for F {
     }
 }
 
-/// Why something that was meant as a call is not delivered as one. Its text is what model and user are told.
+/// Why a call is not delivered. `Display` gives the words for the model and the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// The model did not close the arguments before the answer ended, or before the marker that closes the call. The reason
-    /// is why the answer ended.
+    /// The arguments were not closed before the end of the answer, or before the marker that closes the call. Holds why the
+    /// answer ended.
     Truncated(FinishReason),
-    /// No JSON object can be read from it; the text says what was wrong and where.
+    /// The arguments cannot be read. Holds what was wrong, and where.
     Malformed(String),
-    /// Two readings of equal cost, or two different objects.
+    /// The arguments have two equally plausible readings, or are two different objects. Holds where they differ.
     Ambiguous(String),
-    /// Arguments that are JSON, but not an object.
+    /// The arguments are JSON, but not an object.
     NotAnObject,
-    /// A key contains protocol markup: the body of the call was torn.
+    /// A key contains markup of a calling protocol, so the call was torn apart.
     Markup(String),
-    /// A complete object that does not satisfy the tool's schema; the text is the validator's message with its path.
+    /// The arguments are a complete object that does not fit the schema. Holds the validator's message with its path.
     Schema(String),
-    /// Arguments that fit and are a guess that must not be wrong: the model is asked again once, and what it says then is
-    /// delivered. The text says what was guessed.
+    /// The arguments fit, but contain a guess that must not be wrong. The model is asked once, and its next answer is delivered.
+    /// Holds what was guessed.
     Unsure(String),
-    /// The name is not one of the offered tools, in a shape that cannot carry it.
+    /// No offered tool has this name.
     UnknownTool(String),
-    /// A value that the client's form cannot express safely.
+    /// The client's form cannot express a value safely. Holds which.
     Inexpressible(String),
     /// The arguments are larger than the configured limit, in bytes.
     TooLarge(usize),
-    /// A call without a marker lacks required parameters; the text names them.
+    /// A call without a marker lacks required parameters. Holds their names.
     Missing(String),
-    /// Arguments that only show the form of a call: `...`, `<path>`.
+    /// The arguments are placeholders (`...`, `<path>`).
     Placeholders,
-    /// Text follows an unmarked call before this one, so that one is not run; nor is this one: steps of a plan run together.
+    /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
+    /// together.
     Scattered,
-    /// The conversation holds the result of the same call, and nothing can have changed since.
+    /// The conversation already has the result of the same call, and nothing can have changed since.
     Repeated,
 }
 
@@ -167,7 +169,7 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// Progress and warnings beside the answer.
+/// Progress and warnings that accompany the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// A call is being written; shown after two seconds to clients that show reasoning.
@@ -177,22 +179,22 @@ pub enum Note {
         /// Bytes of arguments so far.
         bytes: usize,
     },
-    /// What is being done meanwhile (a tool runs).
+    /// What happens in the meantime, such as a tool that runs.
     Progress {
-        /// In one line.
+        /// One line.
         text: String,
-        /// In the reasoning, which users read; otherwise where clients show nothing.
+        /// Whether it goes out as reasoning, which users read; otherwise as a comment, which clients do not show.
         shown: bool,
     },
-    /// What was done in a turn, as a JSON object; comes before the end.
+    /// What was done in a turn, as a JSON object. Comes before `Finish`.
     Trace(String),
-    /// The stop sequence of the request that ended the answer; comes before the end.
+    /// The stop sequence of the request that ended the answer. Comes before `Finish`.
     StopSequence(String),
-    /// Something that the user should know (a dropped request field, a cut prompt); `code` is short and stable.
+    /// A warning for the user, such as a dropped request field or a truncated prompt.
     Warning {
-        /// Stable name of the warning, for machines.
+        /// A short, stable name, for machines.
         code: &'static str,
-        /// The sentence for people.
+        /// A sentence, for people.
         text: String,
     },
 }
@@ -215,7 +217,7 @@ impl FinishReason {
     pub const ALL: [FinishReason; 4] =
         [FinishReason::Stop, FinishReason::Length, FinishReason::ToolCalls, FinishReason::ContentFilter];
 
-    /// The reason of this name in OpenAI's spelling.
+    /// The reason with this name in OpenAI's spelling.
     pub fn named(name: &str) -> Option<FinishReason> {
         FinishReason::ALL.into_iter().find(|reason| reason.as_str() == name)
     }
@@ -240,7 +242,7 @@ pub struct Usage {
     pub completion_tokens: u64,
 }
 
-/// One call, complete: what the stages say in three events, where somebody needs it in one piece ([`Assembly`]).
+/// A complete call: its three events in one piece ([`Assembly`]).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
     /// The id, if one must be kept.
@@ -253,7 +255,7 @@ pub struct ToolCall {
     pub extra: Option<String>,
 }
 
-/// Puts calls together from their three events.
+/// Assembles calls from their events.
 #[derive(Debug, Clone, Default)]
 pub struct Assembly {
     open: Option<ToolCall>,
@@ -262,8 +264,7 @@ pub struct Assembly {
 // === impl Assembly ===
 
 impl Assembly {
-    /// Takes an event. The last one of a call gives the whole call with its index; events that are no part of a call change
-    /// nothing.
+    /// Takes an event. Returns the index and the whole call with the last event of a call. Other events are ignored.
     pub fn event(&mut self, event: &Event<'_>) -> Option<(u32, ToolCall)> {
         match event {
             Event::CallStart { id, name, .. } => {

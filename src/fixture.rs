@@ -29,24 +29,24 @@ pub struct Fixture {
     pub title: String,
     /// One for each upstream round.
     pub rounds: Vec<Round>,
-    /// The expected events, and why they are known to be wrong if they are.
+    /// The expected events.
     pub events: Option<Expected>,
-    /// Exact bytes for a client's shape: (shape, bytes).
+    /// The expected bytes for a client's shape, as (shape, bytes).
     pub clients: Vec<(String, String)>,
 }
 
-/// What the client asked and what the backend answered, in one round.
+/// One upstream round: the request, and the backend's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
     /// The request in its internal form.
     pub request: ChatRequest,
-    /// What the stream is written in.
+    /// The format of the stream.
     pub wire: Wire,
-    /// The bytes as they came.
+    /// The bytes as they arrived.
     pub reads: Vec<Read>,
 }
 
-/// What a recorded stream is written in.
+/// The format of a recorded stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wire {
     /// OpenAI's SSE.
@@ -55,28 +55,28 @@ pub enum Wire {
     Ollama,
     /// Google's SSE.
     Google,
-    /// The model's text alone; the answer ended with `stop`.
+    /// Only the model's text. The answer ends with `stop`.
     Text,
 }
 
-/// Bytes that came in one piece.
+/// Bytes that arrived in one piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Read {
-    /// How long after the read before it.
+    /// The pause before it.
     pub after: Duration,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Reads that are closer together than this count as one.
+/// Reads with a shorter pause between them are recorded as one.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Expected events, one a line.
+/// Expected events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expected {
-    /// Set where today's behaviour is pinned although it is wrong.
+    /// Why these events are wrong, if the fixture pins a known fault.
     pub known_broken: Option<String>,
-    /// The lines.
+    /// The events, one line each.
     pub text: String,
 }
 
@@ -102,7 +102,7 @@ impl Wire {
 // === impl Read ===
 
 impl Read {
-    /// Records bytes that came this long after those before them.
+    /// Records bytes that arrived `after` the previous ones.
     pub fn record(reads: &mut Vec<Read>, after: Duration, bytes: &[u8]) {
         match reads.last_mut() {
             Some(last) if after < PAUSE => last.bytes.extend_from_slice(bytes),
@@ -123,7 +123,10 @@ impl Round {
 // === impl Fixture ===
 
 impl Fixture {
-    /// Reads a fixture; the error names the line.
+    /// Parses a fixture.
+    ///
+    /// # Errors
+    /// What is wrong, with the number of the line.
     pub fn parse(text: &str) -> Result<Fixture, Error> {
         let mut fixture = Fixture::default();
         let mut request: Option<ChatRequest> = None;
@@ -158,7 +161,7 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// The fixture as text; [`Fixture::parse`] reads the same one again.
+    /// The fixture as text, which [`Fixture::parse`] reads back unchanged.
     pub fn write(&self) -> String {
         let mut out = String::new();
         for line in self.title.lines() {

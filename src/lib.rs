@@ -1,5 +1,5 @@
-//! `toolglot` reads what a model wrote, finds the tool call in whatever form it has, repairs it against the tool's schema
-//! and hands it over in exactly the form that the client executes.
+//! `toolglot` reads the text of a model, finds tool calls in whatever form the model wrote them, repairs them against the tool's
+//! schema, and delivers them in exactly the form that the client executes.
 //!
 //! The core (floors 0 to 2 of `ARCHITECTURE.md`) is synchronous and sans-IO; `--no-default-features` builds it alone.
 

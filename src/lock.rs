@@ -1,8 +1,8 @@
-//! How the program takes every lock.
+//! The one way to take a lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Takes a lock whose state is valid after each step: a thread that panicked while it held the lock has left nothing half done.
+/// Takes a lock, even if a thread has panicked while holding it. The state behind it must be valid after every step.
 pub trait Hold<T> {
     /// Waits for the lock.
     fn hold(&self) -> MutexGuard<'_, T>;

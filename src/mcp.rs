@@ -22,7 +22,7 @@ use crate::{
     tools::Builtin,
 };
 
-/// Opens the registry and puts a pool over it, as the configuration says.
+/// Opens the configured registry, and creates a pool over it.
 pub fn open(config: &Mcp, environment: &Environment, store: Arc<dyn Store>) -> Result<Arc<pool::Pool>, Error> {
     let registry = registry::Registry::open(&config.registry, environment.clone())?;
     let builtin = config.builtin_tools.then(|| Builtin::new(&config.database));

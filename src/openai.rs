@@ -1,5 +1,5 @@
-//! OpenAI's chat completion wire form: the one internal form of a request, and the only place that knows OpenAI's field
-//! names. Typed where we act; everything else is kept as it came and goes on to backends that speak the same language.
+//! The form of OpenAI's chat completions, which is also the internal form of a request. Only this module knows OpenAI's field
+//! names. Fields that toolglot acts on have types. All others are kept unchanged, for backends that speak the same API.
 
 use serde_json::{Map, Value, json};
 
@@ -16,9 +16,9 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Whether the client wants a stream.
     pub stream: bool,
-    /// The `tools` as they came (`[{type, function: {name, description, parameters}}]`).
+    /// The `tools`, unchanged (`[{type, function: {name, description, parameters}}]`).
     pub tools: Vec<Value>,
-    /// `tool_choice` as it came.
+    /// `tool_choice`, unchanged.
     pub tool_choice: Option<Value>,
     /// All other fields.
     pub rest: Map<String, Value>,
@@ -31,9 +31,9 @@ pub struct Message {
     pub role: String,
     /// Text or parts.
     pub content: Content,
-    /// Calls that the assistant made.
+    /// The assistant's calls.
     pub tool_calls: Vec<ToolCall>,
-    /// For role `tool`: the call that this is the result of.
+    /// For role `tool`: the id of the call that this message answers.
     pub tool_call_id: Option<String>,
     /// All other fields.
     pub rest: Map<String, Value>,
@@ -47,24 +47,27 @@ pub enum Content {
     None,
     /// A string.
     Text(String),
-    /// A list of parts (`{type: "text"|"image_url"|..., ...}`) as they came.
+    /// A list of parts (`{type: "text"|"image_url"|..., ...}`), unchanged.
     Parts(Vec<Value>),
 }
 
 /// A call in the history of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
-    /// The call's id; `""` where the client lost it.
+    /// The call's id; `""` if the client lost it.
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments: JSON text of an object, if nobody broke it.
+    /// The arguments: normally the JSON text of an object, but that is not checked.
     pub arguments: String,
-    /// Opaque data of the backend (`extra_content`), returned to it.
+    /// Opaque data of the backend (`extra_content`), which goes back to it.
     pub extra: Option<Value>,
 }
 
-/// The JSON of a request body. The error says where it is not valid.
+/// Parses the JSON of a request body.
+///
+/// # Errors
+/// 400, with the place that is not valid.
 pub fn json(body: &[u8]) -> Result<Value, Error> {
     serde_json::from_slice(body).map_err(|error| {
         Error::client(format!("the request body is not valid JSON: {error} (line {}, column {})", error.line(), error.column()))
@@ -74,12 +77,15 @@ pub fn json(body: &[u8]) -> Result<Value, Error> {
 // === impl ChatRequest ===
 
 impl ChatRequest {
-    /// Reads a request body. The error says which field is wrong and where.
+    /// Reads a request body.
+    ///
+    /// # Errors
+    /// 400, with the field that is wrong.
     pub fn parse(body: &[u8]) -> Result<ChatRequest, Error> {
         ChatRequest::from_value(json(body)?)
     }
 
-    /// Reads a request that is JSON already.
+    /// Reads a request from parsed JSON; errors as in reading the body.
     pub fn from_value(value: Value) -> Result<ChatRequest, Error> {
         let Value::Object(mut rest) = value else {
             return Err(Error::client("the request body must be a JSON object"));
@@ -108,12 +114,12 @@ impl ChatRequest {
         Ok(ChatRequest { model, messages, stream, tools, tool_choice, rest })
     }
 
-    /// The request in wire form; fields in a fixed order, so that equal requests are equal bytes.
+    /// The request as JSON, with its fields in a fixed order, so that equal requests give equal bytes.
     pub fn to_value(&self) -> Value {
         self.clone().into_value()
     }
 
-    /// The same, without a copy of it.
+    /// The same, without a copy.
     pub fn into_value(self) -> Value {
         let mut out = Map::new();
         out.insert("model".into(), Value::String(self.model));
@@ -171,7 +177,7 @@ impl Message {
         Ok(Message { role, content, tool_calls, tool_call_id, rest })
     }
 
-    /// The message in wire form.
+    /// The message as JSON.
     pub fn to_value(&self) -> Value {
         self.clone().into_value()
     }
@@ -194,7 +200,7 @@ impl Message {
 // === impl Content ===
 
 impl Content {
-    /// The text of it: the string, or the text parts joined by newlines. Images and other parts are left out.
+    /// The text: the string, or the text parts joined by newlines, without images and other parts.
     pub fn to_text(&self) -> String {
         match self {
             Content::None => String::new(),
@@ -206,7 +212,7 @@ impl Content {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether there is no content.
     pub fn is_empty(&self) -> bool {
         match self {
             Content::None => true,

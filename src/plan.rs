@@ -1,5 +1,5 @@
-//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model. Synchronous; every decision
-//! about a request is made here, once.
+//! Makes one [`Plan`] from the configuration, the request, and what was learned about the model. Every decision about a request
+//! is made here, once. Synchronous.
 
 use std::{
     path::PathBuf,
@@ -40,124 +40,127 @@ pub use trim::trim;
 /// How one chat request is answered.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Who answers.
+    /// The backend that answers.
     pub backend: Arc<Backend>,
-    /// How the model writes.
+    /// The adapter of the model's family.
     pub adapter: Arc<Adapter>,
     /// The conversation in its internal form.
     pub chat: ChatRequest,
     /// The tools that may be called.
     pub tools: Arc<Tools>,
-    /// Who asks.
+    /// The sender of the request.
     pub caller: Caller,
     /// How the model is asked.
     pub asking: Asking,
-    /// How its answers are read and judged.
+    /// The rules for reading and judging its answers.
     pub rules: Rules,
     /// How the client gets them.
     pub reply: Reply,
-    /// How calls of our own tools are run here; `None`: they are not.
+    /// How toolglot runs calls of the registry's tools; `None`: it does not.
     pub react: Option<React>,
 }
 
 /// How a model is asked.
 #[derive(Debug, Clone)]
 pub struct Asking {
-    /// What it had to refuse so far.
+    /// What earlier refusals taught about it.
     pub learned: Learned,
-    /// The client's own tool prompt and history are sent as they are ([`ToolMode::Client`]): `chat` has them so.
+    /// The client's own tool prompt and history are sent unchanged ([`ToolMode::Client`]), and `chat` has them in that form.
     pub verbatim: bool,
-    /// It sees images, as far as is known.
+    /// Whether it sees images; `true` if unknown.
     pub vision: bool,
-    /// How much context it can have.
+    /// The limits of its context.
     pub context: Bounds,
-    /// Headers of the client that go on.
+    /// Headers of the client that go to the backend.
     pub passed: Passed,
 }
 
 /// How the answers of a model are read and judged.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// What the scanner is told, apart from what was learned ([`Plan::scanner`]).
+    /// Options of the scanner, without what was learned ([`Plan::scanner`] adds that).
     pub scanner: scanner::Options,
-    /// The calls of this turn that were answered before.
+    /// The earlier calls of this turn that have results.
     pub repeats: Repeats,
-    /// An answer that announces an action without a call is asked about.
+    /// The model is asked for the call if its answer only announces an action.
     pub nudges: bool,
-    /// How often a refused call is answered to the model.
+    /// How often the model may be asked again after a refused call (`retry`).
     pub retry: u8,
-    /// Log lines may show pieces of the arguments that were repaired.
+    /// Whether log lines may show pieces of repaired arguments.
     pub log_excerpts: bool,
 }
 
 /// How the client gets the answer.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// What the client's front must know.
+    /// What the client's front needs.
     pub head: Head,
     /// How the client reads calls.
     pub shape: shape::Kind,
-    /// The client takes one call per answer.
+    /// Whether the client takes only one call per answer.
     pub one_call: bool,
-    /// How calls of our own tools become shell commands; `None`: they do not.
+    /// How calls of the registry's tools become shell commands; `None`: they do not.
     pub shell: Option<Shell>,
-    /// The file that the configuration was read from: a command must read the same.
+    /// The configuration file, so that a shell command uses the same.
     pub configuration: Option<PathBuf>,
-    /// Clients that show reasoning are told that a call is being written; all others get a comment.
+    /// Whether to report that a call is being written: as reasoning to clients that show it, otherwise as a comment.
     pub progress: bool,
-    /// Warnings are in the answer, too, for those who read neither log nor header.
+    /// Whether warnings also appear in the answer.
     pub show_warnings: bool,
-    /// What the user should know about the request.
+    /// Warnings about the request.
     pub warnings: Vec<Note>,
 }
 
-/// Who asks: part of store keys and logs. One local user, until there are more.
+/// The sender of a request: part of store keys and logs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Caller {
-    /// Whose state it is; `""` for the one local user.
+    /// The owner of the state; `""` for the one local user.
     pub tenant: String,
-    /// The client's program, as it names itself.
+    /// The client's program, from its `User-Agent`.
     pub client: String,
 }
 
-/// Headers of the client's request that have a meaning for the backend.
+/// Headers of the client's request that concern the backend.
 #[derive(Debug, Clone, Default)]
 pub struct Passed {
-    /// The client's own key, for backends that are configured to get it.
+    /// The client's `Authorization`, for backends that are configured to get it.
     pub authorization: Option<HeaderValue>,
-    /// The way of the request so far, this process included (`Via`), and the trace that it belongs to (W3C Trace Context).
+    /// `Via`, this process included, and the headers of W3C Trace Context.
     pub onward: HeaderMap,
 }
 
-/// What a request is planned from.
+/// The inputs of a plan.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// The request as the client's side read it.
     pub incoming: Incoming,
-    /// What happens to the answer.
+    /// The mode: what happens to the answer.
     pub mode: Mode,
     /// The protocol that the client speaks.
     pub front: front::Kind,
     /// The backend that has the model.
     pub backend: Arc<Backend>,
-    /// What is known of the model at this backend.
+    /// What was learned about the model at this backend.
     pub learned: Learned,
-    /// What the backend tells about the model.
+    /// What the backend reports about the model.
     pub model: &'a Model,
-    /// Who asks.
+    /// The sender of the request.
     pub caller: Caller,
-    /// Headers that go on.
+    /// Headers that go to the backend.
     pub passed: Passed,
-    /// In mode `react`: the tools that are run here.
+    /// In mode `react`: the tools that toolglot runs.
     pub react: Option<React>,
 }
 
-/// The mode of a request: what it asks for itself, else what the route of its model says, else the configuration's.
+/// The mode of a request: its own choice, else that of its model's route, else that of the configuration.
 pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
     asked.or_else(|| config.route(model).and_then(|route| route.mode)).unwrap_or(config.mode)
 }
 
-/// Decides everything about a request. Fails where the configuration names an adapter that does not exist.
+/// Decides everything about a request.
+///
+/// # Errors
+/// The configuration names an adapter that does not exist.
 pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
     let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
     let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
@@ -251,7 +254,7 @@ fn shell(config: &Config, answer: &str) -> Shell {
     }
 }
 
-/// The model's context in tokens, as far as is known; Ollama is never asked for more than the cap.
+/// The limits of the model's context, in tokens. Ollama is never asked for more than the cap.
 pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64> {
     let cap = config.limits.context_tokens;
     match backend.kind {
@@ -260,8 +263,11 @@ pub fn context(config: &Config, backend: &Backend, model: &Model) -> Option<u64>
     }
 }
 
-/// The adapter of a model, and why: the one of its route, else the one that its name or template selects; where nobody knows
-/// the name, that of what the model was made from. Fails where the configuration names an adapter that does not exist.
+/// The adapter of a model, and why it was chosen: that of its route, else the one that its name or template selects, else that of
+/// the model it was made from.
+///
+/// # Errors
+/// The configuration names an adapter that does not exist.
 pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> Result<Found, Error> {
     if let Some(wanted) = config.route(name).and_then(|route| route.adapter.as_deref()) {
         let adapter = library.get(wanted).cloned().ok_or_else(|| {
@@ -284,7 +290,7 @@ pub fn reader(config: &Config, library: &Library, name: &str, model: &Model) -> 
 // === impl Plan ===
 
 impl Plan {
-    /// A round of this turn: tools are offered or not, an Ollama is asked for this context.
+    /// A round of this turn. `offer`: whether tools may be called. `num_ctx`: the context to request from Ollama.
     pub fn round(&self, offer: bool, num_ctx: Option<u64>) -> backend::Round<'_> {
         backend::Round {
             backend: &self.backend,
@@ -300,27 +306,27 @@ impl Plan {
         }
     }
 
-    /// How tools are offered to the model.
+    /// How the tools are offered to the model.
     pub fn tool_mode(&self) -> ToolMode {
         if self.asking.verbatim { ToolMode::Client } else { self.asking.learned.tools }
     }
 
-    /// What the scanner is told.
+    /// The options of the scanner.
     pub fn scanner(&self) -> scanner::Options {
         scanner::Options { reasoning_open: self.asking.learned.reasoning_open, ..self.rules.scanner.clone() }
     }
 
-    /// A key for what this caller leaves for later requests.
+    /// A store key for the caller's state.
     pub fn key(&self, kind: store::Kind, id: String) -> Key {
         Key { tenant: self.caller.tenant.clone(), kind, id }
     }
 
-    /// Where what is learned of the model is kept.
+    /// The store key for what is learned about the model.
     pub fn learned_key(&self) -> Key {
         Learned::key(&self.caller.tenant, &self.backend, &self.chat.model)
     }
 
-    /// What must not appear in messages: the backend's key, and the client's own where it goes on.
+    /// The secrets to mask in messages: those of the backend, and the client's key if it is forwarded.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let client = self.asking.passed.authorization.as_ref();
         let of_client = client.and_then(|value| value.to_str().ok()?.split_once(' '));
@@ -328,8 +334,8 @@ impl Plan {
     }
 }
 
-/// A client that knows nothing of the model asks for more than the context leaves, which some servers refuse and an Ollama
-/// makes room for.
+/// Lowers a limit of the answer that exceeds the space left in the context. Some servers refuse such a request, and Ollama would
+/// enlarge its context.
 fn clamp(chat: &mut ChatRequest, size: Size, context: Option<u64>) {
     let Some(context) = context else { return };
     let room = context.saturating_sub(size.estimate()).max(context / 8).max(1);
@@ -340,7 +346,7 @@ fn clamp(chat: &mut ChatRequest, size: Size, context: Option<u64>) {
     }
 }
 
-/// Whether the client asked for JSON as the answer itself (`response_format` other than text): then JSON is no call.
+/// Whether the client asked for JSON as the answer itself (`response_format` other than text). Then unmarked JSON is not a call.
 fn wants_json(chat: &ChatRequest) -> bool {
     let kind = chat.rest.get("response_format").and_then(|format| format.get("type")).and_then(serde_json::Value::as_str);
     kind.is_some_and(|kind| kind != "text")

@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 
-/// What a secret is replaced with.
+/// The replacement for a secret.
 pub const MASK: &str = "***";
 /// A parameter of a URL whose name contains one of these is a secret.
 const SECRET: &[&str] = &["key", "token", "secret", "passw", "pwd", "auth", "sig", "credential"];
 /// Schemes of the `Authorization` header.
 const SCHEMES: &[&str] = &["bearer ", "basic "];
-/// A shorter word after a scheme is not a credential.
+/// A shorter word after a scheme is not a credential. In bytes.
 const CREDENTIAL_BYTES: usize = 8;
 
-/// The text without the user information and the secret parameters of URLs, and without `Bearer` and `Basic` credentials.
+/// The text with secrets masked: user information and secret parameters of URLs, `Bearer` and `Basic` credentials.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let text = if text.contains("://") { Cow::Owned(urls(text)) } else { Cow::Borrowed(text) };
     // Most texts are values of one word, and a scheme ends with a blank.
@@ -25,7 +25,7 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     if SCHEMES.iter().any(|scheme| lower.contains(scheme)) { Cow::Owned(credentials(&text, &lower)) } else { text }
 }
 
-/// The text without these secrets.
+/// The text with these secrets masked.
 pub fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
     let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
     secrets.fold(text.to_owned(), |text, secret| if text.contains(secret) { text.replace(secret, MASK) } else { text })
@@ -50,7 +50,7 @@ pub fn shown(text: &str, most: usize) -> String {
     out
 }
 
-/// Several lines for a terminal: what steers it is escaped, except for line ends and tabs.
+/// Several lines for a terminal: control characters are escaped, except for line ends and tabs.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -59,7 +59,7 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// Whether a terminal or a viewer does something else with the character than to show it.
+/// Whether a terminal or viewer interprets the character instead of showing it.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -71,7 +71,7 @@ fn urls(text: &str) -> String {
         out.push_str(before);
         out.push_str("://");
         let end = after.find(|c: char| c.is_whitespace() || c.is_control() || "\"'`<>(){}|\\".contains(c)).unwrap_or(after.len());
-        // A URL inside of a URL is looked at by itself.
+        // A URL inside a URL is handled separately.
         let end = after.find("://").map_or(end, |next| end.min(next));
         let (url, after) = after.split_at(end);
         let (authority, tail) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
@@ -100,7 +100,7 @@ fn parameter(part: &str, out: &mut String) {
     }
 }
 
-/// `lower` is the text in lower case: ASCII only, so that places agree.
+/// Masks credentials. `lower`: the text in ASCII lower case, so that positions agree.
 fn credentials(text: &str, lower: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;

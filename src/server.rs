@@ -1,5 +1,5 @@
-//! The routes. A route about a model is one file: it reads the request (`received`) and the chat in its protocol's form, and
-//! answers it (`answer`). `guard` has the checks before all routes.
+//! The routes. Each route about a model has a file of its own, which uses `received` to read the request and `answer` to answer
+//! it. `guard` has the checks before all routes, `trace` the log line and the metrics after them.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ use received::Prefix;
 pub use run::serve;
 pub use state::{App, Live, Settings, State, app, library};
 
-/// All routes, for a state that may be replaced while they serve.
+/// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
     let (asked, named) = (from_fn_with_state(live.clone(), answer::counted), map_response(messages::named));

@@ -1,4 +1,4 @@
-//! The interface to all state that an answer depends on: learned facts, stored calls, results of mixed turns. It is kept in
+//! The interface to all state that an answer depends on: learned facts, stored calls, results of mixed turns. The state is in
 //! memory, in files, or in Redis if several instances share it. No synchronous stage uses it.
 
 use std::{
@@ -24,72 +24,72 @@ pub use files::Files;
 #[cfg(feature = "daemon")]
 pub use memory::Memory;
 
-/// The largest value.
+/// The largest value, in bytes.
 #[cfg(feature = "daemon")]
 const VALUE_BYTES: usize = 8 * 1024 * 1024;
 
 /// A request waits no longer than this for a shared store.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What is kept under a key.
+/// The kind of a stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// What was learned about a (backend, model): native tools or prompt mode, context size.
+    /// What was learned about a model at a backend: how it is asked, its context.
     Learned,
     /// A call of shell mode that waits for `toolglot call`.
     SpooledCall,
     /// A call that left as a shell command, to read the command in the history.
     PastCall,
-    /// The results of our own tools in a turn that also called the client's.
+    /// The results of the registry's tools in a turn that also called the client's.
     TurnResults,
-    /// Accepted hashes of tool definitions.
+    /// Pins: accepted hashes of tool definitions.
     ToolPin,
-    /// What a backend wants back with a call, by the call's id.
+    /// Opaque data that a backend wants back with a call, by the call's id.
     CallExtra,
-    /// How the last request of a conversation began.
+    /// Digests of the last request of a conversation.
     Prefix,
-    /// A response of `/v1/responses`, with the items that it answered.
+    /// A response of `/v1/responses`, with the items of its request.
     Response,
-    /// How a session of our MCP server began.
+    /// The first message of a session of toolglot's MCP server.
     Session,
-    /// How many requests came in a window of time.
+    /// Number of requests in a window of time.
     Requests,
-    /// What came of the last trial of a model.
+    /// The result of a model's last trial (`doctor --try`).
     Trial,
 }
 
-/// Whose, what, which.
+/// The key of a stored value: whose it is, its kind, and which one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     /// The tenant of the caller; `""` for the one local user.
     pub tenant: String,
-    /// What is kept.
+    /// The kind of value.
     pub kind: Kind,
-    /// Which one.
+    /// The id within the kind.
     pub id: String,
 }
 
 impl Key {
-    /// The key of the one local user.
+    /// A key of the one local user.
     pub fn local(kind: Kind, id: impl Into<String>) -> Key {
         Key { tenant: String::new(), kind, id: id.into() }
     }
 }
 
-/// Where a store is that several instances share.
+/// The address of a store that several instances share.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// `redis://[user@]host[:port][/database]`, or `rediss://` for TLS; of a cluster several hosts, separated by commas.
+    /// `redis://[user@]host[:port][/database]`, or `rediss://` for TLS. For a cluster: several hosts, separated by commas.
     pub url: &'a str,
     /// Its password.
     pub password: Option<&'a str>,
-    /// It is a cluster.
+    /// Whether it is a cluster.
     pub cluster: bool,
-    /// How long a command may take: [`PATIENCE`] where a request waits for it.
+    /// How long a command may take: [`PATIENCE`] if a request waits for it.
     pub patience: Duration,
 }
 
-/// How the way to a shared store is doing.
+/// The state of the connection to a shared store.
 #[derive(Debug, Default)]
 pub struct Link {
     present: AtomicBool,
@@ -97,16 +97,16 @@ pub struct Link {
     failures: AtomicU64,
 }
 
-/// A future of the store: boxed, so that a store can be behind `dyn`.
+/// A future of the store. Boxed, so that [`Store`] can be a trait object.
 pub type Stored<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Keeps bytes under keys for a while. A value that is too large is refused (`false`), never cut.
+/// Keeps bytes under keys for a while. A value that is too large is refused, never truncated.
 pub trait Store: Send + Sync {
-    /// The value, if it is there and has not expired.
+    /// The value; `None` if there is none or it has expired.
     fn get<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>>;
     /// Keeps the value for `ttl`; `false` if it exceeds the store's limits.
     fn put<'a>(&'a self, key: Key, value: Bytes, ttl: Duration) -> Stored<'a, bool>;
-    /// The value, removed: two takers never get the same one.
+    /// Removes the value and returns it. Two callers never get the same one.
     fn take<'a>(&'a self, key: &'a Key) -> Stored<'a, Option<Bytes>>;
     /// The values of these keys, in their order.
     fn get_all<'a>(&'a self, keys: &'a [Key]) -> Stored<'a, Vec<Option<Bytes>>> {
@@ -120,23 +120,23 @@ pub trait Store: Send + Sync {
     }
 }
 
-/// The store of all requests of a server, and of other servers where it is shared.
+/// The store for all requests of a server, and of the other servers that share it.
 pub trait Common: Store {
-    /// Counts one more under this key. How many there are since the window of time began, and what is left of it; it begins
-    /// with the first one.
+    /// Adds one to the counter of this key. Returns the count in the current window, and the rest of the window, which begins
+    /// with the first count.
     fn count<'a>(&'a self, key: &'a Key, window: Duration) -> Stored<'a, (u64, Duration)>;
-    /// The way to what other instances see; `None`: there are none.
+    /// The state of the connection to the shared store; `None` if the store is not shared.
     fn link(&self) -> Option<&Link> {
         None
     }
 }
 
-/// What is kept under a key as JSON. What cannot be read was written by another version: as if nothing were there.
+/// Reads a JSON value. `None` also for a value that cannot be read, because another version wrote it.
 pub async fn read<T: DeserializeOwned>(store: &(impl Store + ?Sized), key: &Key) -> Option<T> {
     serde_json::from_slice(&store.get(key).await?).ok()
 }
 
-/// Keeps a value as JSON; `false` if it was not kept.
+/// Stores a value as JSON. `false`: it was not stored.
 pub async fn write<T: Serialize + Sync>(store: &(impl Store + ?Sized), key: Key, value: &T, ttl: Duration) -> bool {
     match serde_json::to_vec(value) {
         Ok(bytes) => store.put(key, bytes.into(), ttl).await,
@@ -147,12 +147,12 @@ pub async fn write<T: Serialize + Sync>(store: &(impl Store + ?Sized), key: Key,
 // === impl Link ===
 
 impl Link {
-    /// Other instances can be reached through it now.
+    /// Whether the shared store can be reached now.
     pub fn is_present(&self) -> bool {
         self.present.load(Relaxed)
     }
 
-    /// Waits until others can be reached, but no longer than this.
+    /// Waits until the shared store can be reached, at most this long.
     #[cfg(feature = "daemon")]
     pub async fn opened(&self, patience: Duration) {
         let present = async {
@@ -164,24 +164,27 @@ impl Link {
         let _ = tokio::time::timeout(patience, present).await;
     }
 
-    /// Commands that were sent.
+    /// Number of commands sent.
     pub fn operations(&self) -> u64 {
         self.operations.load(Relaxed)
     }
 
-    /// Commands that failed or took too long.
+    /// Number of commands that failed or took too long.
     pub fn failures(&self) -> u64 {
         self.failures.load(Relaxed)
     }
 }
 
-/// Opens the shared store; to be called inside of a runtime. Fails (code `configuration`) where this is not the address of a store.
+/// Opens the shared store. Must be called inside a Tokio runtime.
+///
+/// # Errors
+/// `configuration` if `place` is not a valid address.
 #[cfg(feature = "redis")]
 pub fn open(place: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::error::Error> {
     Ok(std::sync::Arc::new(Redis::open(place)?))
 }
 
-/// The same, where this program was built without it.
+/// Always fails: this program was built without the feature `redis`.
 #[cfg(all(feature = "daemon", not(feature = "redis")))]
 pub fn open(_: &Place<'_>) -> Result<std::sync::Arc<dyn Common>, crate::error::Error> {
     let what = "`store`: this toolglot was built without the feature `redis`";

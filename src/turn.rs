@@ -1,7 +1,10 @@
-//! Runs a chat turn: a plan -> the client's bytes. One upstream answer, plus one for each time that a refused call is
-//! answered to the model. The async shell around the synchronous stages: it has no task and no channel of its own, so that
-//! whoever drops it drops the upstream request. A client that would hear nothing gets a sign of life after `FIRST_SIGN`, then
-//! every `NEXT_SIGN`.
+//! Runs a chat turn: turns a [`Plan`] into the client's bytes. A turn has one upstream answer, plus one for each time that
+//! toolglot asks the model again. This is the async shell around the synchronous stages. It has no task and no channel, so
+//! dropping the turn drops the upstream request. A client that waits for bytes gets a sign of life after `FIRST_SIGN`, then every
+//! `NEXT_SIGN`.
+//!
+//! `rounds` asks the backend, `reading` reads one answer, `answer` and `gate` decide what the client sees of it, `react` runs
+//! tools.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -45,32 +48,32 @@ pub mod tap;
 use rounds::Rounds;
 use tap::Tap;
 
-/// What all turns share.
+/// The state that all turns share.
 #[derive(Clone)]
 pub struct Shared {
     /// The connections to backends.
     pub client: Client,
-    /// Learned facts, and what turns leave for later ones.
+    /// Learned facts, and what turns keep for later ones.
     pub store: Arc<dyn Common>,
-    /// Where the process that a shell command starts finds its call.
+    /// Calls that wait for `toolglot call`, which may run in another process.
     pub spool: Arc<dyn Store>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
-    /// How often which repair was made.
+    /// Counts of repairs by rule.
     pub tally: Arc<Tally>,
-    /// How often a refused call was answered to the model.
+    /// How often toolglot asked a model again.
     pub asked_again: Arc<AtomicU64>,
-    /// Everything that can run a tool.
+    /// The MCP servers and the built-in tools.
     pub pool: Arc<Pool>,
 }
 
-/// After this long without a byte, the client of a stream gets the first sign of life. Until then an error of the backend keeps
+/// After this time without a byte, the client of a stream gets the first sign of life. An error of the backend before that keeps
 /// its HTTP status.
 const FIRST_SIGN: Duration = Duration::from_secs(1);
-/// Later signs of life follow a silence this long.
+/// Later signs of life follow after each silence of this length.
 const NEXT_SIGN: Duration = Duration::from_secs(5);
 
-/// The largest answer that is collected for a client that does not stream.
+/// The largest answer for a client that does not stream, in bytes.
 const COLLECTED_BYTES: usize = 64 * 1024 * 1024;
 
 /// The events of a turn as the bytes of a stream.
@@ -78,7 +81,7 @@ struct Written {
     front: Front,
     bytes: BytesMut,
     begun: Instant,
-    /// Text that leaves together with what follows it in the same piece.
+    /// Text that is written together with the next text of the same piece.
     held: Held,
 }
 
@@ -89,8 +92,10 @@ struct Held {
     is_reasoning: bool,
 }
 
-/// Runs the turn as a stream of bytes, one piece for each read from the backend that had something to say. An error is only
-/// ever the first item: the client has seen nothing then. Later faults are part of the bytes.
+/// Runs the turn as a stream of bytes, one item for each read from the backend that produced any.
+///
+/// # Errors
+/// Only the first item can be an error: the client has seen nothing then. Later faults are written into the stream.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     async_stream::stream! {
         let mut front = Front::new(plan.reply.head.clone());
@@ -154,7 +159,7 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
     }
 }
 
-/// Runs the turn to its end and gives the whole answer, with what the user should know about it.
+/// Runs the turn to its end. Returns the whole answer as one object, and the warnings for the user.
 pub async fn collect(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> Result<(Value, Vec<Note>), Error> {
     let begun = Instant::now();
     let collected = Collected::new(plan.reply.head.clone());
@@ -191,7 +196,7 @@ fn after(opening: &mut BytesMut, bytes: BytesMut) -> Bytes {
 // === impl Written ===
 
 impl Written {
-    /// Writes the text that is held.
+    /// Writes the held text.
     fn flush(&mut self) {
         let Held { text, is_reasoning } = &mut self.held;
         if text.is_empty() {
@@ -204,9 +209,9 @@ impl Written {
 }
 
 impl Sink for Written {
-    /// What one piece of the backend's answer yields is written as one piece: text that might become a call is read byte by
-    /// byte at times, and an event for each byte would be a hundred times the size of the text. Pieces of the backend are
-    /// not joined: clients count them as tokens.
+    /// Joins the text events from one piece of the backend's answer. The scanner may emit text that could have become a call byte
+    /// by byte, and a frame per byte would be a hundred times the size of the text. Pieces of the backend are not joined with
+    /// each other, because clients count them as tokens.
     fn event(&mut self, event: Event<'_>) {
         let (text, is_reasoning) = match event {
             Event::Text(text) => (text, false),

@@ -1,7 +1,6 @@
-//! Connections to backends: a request goes out, the answer comes back as batches of bytes behind [`Body`]. Behind it are
-//! servers on this machine (`direct`), all others (`outside`), and recordings, which play an answer from memory with its
-//! pauses. Dropping a response before its end, or the future that waits for one, drops the connection: that is how a backend
-//! learns that nobody listens any more.
+//! Connections to backends. [`Client::send`] sends a request, and [`Body`] yields the answer in batches of bytes. There are three
+//! kinds: servers on this machine (`direct`), all others (`outside`), and recordings, which play an answer from memory with its
+//! pauses. Dropping a response before its end, or the future that waits for one, closes the connection, which stops the backend.
 
 use std::time::Duration;
 
@@ -23,10 +22,10 @@ pub(crate) mod tests;
 pub use recorded::Recording;
 pub use silence::Silence;
 
-/// How long to wait, each without limit for the whole: a slow model may prepare for many minutes.
+/// Limits of waiting. There is no limit for a whole answer: a slow model may read a prompt for many minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection to be made.
+    /// For a connection.
     pub connect: Duration,
     /// For the next byte of the answer, its head included.
     pub idle: Duration,
@@ -37,34 +36,34 @@ pub struct Timeouts {
 pub enum Outgoing {
     /// Over the network.
     Http(HttpRequest),
-    /// Answered from memory.
+    /// A recorded answer.
     Recorded(Recording),
 }
 
-/// An HTTP request, complete. Its `Debug` form shows neither headers (keys) nor the body.
+/// A complete HTTP request. Its `Debug` form shows neither headers, which may have keys, nor the body.
 #[derive(Clone)]
 pub struct HttpRequest {
     /// GET or POST.
     pub method: Method,
     /// The absolute URL.
     pub url: String,
-    /// All headers that matter; `content-length` is added by the connection.
+    /// The headers, without `content-length`, which the connection adds.
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
 }
 
-/// The head of an answer, and its body to be read.
+/// The head of an answer, and its unread body.
 pub struct Response {
-    /// The status, also an error's.
+    /// The status, which may be an error.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// What follows.
+    /// The body.
     pub body: Body,
 }
 
-/// An answer's bytes, in the batches in which they arrive.
+/// The body of an answer, read in the batches in which it arrives.
 pub struct Body(Source);
 
 /// Where they come from.
@@ -82,20 +81,20 @@ pub struct Client {
     outside: dial::Clients,
 }
 
-/// How a connection fails before the head of the answer is there.
+/// How a connection fails before the head of the answer.
 enum Fault {
-    /// Nobody takes the connection, for this reason.
+    /// The connection was refused, for this reason.
     Unreachable(String),
-    /// Nobody says whether there is a connection.
+    /// The connection timed out.
     NoAnswer,
-    /// It was closed, for this reason.
+    /// The connection was closed, for this reason.
     Closed(String),
     /// No head came in time.
     Silent,
 }
 
-/// Maximum size of a batch of bytes that have arrived already. After this many bytes without a pause, all others on the thread
-/// get their turn (`yield_now`, because a task that wakes itself is run many times before the sockets are looked at again).
+/// Maximum size of a batch. After this many bytes without a pause, other tasks on the thread get their turn (`yield_now`, because
+/// the runtime runs a task that wakes itself many times before it polls the sockets).
 const BATCH_BYTES: usize = 16 * 1024;
 const USER_AGENT: &str = concat!("toolglot/", env!("CARGO_PKG_VERSION"));
 
@@ -130,8 +129,11 @@ impl Client {
         Client { timeouts, idle: idle::Idle::default(), outside: outside::clients(timeouts) }
     }
 
-    /// Sends the request and waits for the head of the answer. An error status is an answer; an error is a connection
-    /// that failed (code `backend_unreachable` if nothing was sent).
+    /// Sends the request and waits for the head of the answer. An error status is an answer, not an error.
+    ///
+    /// # Errors
+    /// The connection failed: `backend_unreachable` if nothing was sent, `backend_failed` if it was closed without an answer,
+    /// `backend_timeout` (504) if no head came in time.
     pub async fn send(&self, request: Outgoing) -> Result<Response, Error> {
         match request {
             Outgoing::Recorded(recording) => Ok(recording.into_response()),
@@ -141,7 +143,7 @@ impl Client {
 
     async fn send_http(&self, request: HttpRequest) -> Result<Response, Error> {
         let url: Url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
-        // TLS, and a user's name in the URL, are matters of the other way.
+        // Only reqwest handles TLS, and a user's name in the URL.
         let plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
         match direct::loopback(&url).filter(|_| plain) {
             Some(addresses) => direct::send(&self.idle, &addresses, request, &url, self.timeouts).await,
@@ -153,7 +155,10 @@ impl Client {
 // === impl Response ===
 
 impl Response {
-    /// The whole body, at most `limit` bytes of it (for error bodies and small answers).
+    /// The whole body, cut at `limit` bytes. For error bodies and small answers.
+    ///
+    /// # Errors
+    /// As [`Body::read`].
     pub async fn collect(&mut self, limit: usize) -> Result<Bytes, Error> {
         let mut all = BytesMut::new();
         while all.len() < limit && self.body.read(&mut all).await? > 0 {}
@@ -171,12 +176,15 @@ impl std::fmt::Debug for Response {
 // === impl Body ===
 
 impl Body {
-    /// Appends what has arrived to `into` and tells how much that is, 0 at the end. Waits if nothing is there. Cancel
-    /// safe: a future that is dropped has lost nothing; what it appended is in `into`.
+    /// Appends the bytes that have arrived to `into`, and returns their number; 0 at the end. Waits if there are none. Cancel
+    /// safe: dropping the future loses nothing, and what it has appended stays in `into`.
+    ///
+    /// # Errors
+    /// The connection broke (`backend_failed`), or was silent for too long (`backend_timeout`, 504).
     pub async fn read(&mut self, into: &mut BytesMut) -> Result<usize, Error> {
         match &mut self.0 {
             Source::Direct(answer) => answer.read(into).await,
-            // Boxed: these futures are large, and a future is as large as its largest way.
+            // Boxed: these futures are large, and this one would be as large as the largest of them.
             Source::Outside(answer) => Box::pin(answer.read(into)).await,
             Source::Recorded(recording) => Box::pin(recording.read(into)).await,
         }
@@ -186,7 +194,7 @@ impl Body {
 // === impl Fault ===
 
 impl Fault {
-    /// As an error of the backend at this address.
+    /// The fault as an error of the backend at this address.
     fn at(self, origin: &str) -> Error {
         match self {
             Fault::Unreachable(why) => {
@@ -208,7 +216,7 @@ impl Fault {
     }
 }
 
-/// The body's end did not come, and nothing else.
+/// No byte came in time before the end of the body.
 fn fell_silent() -> Error {
     Error::backend("the backend fell silent in the middle of its answer").with_status(504).with_code("backend_timeout")
 }

@@ -1,4 +1,4 @@
-//! Tells when files and folders have changed on disk.
+//! Watches files and folders for changes on disk.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,11 +7,11 @@ use std::{
 
 use notify::{RecursiveMode, Watcher};
 
-/// How long everything must rest before a change is told: editors write in several steps.
+/// How long there must be no further change before one is reported: editors write in several steps.
 const REST: Duration = Duration::from_millis(100);
 
-/// Calls `changed` whenever one of these files, or a file directly in one of these folders, has changed, come or gone. Places
-/// whose folder is not there are left out. Never ends by itself.
+/// Calls `changed` whenever one of these files, or a file directly in one of these folders, was changed, created or removed.
+/// Paths whose folder does not exist are ignored. Never ends by itself.
 pub async fn watch(places: &[PathBuf], mut changed: impl FnMut()) -> Result<(), notify::Error> {
     let (tell, mut told) = tokio::sync::watch::channel(());
     let wanted = places.to_vec();

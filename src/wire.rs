@@ -1,7 +1,7 @@
-//! Framing in both directions: bytes of a stream, cut anywhere, into frames (the data of a server-sent event, a line of
-//! NDJSON, a whole JSON body), and JSON into server-sent events. Our own decoder, because every answer passes through it:
-//! it is linear, bounded, skips a byte order mark, and takes every line ending; `eventsource-stream` is its oracle in the
-//! tests.
+//! Framing in both directions: cuts a stream of bytes into frames (the data of a server-sent event, a line of NDJSON, a whole
+//! JSON body), and writes server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). The decoder is
+//! our own, because every answer passes through it: it is linear, bounded, skips a byte order mark, and accepts every line
+//! ending. `eventsource-stream` is its oracle in the tests.
 
 use bytes::{Buf, Bytes, BytesMut};
 

@@ -1,5 +1,6 @@
-//! The context that a conversation needs, against the context that the model has. Ollama cuts a prompt that is too long
-//! without a word, tools first; so its context is asked for in time, and grows only: every change loads the model anew.
+//! Compares the context that a conversation needs with the context that the model has. Ollama silently truncates a prompt that
+//! is too long, tools first. So toolglot requests a larger context in time, and only ever increases it, because Ollama reloads
+//! the model at every change.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,59 +13,60 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// How large a conversation is, before any tokenizer has seen it.
+/// The size of a conversation, before any tokenizer has seen it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Size {
     /// Bytes of text, tools included.
     pub bytes: u64,
-    /// Images.
+    /// Number of images.
     pub images: u64,
-    /// Tokens that the answer may have.
+    /// Maximum length of the answer, in tokens.
     pub answer: u64,
 }
 
 /// A model in Ollama's memory (`/api/ps`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loaded {
-    /// The context it was loaded with, in tokens; older versions do not tell.
+    /// The context it was loaded with, in tokens; `None` for versions of Ollama that do not report it.
     pub context: Option<u64>,
     /// Its size in bytes.
     pub size: u64,
-    /// How much of that lies in the memory of a GPU.
+    /// How many of these bytes are in GPU memory.
     pub vram: u64,
 }
 
-/// How much context a model can have, in tokens, as far as anybody knows.
+/// The limits of a model's context, in tokens, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// What it has; at an Ollama, what it can have.
+    /// The context that it has; for Ollama, the largest that it can have.
     pub most: Option<u64>,
-    /// What an Ollama gives it unless asked for another size, where its Modelfile says so.
+    /// The context that its Modelfile sets (`num_ctx`), which Ollama uses unless a request asks for another.
     pub set: Option<u64>,
-    /// The most that an Ollama is asked for (`limits.context_tokens`).
+    /// The largest context that toolglot requests from Ollama (`limits.context_tokens`).
     pub cap: u64,
 }
 
-/// What was learned of a model's context at an Ollama, kept between requests.
+/// What is known about a model's context in Ollama, kept between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Window {
-    /// The context that was asked for last, in tokens.
+    /// The last requested context, in tokens.
     pub asked: Option<u64>,
-    /// The model was on the GPU as a whole before that.
+    /// Whether the whole model was on the GPU before that request.
     pub fitted: bool,
-    /// A context that made the model leave the GPU: never asked for again.
+    /// A context with which the model no longer fitted into the GPU: never requested again. In tokens.
     pub too_large: Option<u64>,
 }
 
-/// Up to this nothing is asked for: an Ollama loads a model with at least as much, unless its Modelfile sets another size.
+/// No larger context is requested for conversations up to this size: Ollama loads a model with at least this context, unless its
+/// Modelfile sets another one. In tokens.
 const DEFAULT: u64 = 4096;
-/// An answer without a limit of its own gets this much room, in tokens.
+/// Space for an answer without a limit of its own, in tokens.
 const ANSWER: u64 = 2048;
-/// Tokens of an image: more than most encoders make of one.
+/// Tokens counted for an image: more than most encoders produce.
 const IMAGE: u64 = 1024;
 
-/// Tokens that a chat template writes of its own, usual system text included.
+/// Tokens that a chat template adds itself, including a usual system text.
 const TEMPLATE: u64 = 32;
 
 // === impl Size ===
@@ -88,7 +90,7 @@ impl Size {
         }
     }
 
-    /// Tokens that are surely enough: three bytes each.
+    /// An upper bound of the tokens needed, answer included: three bytes per token.
     fn enough(self) -> u64 {
         self.bytes / 3 + self.images * IMAGE + self.answer
     }
@@ -98,22 +100,25 @@ impl Size {
         self.images * IMAGE
     }
 
-    /// About as many tokens as the prompt has: 3.6 bytes each, and what the template adds.
+    /// An estimate of the prompt's tokens: 3.6 bytes per token, plus images and what the template adds.
     pub fn estimate(self) -> u64 {
         self.bytes * 10 / 36 + TEMPLATE + self.image_tokens()
     }
 
-    /// Tokens of the prompt as text usually has them: four bytes each. Images are left out.
+    /// The prompt's tokens without images, at four bytes per token, a usual ratio for text.
     pub fn tokens(self) -> u64 {
         self.bytes / 4
     }
 
-    /// Tokens of the prompt that there are at least: even code, which is half spaces, has no more bytes to a token.
+    /// A lower bound of the prompt's tokens: eight bytes per token, which not even indented code reaches.
     fn least(self) -> u64 {
         self.bytes / 8
     }
 
-    /// Refuses a conversation that cannot fit into the context of its model, before it is sent.
+    /// Refuses a conversation that cannot fit into the context (in tokens; `None`: unknown, nothing is refused).
+    ///
+    /// # Errors
+    /// 400 with the code `context_length_exceeded`.
     pub fn check(self, context: Option<u64>) -> Result<(), Error> {
         match context {
             Some(context) if self.least() > context => Err(Error::client(format!(
@@ -125,7 +130,7 @@ impl Size {
         }
     }
 
-    /// Whether the backend counted far fewer tokens than it was sent: it cut the prompt. What to tell the user.
+    /// A warning if the backend counted far fewer tokens than it was sent, because it truncated the prompt.
     pub fn cut(self, counted: u64) -> Option<Note> {
         let cut = counted > 0 && self.images == 0 && counted * 10 < self.tokens() * 6;
         cut.then(|| Note::Warning {
@@ -141,18 +146,19 @@ impl Size {
 // === impl Window ===
 
 impl Window {
-    /// The context to ask for (`None`: whatever Ollama takes). It grows in powers of two when the conversation needs it, and
-    /// never goes below what is loaded, because another client may have asked for that.
+    /// The context to request, in tokens (`None`: Ollama decides), and a warning if it is too small for the conversation. It
+    /// grows in powers of two as the conversation needs it, and never goes below what is loaded, because another client may have
+    /// requested that.
     pub fn choose(&mut self, size: Size, loaded: Option<&Loaded>, bounds: Bounds) -> (Option<u64>, Option<Note>) {
         let Bounds { most, set, cap } = bounds;
         let has = loaded.and_then(|loaded| loaded.context).or(self.asked).or(set);
         let needs = size.enough();
         if needs <= has.unwrap_or(DEFAULT) {
-            // The same again, because the default instead of it would load the model anew.
+            // Request the same again: the default would reload the model.
             return (has, None);
         }
         let bound = [most, Some(cap), self.too_large.map(|too_large| too_large / 2)].into_iter().flatten().min().unwrap_or(cap);
-        // A quarter more than is needed: the next turn is longer.
+        // A quarter more than needed: the next turn is longer.
         let wanted = (needs + needs / 4).next_power_of_two().min(bound).max(has.unwrap_or(DEFAULT));
         self.fitted = loaded.is_some_and(|loaded| loaded.vram > 0 && loaded.vram >= loaded.size);
         self.asked = Some(wanted);
@@ -165,8 +171,8 @@ impl Window {
         (Some(wanted), short)
     }
 
-    /// Looks at the model after it was loaded with the context that was asked for: one that no longer fits into the GPU
-    /// is not asked for again.
+    /// Checks the model after it was loaded with the requested context. If it no longer fits into the GPU, half of that context
+    /// is requested from now on, and the user gets a warning.
     pub fn review(&mut self, loaded: &Loaded) -> Option<Note> {
         let asked = self.asked?;
         let spilled = self.fitted && loaded.vram < loaded.size && self.too_large.is_none_or(|too_large| asked < too_large);
@@ -196,7 +202,7 @@ fn text_bytes(content: &Content) -> usize {
     }
 }
 
-/// The client's own limit of the answer, in tokens.
+/// The client's own limit of the answer, in tokens (`max_completion_tokens`, `max_tokens`).
 fn limit_of(chat: &ChatRequest) -> Option<u64> {
     ["max_completion_tokens", "max_tokens"].iter().find_map(|field| chat.rest.get(*field)?.as_u64())
 }

@@ -1,6 +1,6 @@
-//! Frames of a backend's answer into [`Delta`]s: text by channel, whole calls, token counts, one finish. Takes the
-//! backends as they are: fields that are null, absent or of another type, calls in fragments with wrong or missing
-//! indices, errors under status 200, whole bodies instead of a stream.
+//! Decodes the frames of a backend's answer into [`Delta`]s: text by channel, whole calls, token counts, one finish. It accepts
+//! what real backends send: fields that are null, absent or of another type, calls in fragments with wrong or missing indices,
+//! errors under status 200, whole bodies instead of a stream.
 
 use serde_json::value::RawValue;
 
@@ -20,25 +20,25 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-/// Decodes one answer. After an error there is nothing more to expect of it.
+/// Decodes one answer. After an error it must not be used any further.
 #[derive(Debug)]
 pub struct Decoder {
     dialect: Dialect,
     answer: Answer,
-    /// Of the last frame that held a text and nothing else.
+    /// The pattern of the last frame that held nothing but a text.
     pattern: Option<Pattern>,
     done: bool,
 }
 
-/// What is kept until the end: a finish is passed on when the stream is over, because some backends say it on every
-/// chunk, or before the last call.
+/// What is kept until the end of the answer. A finish is passed on only when the stream is over, because some backends send it
+/// with every chunk, or before the last call.
 #[derive(Debug, Default)]
 struct Answer {
     calls: calls::Calls,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     stop_sequence: Option<String>,
-    /// The backend said that nothing follows.
+    /// The backend announced the end of the answer.
     closed: bool,
 }
 
@@ -48,12 +48,16 @@ type Out<'o> = dyn FnMut(Delta<'_>) + 'o;
 // === impl Decoder ===
 
 impl Decoder {
-    /// A decoder for one answer in this dialect.
+    /// A decoder for one answer in this format.
     pub fn new(dialect: Dialect) -> Decoder {
         Decoder { dialect, answer: Answer::default(), pattern: None, done: false }
     }
 
-    /// Decodes the next frame. An error is the backend's (its own message inside), or says what cannot be read.
+    /// Decodes the next frame.
+    ///
+    /// # Errors
+    /// The error that the backend reports in the frame, with its message; `backend_unreadable` for a frame that cannot be read;
+    /// `backend_incomplete` for one that is cut off.
     pub fn frame(&mut self, frame: &[u8], out: &mut Out<'_>) -> Result<(), Error> {
         if self.done {
             return Ok(());
@@ -69,7 +73,7 @@ impl Decoder {
             return self.finish(out);
         }
         if frame.first() == Some(&b'[') {
-            // Google: an answer that is not a stream, or an error, in an array.
+            // Google wraps an answer that is not streamed, and an error, in an array.
             let elements: Vec<&RawValue> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
             return elements.into_iter().try_for_each(|element| self.frame(element.get().as_bytes(), out));
         }
@@ -87,9 +91,11 @@ impl Decoder {
         if self.answer.closed { self.finish(out) } else { Ok(()) }
     }
 
-    /// The end of the stream: flushes what is pending and yields the finish, unless that happened already. An answer that
-    /// ended without a finish is an error, never a `stop`. To be called after a broken connection too: if the finish was
-    /// seen before, the answer is complete all the same.
+    /// Ends the answer: flushes pending calls and yields the finish, unless that has happened already. Call it after a broken
+    /// connection too: an answer whose finish was seen is complete.
+    ///
+    /// # Errors
+    /// `backend_incomplete` if no finish was seen. Such an answer never counts as a `stop`.
     pub fn finish(&mut self, out: &mut Out<'_>) -> Result<(), Error> {
         if self.done {
             return Ok(());
@@ -109,12 +115,12 @@ impl Decoder {
         Ok(())
     }
 
-    /// The call whose arguments are still coming: its name, and the bytes of them so far.
+    /// The call whose arguments are still arriving: its name, and their bytes so far.
     pub fn writing(&self) -> Option<(&str, usize)> {
         self.answer.calls.writing()
     }
 
-    /// Whether the finish was yielded: nothing of interest follows, the connection can go.
+    /// Whether the finish was yielded. Nothing of interest follows, so the connection can be dropped.
     pub fn is_done(&self) -> bool {
         self.done
     }

@@ -1,6 +1,6 @@
-//! What a backend's error means: its message out of whatever it is wrapped in, and whether it says that another form of
-//! the request would be accepted. [`Learned`](super::Learned) keeps what a refusal teaches; every other error goes to the client, in the
-//! form of its protocol (`client::front`).
+//! Interprets a backend's error: unwraps its message, and finds out whether the backend would accept another form of the request
+//! (a [`Refusal`]). [`Learned`](super::Learned) keeps what a refusal teaches. Every other error goes to the client, in the form of
+//! its protocol (`client::front`).
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -10,26 +10,27 @@ use crate::{error::Error, redact};
 #[cfg(test)]
 mod tests;
 
-/// What a backend will not take, although the conversation itself is fine. The request is sent again in another form.
+/// A part of the request that a backend does not accept, although the conversation itself is fine. toolglot sends the request
+/// again in another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// `tools`: the model or the server has none. Write them into the prompt.
+    /// `tools`: the model or the server does not support them. Remedy: write them into the prompt.
     Tools,
-    /// A system message: fold it into the first user turn.
+    /// A system message. Remedy: fold it into the first user turn.
     System,
-    /// Anything but user and assistant in turns: join neighbours of one role, fold system text.
+    /// Roles that do not alternate between user and assistant. Remedy: join neighbours of one role, fold system text.
     Roles,
-    /// `think`: the model does not reason. Leave it out.
+    /// `think`: the model does not reason. Remedy: omit the field.
     Thinking,
-    /// How much to reason: the model can only be told whether to. Leave the level out.
+    /// A level of reasoning: it can only be switched on and off. Remedy: omit the level.
     Effort,
-    /// A field that it does not know. Leave out what not every server of this API knows.
+    /// An unknown field. Remedy: omit fields that not every server of this API knows.
     Fields,
-    /// The backend's own parser could not read what the model wrote with `tools`. Keep that parser out (raw mode).
+    /// The backend's own parser could not read the model's call. Remedy: bypass that parser (raw mode).
     Parser,
 }
 
-/// Texts by which backends refuse, in lower case; `*` is anything. The first that occurs decides.
+/// Texts of refusals, in lower case; `*` stands for any text. The first row that occurs in the message decides.
 const REFUSALS: &[(&str, Refusal)] = &[
     ("does not support thinking", Refusal::Thinking),
     ("thinking is not supported", Refusal::Thinking),
@@ -55,12 +56,12 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("' is unsupported", Refusal::Fields),
     ("failed to parse input at pos", Refusal::Parser),
     ("error parsing tool call", Refusal::Parser),
-    // Ours, where Google says so by a finish reason.
+    // Our own text, made from a finish reason of Google's.
     ("could not read the model's tool call", Refusal::Parser),
     ("peg-native", Refusal::Parser),
     ("the model produced output that does not match", Refusal::Parser),
     ("unexpected empty grammar stack", Refusal::Parser),
-    // The parsers that Ollama has built in (`model/parsers`), each in its own words, and those of Go's libraries.
+    // Ollama's built-in parsers (`model/parsers`), each with its own wording, and Go's libraries.
     ("failed to parse json: ", Refusal::Parser),
     ("unexpected end of json input", Refusal::Parser),
     ("invalid character '", Refusal::Parser),
@@ -72,7 +73,7 @@ const REFUSALS: &[(&str, Refusal)] = &[
     ("tool '*' not found", Refusal::Parser),
 ];
 
-/// Texts by which backends say that the conversation is too long, in lower case.
+/// Texts of errors about a conversation that is too long, in lower case.
 const TOO_LONG: &[&str] = &["context length", "context size", "context window", "exceed_context", "input length exceeds"];
 
 const SHOWN_CHARS: usize = 2000;
@@ -80,7 +81,7 @@ const SHOWN_CHARS: usize = 2000;
 // === impl Refusal ===
 
 impl Refusal {
-    /// What this error of a backend ([`error_from`] or a decoder's) refuses, if anything.
+    /// The refusal that an error expresses (from [`error_from`] or the decoder), if any.
     pub fn of(error: &Error) -> Option<Refusal> {
         let message = error.message.to_lowercase();
         let says = |text: &str| text.split('*').all(|piece| message.contains(piece));
@@ -88,34 +89,34 @@ impl Refusal {
     }
 }
 
-/// The error that a backend answered with: its status and its own message. A status that is no error's (a redirection)
-/// becomes 502.
+/// The error in a backend's response: its status, and its own message out of `body`. A status outside 400..=599, such as a
+/// redirection, becomes 502.
 pub fn error_from(status: u16, body: &[u8]) -> Error {
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let said = value.as_ref().and_then(Said::of).unwrap_or_else(|| Said::plain(status, body));
     said.into_error(if (400..600).contains(&status) { status } else { 502 })
 }
 
-/// Whether the server says that it is still loading its model (llama.cpp).
+/// Whether the server reports that it is still loading its model (llama.cpp: status 503).
 pub fn is_loading(error: &Error) -> bool {
     error.status == 503 && error.message.to_lowercase().contains("loading model")
 }
 
-/// What a backend says about its limits and when to come again: headers that clients act on.
+/// The headers about limits and retries that clients act on (`retry-after`, `*ratelimit-*`), as names and values.
 pub fn pace_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let is_pace = |name: &str| name.starts_with("retry-after") || name.contains("ratelimit-");
     let named = headers.iter().filter(|(name, _)| is_pace(name.as_str()));
     named.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned()))).collect()
 }
 
-/// The error inside a stream of status 200: the value of its `error` field, or the whole object.
+/// The error in a stream with status 200; `value` is its `error` field, or the whole object.
 pub(super) fn in_stream(value: &Value) -> Error {
     let said = Said::of(value).unwrap_or_else(|| Said { message: shown(&value.to_string()), code: None, status: None });
     let status = said.status.unwrap_or(502);
     said.into_error(status)
 }
 
-/// What an error body says.
+/// The content of an error body.
 struct Said {
     message: String,
     code: Option<String>,
@@ -137,7 +138,7 @@ impl Said {
                     Value::String(text) => Said { message: shown(text), code: None, status: None },
                     other => Said::of(other)?,
                 };
-                // OpenRouter keeps what the real backend said apart.
+                // OpenRouter puts the message of the real backend into a field of its own.
                 if let Some(raw) = object.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(Value::as_str) {
                     said.message = format!("{}: {}", said.message, shown(raw));
                 }

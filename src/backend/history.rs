@@ -1,5 +1,6 @@
-//! The history as backends can read it: what one client, or one accident, left in it must not make every later request
-//! fail, and what a tool returned must not end its turn. Pure and stable: what is done to a message depends on that message and those before it only.
+//! Cleans the history so that backends can read it: a fault in one old message must not make every later request fail, and a
+//! tool's result must not end its turn. Pure and stable: the result for a message depends only on that message and those before
+//! it.
 
 use std::{
     borrow::Cow,
@@ -19,12 +20,12 @@ pub(super) mod leaked;
 #[cfg(test)]
 mod tests;
 
-/// Void writes this for an empty text; models imitate it.
+/// Void writes this instead of an empty text, and models imitate it.
 const PLACEHOLDER: &str = "(empty message)";
 /// A field of Void's own, which strict backends refuse.
 const FOREIGN: &str = "anthropicReasoning";
 
-/// Ids of calls that no result has answered yet.
+/// The ids of calls without a result.
 #[derive(Default)]
 struct Open {
     by_place: BTreeMap<usize, String>,
@@ -41,20 +42,21 @@ impl Open {
         self.added += 1;
     }
 
-    /// The first call of all.
+    /// Takes the first open call.
     fn take_first(&mut self) -> Option<String> {
         let id = self.by_place.first_key_value()?.1.clone();
         self.take(&id)
     }
 
-    /// The first call with this id.
+    /// Takes the first open call with this id.
     fn take(&mut self, id: &str) -> Option<String> {
         let place = self.places.get_mut(id)?.pop_front()?;
         self.by_place.remove(&place)
     }
 }
 
-/// The request with a clean history, and without its `tools`, which are written for the backend anew; `turns` are the control tokens of the model's prompt.
+/// The request with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
+/// tokens of the model's prompt, which are broken up in results.
 pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> ChatRequest {
     let mut messages = Vec::with_capacity(chat.messages.len());
     let mut open = Open::default();
@@ -93,19 +95,19 @@ pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) ->
     }
 }
 
-/// The first complete object of an argument text, which may be the whole text. `None`: it holds no object.
+/// The first complete JSON object of an argument text, usually the whole text; `None` if there is none.
 pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
     let first = serde_json::Deserializer::from_str(arguments).into_iter::<&RawValue>().next()?.ok()?.get();
     if first.starts_with('{') {
         return Some(Cow::Borrowed(if first.len() == arguments.trim().len() { arguments } else { first }));
     }
-    // Encoded twice.
+    // A JSON string with JSON in it.
     let inner: String = serde_json::from_str(first).ok()?;
     object(&inner).map(|found| Cow::Owned(found.into_owned()))
 }
 
-/// Images out of tool results, where backends do not take them, into a user message after the results of that turn; to a
-/// model that sees none they are only named.
+/// Moves the images of tool results, which backends do not accept there, into a user message after the results of that turn.
+/// Without `vision`, a line of text names them instead.
 pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool) {
     let mut shown = Vec::with_capacity(messages.len());
     let mut images: Vec<Value> = Vec::new();
@@ -137,7 +139,7 @@ pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool) {
     *messages = shown;
 }
 
-/// A result is data: backends read control tokens wherever they are in a prompt.
+/// Breaks up control tokens in a result: a result is data, but backends interpret control tokens anywhere in a prompt.
 fn break_turns(content: &mut Content, turns: &Turns) {
     let broken = |text: &mut String| {
         if let Cow::Owned(broken) = turns.broken(text) {
@@ -174,7 +176,7 @@ fn is_placeholder(content: &Content) -> bool {
     content.to_text().trim() == PLACEHOLDER && !matches!(content, Content::Parts(parts) if parts.len() > 1)
 }
 
-/// Gives the call arguments that are one object, and an id.
+/// Makes the arguments one JSON object, and adds an id if there is none.
 fn mend(call: &mut ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) {
     let mended = match object(&call.arguments) {
         Some(Cow::Borrowed(text)) if text.len() == call.arguments.len() => None,
@@ -197,8 +199,8 @@ fn mend(call: &mut ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) 
     }
 }
 
-/// Ties a result to its call. One without an id answers the first call that is open; one that answers nothing becomes
-/// user text, because backends refuse it.
+/// Connects a result to its call. A result without an id answers the first open call. A result without a call becomes user text,
+/// because backends refuse it.
 fn answer(message: &mut Message, open: &mut Open) {
     let id = message.tool_call_id.take().unwrap_or_default();
     let answered = if id.is_empty() { open.take_first() } else { open.take(&id) };

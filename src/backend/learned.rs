@@ -1,4 +1,4 @@
-//! What is known of how a model at a backend wants to be spoken to, and how a refusal adds to it.
+//! What earlier refusals taught about a model at a backend, and how the next refusal adds to it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,38 +6,38 @@ use serde_json::{Map, Value};
 use super::{Backend, Capabilities, Refusal, ToolMode};
 use crate::store::{Key, Kind};
 
-/// How a model at a backend wants to be spoken to, as far as it had to refuse something to make it known.
+/// How to ask a model at a backend, as learned from its refusals. Kept in the store for a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learned {
     /// How tools are offered.
     #[serde(with = "tool_mode")]
     pub tools: ToolMode,
-    /// It has no system role.
+    /// It has no system role: system text joins the first user turn.
     pub fold_system: bool,
-    /// Its template takes user and assistant in turns only.
+    /// Its chat template requires user and assistant to alternate.
     pub alternate: bool,
-    /// Its answers begin inside reasoning: the prompt opens it, and the backend leaves it to us to find its end.
+    /// Its answers begin inside reasoning: the prompt opens it, and the backend does not separate it from the answer.
     pub reasoning_open: bool,
-    /// It does not think, and refuses to be asked to.
+    /// It refuses requests to reason.
     pub no_thinking: bool,
-    /// It can be told whether to think, not how much.
+    /// Its reasoning can be switched on and off, but has no levels.
     pub no_effort: bool,
-    /// It refuses fields that it does not know.
+    /// It refuses unknown fields.
     pub plain: bool,
-    /// Its server takes no grammar that begins with a call.
+    /// Its server refuses the grammars of `backend::prevent`.
     pub no_grammar: bool,
 }
 
 // === impl Learned ===
 
 impl Learned {
-    /// Where it is kept.
+    /// Its key in the store.
     pub fn key(tenant: &str, backend: &Backend, model: &str) -> Key {
         Key { tenant: tenant.to_owned(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
     }
 
-    /// What the backend itself says about the model.
+    /// What follows from the backend's own report about the model (`None`: there is none).
     pub fn told(capabilities: Option<Capabilities>) -> Learned {
         let tools = match capabilities {
             Some(Capabilities { tools: false, .. }) => ToolMode::Prompt,
@@ -46,7 +46,7 @@ impl Learned {
         Learned { tools, ..Learned::default() }
     }
 
-    /// Draws the conclusion from a refusal; `false` if it teaches nothing new, so that asking again would change nothing.
+    /// Learns from a refusal. `false`: it teaches nothing new, so asking again would fail in the same way.
     pub fn learn(&mut self, refusal: Refusal) -> bool {
         let before = *self;
         match refusal {
@@ -55,7 +55,7 @@ impl Learned {
             Refusal::Tools | Refusal::Parser => {}
             Refusal::System => self.fold_system = true,
             Refusal::Roles if !self.alternate => (self.alternate, self.fold_system) = (true, true),
-            // Still: calls and results have no role there either.
+            // Refused again: calls and results have no role there either.
             Refusal::Roles if self.tools == ToolMode::Native => self.tools = ToolMode::Prompt,
             Refusal::Roles => {}
             Refusal::Thinking => self.no_thinking = true,
@@ -65,8 +65,7 @@ impl Learned {
         *self != before
     }
 
-    /// Leaves out of a request what the model refuses to be told of thinking. One that only knows whether to think thinks by
-    /// itself.
+    /// Removes the fields about reasoning that the model refuses. A model without levels then reasons as it does by default.
     pub fn without_refused(&self, fields: &mut Map<String, Value>) {
         let is_level = |value: &Value| value.as_str().is_some_and(|level| level != "none");
         for field in ["think", "reasoning_effort"] {
@@ -77,7 +76,7 @@ impl Learned {
     }
 }
 
-/// [`ToolMode`] as the store keeps it.
+/// The form of [`ToolMode`] in the store.
 mod tool_mode {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -88,7 +87,7 @@ mod tool_mode {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolMode, D::Error> {
-        // A word of another version means that nothing is known.
+        // A word that this version does not know counts as nothing learned.
         Ok(match String::deserialize(deserializer)?.as_str() {
             "prompt" => ToolMode::Prompt,
             "raw" => ToolMode::Raw,

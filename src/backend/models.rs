@@ -1,5 +1,5 @@
-//! What a backend is and has, by asking it: its models, the facts of one model (does it take tools, how long is its
-//! context, which chat template).
+//! Asks a backend about its models: the list, and the facts about one model (whether it takes tools, its context, its chat
+//! template).
 
 use http::Method;
 use serde_json::{Value, json};
@@ -13,31 +13,31 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A model as its backend knows it. What the backend does not tell is `None`.
+/// A model as its backend describes it. Facts that the backend does not report are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Model {
     /// The name that requests use.
     pub id: String,
-    /// What it was made from, where that says more than an alias: selects the adapter as the name does.
+    /// The model it was made from, if that says more than its name. It selects the adapter like the name does.
     pub base: Option<String>,
     /// What it can do.
     pub capabilities: Option<Capabilities>,
-    /// Tokens of context: what is loaded where that is known, else the most that it can have.
+    /// The loaded context if known, otherwise the largest possible one, in tokens.
     pub context: Option<u64>,
-    /// Tokens of context that an Ollama loads it with unless asked for another size, where its Modelfile says so.
+    /// The context that its Modelfile sets (`num_ctx`, Ollama only), in tokens.
     pub context_set: Option<u64>,
     /// The chat template.
     pub template: Option<String>,
-    /// The entry of an Ollama's list as it came.
+    /// The model's entry in Ollama's list, unchanged.
     pub entry: Option<Value>,
 }
 
-/// What a model can do in the hands of its backend.
+/// What a model can do at its backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Capabilities {
     /// Takes native tools.
     pub tools: bool,
-    /// Reasons, and can be told to.
+    /// Reasons on request.
     pub thinking: bool,
     /// Sees images.
     pub vision: bool,
@@ -45,7 +45,10 @@ pub struct Capabilities {
 
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// The models of a backend, with the facts that the list itself holds; [`describe`] asks for the others.
+/// The models of a backend, with the facts in the list itself; [`describe`] asks for the others.
+///
+/// # Errors
+/// The backend cannot be reached, answers with an error, or sends no list.
 pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Error> {
     let list = match backend.kind {
         Kind::Replay => return Ok(backend.replay.models()),
@@ -63,7 +66,10 @@ pub async fn models(client: &Client, backend: &Backend) -> Result<Vec<Model>, Er
     }
 }
 
-/// All that the backend tells about one model. Costs a request or two; the answer is good for minutes.
+/// All facts that the backend reports about one model. Costs one or two requests; callers keep the answer for minutes.
+///
+/// # Errors
+/// As [`models`].
 pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Model, Error> {
     match (backend.kind, backend.profile) {
         (Kind::Ollama, _) => {
@@ -86,18 +92,18 @@ pub async fn describe(client: &Client, backend: &Backend, id: &str) -> Result<Mo
     }
 }
 
-/// What an Ollama says about one model, as it says it; `question` is the body of the request.
+/// Ollama's answer to `/api/show`, unchanged; `question` is the body of the request.
 pub async fn show(client: &Client, backend: &Backend, question: &Value) -> Result<Value, Error> {
     send(client, backend, Method::POST, format!("{}/api/show", backend.url), Some(question)).await
 }
 
-/// The models in the memory of an Ollama, as it lists them.
+/// The models in Ollama's memory: the entries of `/api/ps`, unchanged.
 pub async fn running(client: &Client, backend: &Backend) -> Result<Vec<Value>, Error> {
     let mut list = get(client, backend, &backend.url, "/api/ps").await?;
     Ok(list.get_mut("models").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default())
 }
 
-/// Whether and how a model is in the memory of an Ollama; `None` for a model that is not, and for other backends.
+/// How a model is loaded in Ollama's memory; `None` if it is not loaded, and for other backends.
 pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Option<Loaded>, Error> {
     if backend.kind != Kind::Ollama {
         return Ok(None);
@@ -115,7 +121,7 @@ pub async fn loaded(client: &Client, backend: &Backend, id: &str) -> Result<Opti
 // === impl Model ===
 
 impl Model {
-    /// A model of which nothing but the name is known.
+    /// A model with nothing known but its name.
     pub fn named(id: &str) -> Model {
         Model { id: id.to_owned(), ..Model::default() }
     }
@@ -174,7 +180,7 @@ fn ollama_facts(id: &str, shown: &Value) -> Model {
     let architecture = text(info, "general.architecture").unwrap_or_default();
     Model {
         id: id.to_owned(),
-        // A parent that was a file is a path, and says nothing.
+        // A parent that was a file is a path, which says nothing about the family.
         base: shown
             .get("details")
             .and_then(|details| text(details, "parent_model"))
@@ -188,7 +194,7 @@ fn ollama_facts(id: &str, shown: &Value) -> Model {
     }
 }
 
-/// A number that the Modelfile sets: `parameters` is a text with a name and a value in each line.
+/// A number that the Modelfile sets. `parameters` is a text with one name and value per line.
 fn parameter(shown: &Value, name: &str) -> Option<u64> {
     let lines = shown.get("parameters")?.as_str()?.lines();
     let mut values = lines.filter_map(|line| line.split_once(char::is_whitespace)).filter(|(own, _)| *own == name);
@@ -199,9 +205,9 @@ fn openai_model(model: &Value) -> Option<Model> {
     let id = text(model, "id")?;
     let meta = model.get("meta").unwrap_or(&Value::Null);
     Some(Model {
-        // vLLM serves under an alias what it loaded from `root`.
+        // vLLM: `id` may be an alias, and `root` is what was loaded.
         base: text(model, "root").filter(|root| *root != id),
-        // vLLM's and SGLang's, LM Studio's, OpenRouter's, llama.cpp's.
+        // In this order: vLLM and SGLang, LM Studio, OpenRouter, llama.cpp.
         context: ["max_model_len", "loaded_context_length", "context_length"]
             .iter()
             .find_map(|key| number(model, key))
@@ -223,7 +229,7 @@ fn llama_facts(listed: Model, props: &Value) -> Model {
     let settings = props.get("default_generation_settings").unwrap_or(&Value::Null);
     let file = text(props, "model_path").map(|path| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned());
     let vision = props.get("modalities").and_then(|modalities| modalities.get("vision")?.as_bool());
-    // Newer servers tell what the template can do; the others take tools for every template.
+    // Newer servers report what the template supports; older ones accept tools with every template.
     let told = props.get("chat_template_caps").and_then(|caps| caps.get("supports_tools")?.as_bool());
     Model {
         base: file.filter(|file| *file != listed.id).or(listed.base),

@@ -1,5 +1,5 @@
-//! Tool names in the letters that a backend and a model can spell. The tools' `wire_name`s go out; what comes back is resolved by
-//! them, so that the client only ever sees its own names.
+//! Spells tool names in the letters that a backend and a model accept. Requests contain the tools' `wire_name`s, and names in
+//! answers are resolved by them, so the client only ever sees its own names.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ mod tests;
 
 /// OpenAI's and Google's limit, in characters.
 const LONGEST: usize = 64;
-/// What tells two names apart that would be spelled alike.
+/// Length of the suffix that distinguishes two names with the same spelling, in characters.
 const SUFFIX: usize = 7;
 
-/// Gives each tool a wire name that the backend takes and the model's family can write: its own name where that is one. Depends on the names alone, so
-/// that it is the same in every request.
+/// Gives each tool a wire name that the backend accepts and the model's family can write: its own name if possible. The result
+/// depends only on the names of the tools, so it is the same in every request.
 pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
     let mut taken: HashSet<String> = HashSet::with_capacity(tools.len());
     for tool in tools.iter_mut() {

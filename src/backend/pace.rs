@@ -1,5 +1,5 @@
-//! Requests per minute of a backend: whoever comes too early waits for a turn, and is refused only if the wait would be
-//! longer than anybody has patience for.
+//! Limits the requests per minute to a backend. A request beyond the limit waits, and is refused only if the wait would be too
+//! long.
 
 use std::{
     collections::VecDeque,
@@ -18,17 +18,17 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Lets through so many requests in any window of time. Clones share the count.
+/// Permits a number of requests in any window of time. Clones share the count.
 #[derive(Debug, Clone)]
 pub struct Pace {
     requests: usize,
     window: Duration,
     patience: Duration,
-    /// When requests were, or will be, sent; the earliest first, never more than one window's.
+    /// When requests were or will be sent, the earliest first. Covers one window.
     turns: Arc<Mutex<VecDeque<Instant>>>,
 }
 
-/// A turn that is waited for; given back if the wait is given up.
+/// A reserved turn. Dropping it before the wait is over gives the turn back.
 struct Waiting<'p> {
     pace: &'p Pace,
     at: Instant,
@@ -38,7 +38,7 @@ struct Waiting<'p> {
 // === impl Pace ===
 
 impl Pace {
-    /// So many requests a minute (at least one). Whoever would have to wait longer than `patience` is refused.
+    /// A limit of `requests` (at least one) per minute. A request that would wait longer than `patience` is refused.
     pub fn per_minute(requests: u32, patience: Duration) -> Pace {
         Pace::new(requests.max(1) as usize, Duration::from_secs(60), patience)
     }
@@ -47,8 +47,11 @@ impl Pace {
         Pace { requests, window, patience, turns: Arc::default() }
     }
 
-    /// Waits for the next turn among all instances that share the store, which counts the requests of each window of time under
-    /// this key. Without others, or while they cannot be reached, among the requests of this one.
+    /// Waits for the next turn among all instances that share the store, which counts the requests per window under `key`. If the
+    /// store is not shared or cannot be reached, only this instance's requests count.
+    ///
+    /// # Errors
+    /// As [`Pace::turn`].
     pub async fn turn_of_all(&self, key: &Key, store: &dyn Common) -> Result<(), Error> {
         let begun = Instant::now();
         while store.link().is_some_and(Link::is_present) {
@@ -64,7 +67,10 @@ impl Pace {
         self.turn().await
     }
 
-    /// Waits for the next turn. Refuses with 429 (code `rate_limit_exceeded`) if that is too far away.
+    /// Waits for the next turn of this instance.
+    ///
+    /// # Errors
+    /// 429 (`rate_limit_exceeded`) if the wait would exceed the patience.
     pub async fn turn(&self) -> Result<(), Error> {
         let mut waiting = Waiting { pace: self, at: self.reserve(Instant::now())?, taken: false };
         tokio::time::sleep_until(waiting.at).await;

@@ -1,6 +1,7 @@
-//! Prevention at llama.cpp while a model is free to answer in text: from the opener of a call on it can only write the name of an
-//! offered tool and arguments that fit its schema. The server takes such a grammar (`grammar_lazy`, `grammar_triggers`) only for
-//! text completions; so it is asked for the prompt that its chat template makes (`/apply-template`), and then to go on with that.
+//! Prevents wrong calls at llama.cpp while the model is free to answer in text: once it has opened a call, it can only write the
+//! name of an offered tool and arguments that fit its schema. The server accepts such a grammar (`grammar_lazy`,
+//! `grammar_triggers`) only for text completions. So toolglot first asks for the prompt that the server's chat template makes
+//! (`/apply-template`), then for its completion.
 
 use std::sync::Arc;
 
@@ -19,23 +20,23 @@ mod grammar;
 
 use grammar::{Grammar, literal};
 
-/// What holds a model to its tools.
+/// A grammar that holds a model to its tools, and what triggers it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
     grammar: String,
     triggers: Vec<Value>,
     preserved: Vec<String>,
-    /// Markers after which the model would be thinking already.
+    /// Markers that open reasoning. If the prompt ends in one, no grammar is used.
     thinks: Vec<String>,
 }
 
-/// Types of triggers, as the server numbers them.
+/// Types of triggers, with llama.cpp's numbers (`common_grammar_trigger_type`).
 const WORD: u8 = 1;
 const PATTERN: u8 = 2;
-/// A larger grammar costs more than it prevents.
+/// A larger grammar costs more than it prevents, in bytes.
 const GRAMMAR_BYTES: usize = 256 * 1024;
 const PROMPT_BYTES: usize = 64 * 1024 * 1024;
-/// What only a chat has. Everything else of a request is sampling, and goes on.
+/// Fields of a chat that a text completion does not have. All others are about sampling and are kept.
 const CHAT_ONLY: [&str; 8] = [
     "messages",
     "tools",
@@ -46,14 +47,14 @@ const CHAT_ONLY: [&str; 8] = [
     "reasoning_format",
     "max_tokens",
 ];
-/// What asks for another form of the answer.
+/// Fields that request another form of the answer.
 const OTHER_FORMS: [&str; 6] = ["response_format", "grammar", "json_schema", "logprobs", "n", "logit_bias"];
 
 // === impl Held ===
 
 impl Held {
-    /// The grammar for this round; `None` where none applies: another server, no tools, a call that must be made (which the
-    /// server itself sees to), a client whose own form is asked for, an answer that is wanted in another form, images, a family whose calls are no JSON.
+    /// The grammar for this round. `None` if it does not apply: another server, no tools, a required call (the server handles
+    /// that itself), the client's own form, an answer in another form, images, a family whose calls are not JSON.
     pub fn of(round: &Round<'_>) -> Option<Held> {
         let llama = round.backend.kind == Kind::OpenAi && round.backend.profile == Profile::LlamaCpp;
         let free =
@@ -89,7 +90,10 @@ impl Held {
         })
     }
 
-    /// The same request with the model held to its tools. Fails where the server does not take part.
+    /// The same request with the grammar; `None` if the prompt ends inside reasoning.
+    ///
+    /// # Errors
+    /// The server refuses `/apply-template`, or cannot be reached.
     pub async fn prepare(self, client: &Client, round: &Round<'_>, prepared: &Prepared) -> Result<Option<Prepared>, Error> {
         let Outgoing::Http(request) = &prepared.outgoing else { return Ok(None) };
         let mut body: Map<String, Value> = serde_json::from_slice(&request.body)
@@ -105,7 +109,7 @@ impl Held {
         let prompt = told.get("prompt").and_then(Value::as_str);
         let prompt = prompt.ok_or_else(|| Error::backend("`/apply-template` gave no prompt"))?;
         if self.thinks.iter().any(|open| prompt.trim_end().ends_with(open.as_str())) {
-            return Ok(None); // the answer would begin inside of reasoning, and nothing in it would say so
+            return Ok(None); // the answer would begin inside reasoning, without a marker
         }
         if let Some(limit) = body.get("max_tokens").cloned() {
             body.insert("n_predict".into(), limit);
@@ -122,7 +126,7 @@ impl Held {
     }
 }
 
-/// A form whose calls are one JSON object of name and arguments between markers.
+/// Whether a call in this form is one JSON object of name and arguments between markers.
 fn is_plain_json(form: &Call) -> bool {
     let plain = matches!(&form.syntax, Syntax::Json(keys) if !keys.array && !keys.name_is_key && keys.header.is_empty());
     plain && form.open.iter().any(|open| !open.is_empty())
@@ -144,7 +148,7 @@ fn preserved(family: &Adapter, markers: &[(String, String)]) -> Vec<String> {
     all
 }
 
-/// Calls between markers, and a bare call from its name on; nothing follows but further calls.
+/// The grammar: calls between markers, or a bare call from its name on. Only further calls may follow.
 fn write(tools: &[(String, Value)], markers: &[(String, String)], several: bool) -> String {
     let mut grammar = Grammar::new();
     let calls: Vec<String> = tools
@@ -166,7 +170,7 @@ fn write(tools: &[(String, Value)], markers: &[(String, String)], several: bool)
     grammar.into_text()
 }
 
-/// An answer that begins with a bare or fenced call of an offered tool; the grammar takes over at the name.
+/// The pattern of an answer that begins with a bare or fenced call of an offered tool. The grammar applies from the name on.
 fn pattern(tools: &Tools) -> String {
     let escape = |name: &str| {
         let escaped = name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c.to_string() } else { format!("\\{c}") });

@@ -1,5 +1,5 @@
-//! A URL -> who answers there: the API it speaks, who serves it, in which version. Nothing but a few requests for lists.
-//! Where backends are looked for on this machine is in `server::backends`.
+//! Finds out which server answers at a URL: its API, its kind, its version. It sends a few requests for lists and nothing else.
+//! `server::backends` decides where to look for backends on this machine.
 
 use serde_json::Value;
 
@@ -9,7 +9,10 @@ use crate::{error::Error, upstream::Client};
 #[cfg(test)]
 mod tests;
 
-/// Who serves this backend of kind `openai`: the list of models tells.
+/// The server behind a backend of kind `openai`, told by its list of models.
+///
+/// # Errors
+/// The backend cannot be reached, or sends no list of models.
 pub async fn profile(client: &Client, backend: &Backend) -> Result<Profile, Error> {
     let list = get(client, backend, &backend.url, "/models").await?;
     let Some(models) = list.get("data").and_then(Value::as_array).or(list.as_array()) else {
@@ -25,8 +28,7 @@ pub async fn profile(client: &Client, backend: &Backend) -> Result<Profile, Erro
     })
 }
 
-/// The backend with the kind, profile and base URL that it turns out to have, whatever was assumed of it. `None` if
-/// nothing answers there, or nothing that is known.
+/// The same backend with the kind, profile and base URL that it really has. `None` if no known server answers there.
 pub async fn detect(client: &Client, backend: &Backend) -> Option<Backend> {
     let (base, origin) = (backend.url.as_str(), backend.origin());
     let ollama = Backend { kind: Kind::Ollama, url: origin.to_owned(), ..backend.clone() };
@@ -46,14 +48,14 @@ pub async fn detect(client: &Client, backend: &Backend) -> Option<Backend> {
     None
 }
 
-/// The version of the server, where it tells one.
+/// The version of the server, if it reports one.
 pub async fn version(client: &Client, backend: &Backend) -> Option<String> {
     let (path, key) = backend.traits().version?;
     let told = get(client, backend, backend.origin(), path).await.ok()?;
     told.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Google's list names its models by their paths.
+/// Whether a list of models is Google's, which names models by their paths.
 fn is_google(list: &Value) -> bool {
     let first = list.get("models").and_then(|models| models.get(0)?.get("name")?.as_str());
     first.is_some_and(|name| name.starts_with("models/"))

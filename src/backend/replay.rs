@@ -1,8 +1,8 @@
-//! Recorded conversations in the place of a model: a question gets the answer that was recorded for it, byte for byte and
-//! with its pauses. For newcomers without a model, and for tests of everything that follows a backend.
+//! Answers with recorded conversations instead of a model. A question gets the answer that was recorded for it, byte for byte and
+//! with its pauses. For newcomers without a model, and for tests.
 //!
-//! A recording must never pass for a model: it answers the questions that it holds, word for word. Anything else gets one
-//! line that says what this is and what to ask.
+//! A recording must never pass for a model: it answers only the questions that it contains, word for word. Any other question
+//! gets one line that says so and lists the questions.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ mod tests;
 
 include!(concat!(env!("OUT_DIR"), "/demo.rs"));
 
-/// What the title of the fixture for a newcomer's first question contains.
+/// Marks the fixture for a newcomer's first question: its title contains this.
 const FIRST_TRY: &str = "good for a first try";
 
 /// The recordings of a replay backend.
@@ -34,18 +34,18 @@ pub struct Replay {
 // === impl Replay ===
 
 impl Replay {
-    /// Answers from these fixtures; of two that fit a question equally, from the first.
+    /// Answers from these fixtures. If several contain the question, the first one answers.
     pub fn new(fixtures: impl IntoIterator<Item = Fixture>) -> Replay {
         Replay { fixtures: fixtures.into_iter().collect() }
     }
 
-    /// The recordings of the demo, which are part of the binary.
+    /// The recordings of the demo, which are embedded in the binary.
     pub fn demo() -> Replay {
         Replay::new(EMBEDDED.iter().filter_map(|(_, text)| Fixture::parse(text).ok()))
     }
 
-    /// The recordings in the `.txt` files of a folder and of the folders in it, in the order of their paths. A file that is
-    /// no recording is skipped with a warning.
+    /// The recordings in the `.txt` files of a folder and its subfolders, in the order of their paths. A file that is not a
+    /// recording is skipped with a warning.
     pub fn of_folder(folder: &Path) -> Replay {
         let mut fixtures = Vec::new();
         collect(folder, &mut fixtures);
@@ -63,11 +63,11 @@ impl Replay {
         models
     }
 
-    /// The recorded answer to this question of this model, after as many tool results. After more results than were
-    /// recorded, and for any other question, one line of text.
+    /// The recorded answer of this model to this question, after the same number of tool results. One line of text for any other
+    /// question, and after more results than were recorded.
     ///
     /// # Errors
-    /// A model that was not recorded.
+    /// 404 (`model_not_found`) for a model without a recording.
     pub(super) fn answer(&self, chat: &ChatRequest) -> Result<Prepared, Error> {
         let of_model: Vec<&Round> = self.rounds().filter(|round| round.request.model == chat.model).collect();
         if of_model.is_empty() {
@@ -82,7 +82,7 @@ impl Replay {
         })
     }
 
-    /// The question for a first try: of the fixture whose title says so, with the one tool that its answer calls.
+    /// The request for a first try: that of the fixture whose title says so, with only the tool that its answer calls.
     pub fn example(&self) -> Option<ChatRequest> {
         let fixture = self.fixtures.iter().find(|fixture| fixture.title.contains(FIRST_TRY))?;
         let call = fixture.events.as_ref()?.text.lines().find_map(|line| line.strip_prefix("call "))?;
@@ -97,7 +97,7 @@ impl Replay {
     }
 }
 
-/// The question that a conversation is at, and how many tool results it has since.
+/// The last question of a conversation, and the number of tool results after it.
 #[derive(PartialEq)]
 struct Place {
     question: String,
@@ -112,7 +112,7 @@ fn place(chat: &ChatRequest) -> Place {
     Place { question: said.trim().to_owned(), results }
 }
 
-/// What is said where nothing was recorded.
+/// The answer to a question that was not recorded.
 fn explained(recorded: &[&Round], asked: &Place) -> String {
     let mut questions: Vec<String> = Vec::new();
     for question in recorded.iter().map(|round| place(&round.request).question) {
@@ -157,7 +157,7 @@ fn prepared(wire: Wire, reads: &[Read]) -> Prepared {
         Wire::OpenAi => (Dialect::OpenAi, reads.iter().map(recorded).collect()),
         Wire::Ollama => (Dialect::Ollama, reads.iter().map(recorded).collect()),
         Wire::Google => (Dialect::Google, reads.iter().map(recorded).collect()),
-        // The model's text alone, as Ollama would stream it.
+        // Only the model's text: streamed in Ollama's format.
         Wire::Text => {
             let line = |read: &Read| {
                 let content = String::from_utf8_lossy(&read.bytes);

@@ -1,6 +1,6 @@
-//! A conversation into the request that a backend takes: history cleaned, tools native or written into the prompt, fields
-//! mapped. A pure function of the [`Round`]: the same conversation is always the same bytes, and turn N's messages are a
-//! prefix of turn N+1's.
+//! Turns a conversation into a backend's request: cleans the history, adds the tools natively or in the prompt, maps the fields.
+//! A pure function of the [`Round`]: the same conversation always gives the same bytes, and turn N's messages are a prefix of turn
+//! N+1's.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -23,7 +23,7 @@ mod openai;
 #[cfg(test)]
 mod tests;
 
-/// The names of the calls so far, by their ids; of equal ids the last message's counts.
+/// The names of the calls so far, by id. If an id repeats, the last message counts.
 #[derive(Default)]
 struct Called<'a>(HashMap<&'a str, &'a str>);
 
@@ -31,7 +31,7 @@ struct Called<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> Called<'a> {
     fn add(&mut self, message: &'a Message) {
-        // Within a message the first one counts.
+        // Within a message, the first call with an id counts.
         self.0.extend(message.tool_calls.iter().rev().map(|call| (call.id.as_str(), call.name.as_str())));
     }
 
@@ -40,8 +40,11 @@ impl<'a> Called<'a> {
     }
 }
 
-/// The request for this round. Upstream it is always a stream. Fails where the conversation cannot be said in the
-/// backend's API (an image that would have to be fetched), or a template of the adapter fails.
+/// The request for this round. It always asks the backend for a stream.
+///
+/// # Errors
+/// The backend's API cannot express the conversation (an image that would have to be fetched), a template of the adapter fails,
+/// or a replay backend has no recording of the model.
 pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     if round.backend.kind == Kind::Replay {
         return round.backend.replay.answer(round.chat);
@@ -64,7 +67,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     Ok(Prepared { outgoing: Outgoing::Http(request), dialect, notes })
 }
 
-/// The conversation in the form that this backend's model takes.
+/// The conversation in the form that the backend's model accepts.
 fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
     let mut chat = history::clean(round.chat, round.adapter.turns(), notes);
     if !round.tools.is_empty() {
@@ -93,7 +96,7 @@ fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest,
     Ok(addressed(round, chat))
 }
 
-/// The messages in the roles that the model's template has.
+/// Adapts images and roles to what the model's chat template supports.
 fn addressed(round: &Round<'_>, mut chat: ChatRequest) -> ChatRequest {
     history::show_images(&mut chat.messages, round.vision);
     let fold = round.learned.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
@@ -106,7 +109,7 @@ fn addressed(round: &Round<'_>, mut chat: ChatRequest) -> ChatRequest {
     chat
 }
 
-/// Probabilities of tokens say nothing about calls, and servers refuse both together.
+/// Removes `logprobs`: servers refuse them together with tools.
 fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
     let wanted = chat.rest.shift_remove("logprobs") == Some(json!(true));
     chat.rest.shift_remove("top_logprobs");
@@ -116,15 +119,15 @@ fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
     }
 }
 
-/// The tools in OpenAI's form, under their wire names; what the client wrote beyond it (`strict`) stays.
+/// The tools in OpenAI's form, under their wire names. Further fields that the client wrote (`strict`) stay.
 fn functions<'t>(written: &[Value], tools: impl Iterator<Item = &'t Tool>) -> Vec<Value> {
     let name_of = |value: &Value| value.get("function")?.get("name")?.as_str().map(str::to_owned);
-    // Of two with one name the first counts.
+    // If a name repeats, the first tool counts.
     let written: HashMap<String, &Value> = written.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
     tools.map(|tool| function(written.get(&tool.name).copied(), tool)).collect()
 }
 
-/// One tool; `written` is what the client wrote of it.
+/// One tool in OpenAI's form; `written` is the client's own definition.
 fn function(written: Option<&Value>, tool: &Tool) -> Value {
     let mut value = written
         .cloned()
@@ -141,7 +144,7 @@ fn function(written: Option<&Value>, tool: &Tool) -> Value {
     value
 }
 
-/// A tool's schema; a tool without parameters has an object without properties.
+/// A tool's schema. A tool without parameters gets an object without properties.
 pub(super) fn parameters_of(tool: &Tool) -> Value {
     match serde_json::from_str(&tool.schema) {
         Ok(Value::Object(schema)) if !schema.is_empty() => {
@@ -153,7 +156,7 @@ pub(super) fn parameters_of(tool: &Tool) -> Value {
     }
 }
 
-/// `true` as the schema of a property means anything; backends with typed schemas fail on it.
+/// Replaces `true` as the schema of a property (anything goes), because backends with typed schemas fail on it.
 fn without_booleans(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -171,7 +174,7 @@ fn without_booleans(schema: &mut Value) {
     }
 }
 
-/// The wire name of the tool that must be called.
+/// The wire name of the one tool that must be called.
 fn named(tools: &Tools) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) => Some(tools.get(name).map_or(name, |tool| &tool.wire_name)),
@@ -186,7 +189,7 @@ fn dropped(notes: &mut Vec<Note>, field: &str, backend: &str) {
     });
 }
 
-/// An image of a message as (MIME type, base64). A URL that would have to be fetched is an error.
+/// An image of a message as (MIME type, base64); `None` if the part is no image. A URL that would have to be fetched is an error.
 fn image(part: &Value, at: usize) -> Option<Result<(&str, &str), Error>> {
     let url = part.get("image_url")?;
     let url = url.as_str().or_else(|| url.get("url")?.as_str())?;

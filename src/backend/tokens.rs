@@ -1,4 +1,4 @@
-//! A prepared request -> the tokens of its prompt, from the tokenizer of the server that would answer it.
+//! Counts the tokens of a prepared request's prompt with the tokenizer of the server that would answer it.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{Backend, Kind, Profile, models::send};
 use crate::upstream::{Client, Outgoing};
 
-/// The tokens of the prompt; `None` where the backend has no tokenizer to ask, or does not answer as expected.
+/// The number of tokens of the prompt; `None` if the backend has no tokenizer to ask (only llama.cpp and vLLM do), or does not
+/// answer as expected.
 pub async fn tokens(client: &Client, backend: &Backend, outgoing: &Outgoing) -> Option<u64> {
     let Outgoing::Http(request) = outgoing else { return None };
     let ask = |path: &str, question: Value| {

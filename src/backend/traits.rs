@@ -1,5 +1,5 @@
-//! What differs between the servers that run models, a row for each. What they write on the wire differs in `request`, `decode`
-//! and `models`.
+//! The differences between the servers that run models, one row per server. Differences of the wire formats are in `request`,
+//! `decode` and `models`.
 
 use super::{Backend, Kind, Profile};
 
@@ -10,28 +10,28 @@ pub struct Traits {
     pub title: &'static str,
     /// Its name in OpenTelemetry's `gen_ai.provider.name`.
     pub provider: &'static str,
-    /// The endpoint that tells its version, and the key of the version in the answer.
+    /// The endpoint that reports its version, and the key of the version in the answer.
     pub(super) version: Option<(&'static str, &'static str)>,
-    /// Whether it tells more about one model ([`describe`](super::describe)) than its list of models does.
+    /// Whether it reports more about one model ([`describe`](super::describe)) than its list of models does.
     pub describes: bool,
     /// How it spells the names of tools.
     pub(super) spelling: Spelling,
-    /// The field that holds an answer to a schema.
+    /// The field of a request that holds the answer to a schema.
     pub(super) form: Option<Form>,
-    /// It removes special tokens from text, unless it parses calls itself.
+    /// Whether it removes special tokens from text unless it parses calls itself.
     pub(super) removes_markers: bool,
 }
 
-/// The letters of a tool's name.
+/// The characters that a tool's name may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// All of them.
+    /// Any.
     Any,
     /// Letters, digits, `_` and `-`.
     Plain,
-    /// Snake case: LM Studio makes it of every name on its own, and only we can turn it back.
+    /// Snake case: LM Studio converts every name to it, so toolglot does it first and can map the name back.
     Snake,
-    /// Letters, digits, `_`, `-` and `.`; a letter or `_` comes first.
+    /// Letters, digits, `_`, `-` and `.`, beginning with a letter or `_`.
     Google,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Form {
     ResponseFormat,
 }
 
-/// A server of which nothing special is known; other rows name what differs.
+/// A server with nothing special known about it. Other rows name their differences.
 const OPENAI: Traits = Traits {
     title: "OpenAI's API",
     provider: "openai",
@@ -92,7 +92,7 @@ const GOOGLE: Traits = Traits { title: "Google", provider: "gcp.gemini", spellin
 const REPLAY: Traits = Traits { title: "recordings", provider: "replay", spelling: Spelling::Any, ..OPENAI };
 
 impl Backend {
-    /// What is special about the server behind it.
+    /// The row of the server behind this backend.
     pub fn traits(&self) -> &'static Traits {
         match (self.kind, self.profile) {
             (Kind::Ollama, _) => &OLLAMA,

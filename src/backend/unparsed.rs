@@ -1,6 +1,6 @@
-//! Around the parsers that Ollama has built in for some families. They read every answer of `/api/chat`, also where no tools were
-//! sent, and answer with status 500 where a call is not written as they expect. Text that is completed as it is (`raw` of
-//! `/api/generate`) passes them by; the prompt is the one that `/api/chat` would make (`_debug_render_only`).
+//! Bypasses the parsers that Ollama has built in for some families. They read every answer of `/api/chat`, even if no tools were
+//! sent, and fail with status 500 if a call is not written as they expect. `/api/generate` with `raw` does not use them. Its
+//! prompt is the one that `/api/chat` would make (`_debug_render_only`).
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use super::{
 };
 use crate::upstream::{Client, HttpRequest, Outgoing};
 
-/// How long a model may take to go.
+/// How long to wait until a model is unloaded.
 const UNLOADS: Duration = Duration::from_secs(5);
 
-/// The same request past Ollama's parsers, where its parser shall be kept out. `None`: the request goes as it is, because
-/// it goes elsewhere or holds images, because this Ollama does not tell the prompt, or because the answer would begin inside of
-/// reasoning, and nothing in it would say so.
+/// The same request as a completion that bypasses Ollama's parsers. `None`: the request is sent unchanged, because the mode is not
+/// `raw`, the backend is not Ollama, a message has images, this Ollama does not report the prompt, or the answer would begin
+/// inside reasoning without a marker.
 pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -> Option<Prepared> {
     let Outgoing::Http(request) = &prepared.outgoing else { return None };
     if round.backend.kind != Kind::Ollama || round.learned.tools != ToolMode::Raw {
@@ -44,8 +44,8 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     Some(Prepared { outgoing: Outgoing::Http(request), ..prepared.clone() })
 }
 
-/// Has a model loaded anew whose parser has failed. That request of an Ollama (0.17.4) may wait forever for somebody to read the
-/// rest of its answer, and keeps all others of the model from their turn.
+/// Reloads a model whose parser has failed. In Ollama 0.17.4, the failed request may wait forever until the rest of its answer is
+/// read, and block all other requests to the model. Does nothing for other backends.
 pub async fn load_anew(client: &Client, backend: &Backend, model: &str) {
     if backend.kind != Kind::Ollama {
         return;
@@ -59,7 +59,7 @@ pub async fn load_anew(client: &Client, backend: &Backend, model: &str) {
     }
 }
 
-/// Asks for the prompt. An Ollama that does not know the field writes one token instead.
+/// The request for the prompt. A version of Ollama that does not know the field generates one token instead.
 fn question(body: &Map<String, Value>) -> Value {
     let mut body = body.clone();
     body.insert("_debug_render_only".into(), true.into());

@@ -36,18 +36,18 @@ pub struct Adapters {
 /// Which adapters there are.
 #[derive(Debug, Args, Default)]
 pub(super) struct Overlay {
-    /// A directory of adapter files that go over the built-in ones [default: as `serve` would take it]
+    /// A directory of adapter files that replace built-in ones of the same name [default: the one that `serve` uses]
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make an adapter file of the `response_template` in a tokenizer_config.json
+    /// Convert the `response_template` in a tokenizer_config.json to an adapter file
     Import {
         /// tokenizer_config.json, or the template alone; `-` for standard input
         file: PathBuf,
-        /// A name that the adapter is for, with `*` for any text; repeat it for more [default: the file's own]
+        /// A model name for the adapter, with `*` for any text; can be repeated [default: the file's own]
         #[arg(long, value_name = "GLOB")]
         model: Vec<String>,
     },
@@ -56,7 +56,7 @@ enum Action {
 // === impl Overlay ===
 
 impl Overlay {
-    /// The adapters of this directory over the built-in ones; without one, those that `serve` would have.
+    /// The built-in adapters with those of this directory; without one, the adapters that `serve` uses.
     pub(super) fn library(&self, environment: &Environment) -> Result<Library, Error> {
         match &self.adapters {
             Some(directory) => Library::with_overlay(directory),
@@ -68,7 +68,7 @@ impl Overlay {
 // === impl Adapters ===
 
 impl Adapters {
-    /// Runs the command. What an import leaves out is said on `log`.
+    /// Runs the command. Writes to `log` what an import omits.
     pub fn run(
         self,
         environment: &Environment,
@@ -100,7 +100,7 @@ impl Adapters {
     }
 }
 
-/// A file's text, or what is on standard input.
+/// The text of a file, or of standard input.
 fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
     let fail = |error: std::io::Error| Error::client(format!("{}: {error}", path.display()));
     if path != Path::new("-") {
@@ -154,7 +154,7 @@ fn one(model: &str, found: &Found) -> String {
     out
 }
 
-/// What begins a call of this form.
+/// The texts that begin a call of this form.
 pub(super) fn entries(call: &Call) -> String {
     let markers: Vec<String> = call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).cloned().collect();
     let mut entries: Vec<String> = Some(quoted(&markers)).filter(|markers| !markers.is_empty()).into_iter().collect();

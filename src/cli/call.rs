@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Call {
-    /// `server__tool`, `server.tool`, a bare name that only one server has, or the id of a call that waits
+    /// `server__tool`, `server.tool`, a bare name that only one server has, or the id of a waiting call
     name: String,
     /// The arguments as JSON; `-` reads them from standard input [default: {}]
     arguments: Option<String>,
@@ -38,14 +38,14 @@ pub struct Call {
     /// Print the whole answer as JSON
     #[arg(long)]
     json: bool,
-    /// Give up after so many seconds
+    /// Time limit in seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
     #[command(flatten)]
     source: Source,
 }
 
-/// Where the registry is.
+/// The options that locate the registry.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Source {
     /// The configuration file [default: see `toolglot paths`]
@@ -65,12 +65,12 @@ struct Waiting {
     name: String,
     /// Its arguments, as JSON text.
     arguments: String,
-    /// It lies in the store that the configuration names, and this is a sign to it.
+    /// Whether the call itself is in the store that the configuration names, and this entry only refers to it.
     #[serde(default)]
     shared: bool,
 }
 
-/// The same, and where it waits.
+/// A waiting call, and the store that has it.
 struct Waits {
     call: Waiting,
     config: Config,
@@ -80,9 +80,9 @@ struct Waits {
 
 const EXIT_CODES: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
 Exit codes: 0 it answered, 1 it failed (the answer says why) or could not be called, 2 wrong command line or configuration.";
-/// How long to wait for servers to start: a person does, and it may have to be downloaded.
+/// How long to wait for a server to start. It may have to be downloaded first.
 pub(super) const PATIENCE: Duration = Duration::from_secs(25);
-/// How often a tool that takes its time is mentioned: some clients end a command that is silent for 8 s.
+/// How often to report that a tool still runs: some clients end a command that is silent for 8 s.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long to wait for the shared store.
 const STORE: Duration = Duration::from_secs(2);
@@ -99,7 +99,7 @@ impl Source {
         Ok(config)
     }
 
-    /// A pool with the built-in tools, and the store that other processes see.
+    /// A pool with the built-in tools, and the store that other processes use.
     pub(super) fn pool(&self, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
         whole_pool(self.config(environment)?, environment)
     }
@@ -108,7 +108,7 @@ impl Source {
 // === impl Call ===
 
 impl Call {
-    /// Runs the command; `beat` hears of long calls. A tool that fails is an error whose text is already printed.
+    /// Runs the command. Reports about long calls go to `beat`. If the tool fails, the error's text is already printed.
     pub fn run(
         self,
         environment: &Environment,
@@ -168,7 +168,7 @@ impl Call {
 
 // === private ===
 
-/// Waits for the tool (and for the start of its server), and says now and then that it does.
+/// Waits for the tool and the start of its server, and reports from time to time that it still waits.
 async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     let mut passed = Duration::ZERO;
@@ -184,24 +184,24 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
     }
 }
 
-/// A pool with the built-in tools, whatever the configuration says: who names one on the command line wants it.
+/// A pool with the built-in tools, whatever the configuration says: the user has named one.
 fn whole_pool(mut config: Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     config.mcp.builtin_tools = true;
     pool(&config, environment)
 }
 
-/// A pool with the tools that this configuration offers, and the store that other processes see.
+/// A pool with the tools of this configuration, and the store that other processes use.
 pub(super) fn pool(config: &Config, environment: &Environment) -> Result<(Arc<Pool>, Arc<dyn Store>), Error> {
     let store: Arc<dyn Store> = Arc::new(Files::new(&config.mcp.state));
     Ok((mcp::open(&config.mcp, environment, Arc::clone(&store))?, store))
 }
 
-/// The configuration, of which no key of a backend is needed.
+/// The configuration, without keys of backends.
 fn load(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
     Config::load(&Overrides { file, without_secrets: true, ..Overrides::default() }, environment)
 }
 
-/// The configuration of the proxy that left the call, wherever the command is run.
+/// The configuration of the proxy that stored the call, wherever the command runs.
 fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Config, Error> {
     match file {
         Some(file) => load(Some(file), environment),
@@ -212,7 +212,10 @@ fn waiting_config(file: Option<PathBuf>, environment: &Environment) -> Result<Co
 // === impl Waits ===
 
 impl Waits {
-    /// The call that waits under this id. A text that can only be an id, and that nothing waits under, is an error.
+    /// The call that waits under this id; `None` if the text may be a tool's name.
+    ///
+    /// # Errors
+    /// The text can only be an id, and no call waits under it.
     async fn find(environment: &Environment, id: &str, source: &Source) -> Result<Option<Waits>, Error> {
         let files = Files::new(state_directory(environment));
         let config = match read_waiting(&files, id).await? {
@@ -237,7 +240,7 @@ impl Waits {
         }
     }
 
-    /// Uses it up: of two processes, one gets it.
+    /// Takes the call. Of several processes, one gets it.
     async fn take(self) -> Result<(), Error> {
         match self.store.take(&Key::local(Kind::SpooledCall, &*self.id)).await {
             Some(_) => Ok(()),
@@ -252,7 +255,7 @@ async fn read_waiting(store: &dyn Store, id: &str) -> Result<Option<Waiting>, Er
     call.map(Some).map_err(|error| Error::proxy(format!("the call that waits under `{id}` cannot be read: {error}")))
 }
 
-/// Why a call is not in the store that instances share.
+/// Why a call is not in the shared store.
 fn gone_from(store: &dyn Common, id: &str) -> Error {
     if store.link().is_none_or(store::Link::is_present) {
         return gone(id);
@@ -271,7 +274,7 @@ fn is_id(text: &str) -> bool {
     text.rsplit_once('-').is_some_and(|(_, secret)| secret.len() == 24 && secret.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
-/// The tools that the name can mean: of one server, where it names one; no other is started for it.
+/// The tools that the name can mean. If it names a server, only that one is started.
 async fn candidates(pool: &Pool, name: &str) -> Catalogue {
     let only_ours = [BUILT_IN.to_owned()];
     let ours = pool.tools(Some(&only_ours), PATIENCE).await;

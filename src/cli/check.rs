@@ -22,10 +22,10 @@ mod tests;
 
 use faults::library_faults;
 
-/// Validates adapters, configuration and registry: all that `serve` would read, or one place.
+/// Validates adapters, configuration and registry: everything that `serve` would read, or one path.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// Write down what the fixtures beside the adapters (*.txt) come to now, instead of comparing it
+    /// Record the current results of the fixtures next to the adapters (*.txt) instead of comparing them
     #[arg(long)]
     update: bool,
     /// A directory of adapter files with their fixtures, one adapter file, one fixture (*.txt), a proxy.toml or an mcp.json
@@ -33,13 +33,13 @@ pub struct Check {
     path: Option<PathBuf>,
 }
 
-/// What is wrong, and with what: a file, with the line where one can be told.
+/// A fault: what is wrong, and in which file and line, if known.
 struct Fault {
     place: String,
     what: String,
 }
 
-/// What was looked at, and what is wrong with it.
+/// The checked files, and their faults.
 #[derive(Default)]
 struct Findings {
     update: bool,
@@ -48,13 +48,13 @@ struct Findings {
 }
 
 const GENERIC: &str = "generic";
-/// How deep fixtures may lie below their adapters.
+/// Maximum depth of fixtures below their adapters.
 const DEPTH: usize = 2;
 
 // === impl Check ===
 
 impl Check {
-    /// Runs the command. Faults are written to `out`; with any, it fails.
+    /// Runs the command. Writes faults to `out`, and fails if there are any.
     pub fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let io = |error: std::io::Error| Error::proxy(format!("check: {error}"));
         let mut findings = Findings { update: self.update, ..Findings::default() };
@@ -91,7 +91,7 @@ fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))
 }
 
-/// The lines of a file that something is about.
+/// The lines of a file that a fault is about.
 fn at(path: &Path, line: Option<usize>) -> String {
     line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
 }
@@ -252,7 +252,7 @@ impl Findings {
     }
 }
 
-/// The `*.txt` files in a directory, and so many levels below.
+/// The `*.txt` files in a directory and its subdirectories, down to this depth.
 fn recordings(directory: &Path, depth: usize) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> = entries

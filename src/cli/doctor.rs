@@ -39,13 +39,13 @@ use last::LastTrial;
 pub(super) struct Doctor {
     #[command(flatten)]
     given: Given,
-    /// Look at this model alone
+    /// Look only at this model
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Send the model a few real requests with tools, and say what came back
     #[arg(long = "try", requires = "model")]
     tried: bool,
-    /// A JSON file with tools in OpenAI's form: says how many tokens they cost each model
+    /// A JSON file with tools in OpenAI's form: report how many tokens they cost each model
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
     /// Write one JSON object instead of a table
@@ -53,17 +53,17 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-/// Everything that was found out.
+/// The report.
 #[derive(Debug, Serialize)]
 struct Report {
     toolglot: &'static str,
     proxy: Proxy,
-    /// What to know about this machine, one sentence each.
+    /// Facts about this machine's addresses, one sentence each.
     addresses: Vec<String>,
     backends: Vec<Backend>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<trial::Trial>,
-    /// What is wrong, each with its remedy.
+    /// Problems, each with its remedy. If there are any, the command exits with 1.
     problems: Vec<String>,
 }
 
@@ -76,11 +76,11 @@ struct Proxy {
     /// How often clients asked for the list of models, and for answers.
     lists: u64,
     chats: u64,
-    /// What this means.
+    /// The conclusion, for people.
     verdict: String,
 }
 
-/// A backend, as people read about it.
+/// A backend in the report.
 #[derive(Debug, Serialize)]
 pub(super) struct Backend {
     pub(super) name: String,
@@ -89,12 +89,12 @@ pub(super) struct Backend {
     version: Option<String>,
     reachable: bool,
     pub(super) error: Option<String>,
-    /// How many models it lists.
+    /// Number of models that it lists.
     listed: usize,
     pub(super) models: Vec<Model>,
 }
 
-/// A model, and how it would be spoken to.
+/// A model, and how toolglot would ask it.
 #[derive(Debug, Serialize)]
 pub(super) struct Model {
     pub(super) name: String,
@@ -105,16 +105,16 @@ pub(super) struct Model {
     pub(super) tools: &'static str,
     pub(super) tools_why: &'static str,
     capabilities: Option<Vec<&'static str>>,
-    /// Tokens.
+    /// Its context, in tokens.
     pub(super) context: Option<u64>,
-    /// What came of `doctor --try`, the last time.
+    /// The result of the last `doctor --try`.
     pub(super) tried: Option<LastTrial>,
     /// Tokens that the given tools cost.
     tools_cost: Option<u64>,
     notes: Vec<String>,
 }
 
-/// How long the proxy may take to say that it runs.
+/// How long to wait for the proxy.
 const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 64 * 1024;
 const SHOWN_CHARS: usize = 500;
@@ -165,7 +165,7 @@ impl Doctor {
     }
 }
 
-/// The backends of this configuration and their models, with what they would be asked.
+/// The backends of this configuration with their models, and how toolglot would ask them.
 pub(super) async fn surveyed(
     config: Config,
     environment: &Environment,

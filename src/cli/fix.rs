@@ -30,7 +30,7 @@ pub struct Fix {
     /// A file with the JSON Schema of the tool's parameters; without it only the syntax is repaired.
     #[arg(long)]
     schema: Option<PathBuf>,
-    /// Why the stream ended inside of the call: stop, length, tool_calls or content_filter. Without it the text is whole.
+    /// Why the stream ended inside the call: stop, length, tool_calls or content_filter. Without it the text is whole.
     #[arg(long)]
     finish_reason: Option<String>,
 }

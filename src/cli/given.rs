@@ -11,7 +11,7 @@ use crate::{
     error::Error,
 };
 
-/// Which configuration, and where the proxy listens.
+/// The options for the configuration file and the address of the proxy.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Configured {
     /// The configuration file [default: see `toolglot paths`]
@@ -22,12 +22,12 @@ pub(super) struct Configured {
     pub(super) listen: Option<String>,
 }
 
-/// The same for a command that speaks to backends itself.
+/// The same for a command that uses backends itself.
 #[derive(Debug, Default, Args)]
 pub(super) struct Given {
     #[command(flatten)]
     configured: Configured,
-    /// A backend beside those of the file: http://host:port, or with its kind: ollama=http://host:11434, openai=http://host:port/v1
+    /// A backend in addition to those of the file: http://host:port, or with its kind: ollama=http://host:11434, openai=http://host:port/v1
     #[arg(long, value_name = "[KIND=]URL")]
     backend: Vec<String>,
 }
@@ -42,7 +42,7 @@ pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
 // === impl Configured ===
 
 impl Configured {
-    /// The configuration with the command line over it. A key that cannot be had is a remark in it, not an error.
+    /// The configuration, with the options of the command line. A missing key is noted in it, and not an error.
     pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
         Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
     }
@@ -55,12 +55,12 @@ impl Configured {
 // === impl Given ===
 
 impl Given {
-    /// The configuration with the command line over it.
+    /// The configuration, with the options of the command line.
     pub(super) fn load(&self, environment: &Environment) -> Result<Config, Error> {
         Config::load(&self.overrides(), environment)
     }
 
-    /// The same, where a key that cannot be had is a remark, not an error.
+    /// The same, but a missing key is noted, and not an error.
     pub(super) fn load_without_secrets(&self, environment: &Environment) -> Result<Config, Error> {
         Config::load(&Overrides { without_secrets: true, ..self.overrides() }, environment)
     }

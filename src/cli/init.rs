@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Init {
     /// Where to write it [default: this user's own, see `toolglot paths`]
     file: Option<PathBuf>,
-    /// Replace a file that exists; it is kept beside the new one
+    /// Replace an existing file; a copy of it is kept next to the new one
     #[arg(long)]
     force: bool,
 }

@@ -27,28 +27,28 @@ use crate::{
     redact,
 };
 
-/// How much is logged.
+/// The options for the level of the log.
 #[derive(Debug, clap::Args)]
 pub(super) struct Verbosity {
-    /// Log more: -v what is done for each request, -vv everything
+    /// Log more: -v the decisions about each request, -vv everything
     #[arg(short, long, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
-    /// Log only what is wrong
+    /// Log only problems
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Where the log goes, without secrets.
+/// The destination of the log. Secrets are removed from every line.
 struct Redacting<W>(W);
 
-/// The log's file. A full one becomes `FILE.old`, and the one before it goes.
+/// The file of the log. A full file becomes `FILE.old`, and replaces an earlier one.
 struct Rotating {
     file: File,
     path: PathBuf,
     written: u64,
 }
 
-/// A file of the log is full at this size.
+/// Maximum size of the file, in bytes.
 const FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A value in a line is cut after this.
@@ -68,7 +68,7 @@ impl Verbosity {
     }
 }
 
-/// Starts the log; in colours only where a person looks at it.
+/// Starts the log. It has colours only on a terminal.
 pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verbosity, file: Option<&Path>) -> Result<(), Error> {
     let filter = EnvFilter::try_new(verbosity.filter().unwrap_or(environment.log_filter()))
         .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
@@ -96,7 +96,7 @@ pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verb
         .map_err(|error| Error::proxy(format!("cannot start the log: {error}")))
 }
 
-/// A value as one line: what backends and servers write must not look like lines of ours.
+/// A value as one line: text of backends and servers must not look like further lines of the log.
 fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     let value = redact::shown(&format!("{value:?}"), VALUE_CHARS);
     match field.name() {

@@ -48,14 +48,14 @@ enum Command {
         /// Its name
         name: String,
     },
-    /// Take over the servers of another client
+    /// Import the servers of another client
     Import {
         /// A file, or one of claude, cursor, vscode, void
         from: String,
     },
-    /// Connect to all servers and list their tools with what offering them costs
+    /// Connect to all servers, and list their tools and what offering them costs
     Tools(Json),
-    /// Accept the tools of a server as they are now, after their definitions have changed
+    /// Accept the current tools of a server after their definitions have changed
     Accept {
         /// Its name
         server: String,
@@ -80,7 +80,7 @@ struct Add {
     /// The URL
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     url: Option<String>,
-    /// What is spoken there [default: found out]
+    /// The transport [default: detected]
     #[arg(long = "type", value_name = "http|sse", requires = "url")]
     kind: Option<String>,
     /// A header for every request; `${VARIABLE}` is expanded when it is used
@@ -89,10 +89,10 @@ struct Add {
     /// A variable for the command
     #[arg(long, value_name = "NAME=VALUE", requires = "command")]
     env: Vec<String>,
-    /// Believe what the server says its tools do
+    /// Believe the server's hints about what its tools do
     #[arg(long)]
     trust: bool,
-    /// Replace the entry of this name, with all that it says
+    /// Replace the whole entry of this name
     #[arg(long)]
     replace: bool,
     /// The command
@@ -102,10 +102,10 @@ struct Add {
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// Offer what the registry has, too
+    /// Also offer the tools of the registry
     #[arg(long)]
     gateway: bool,
-    /// Give failures as ordinary text, for clients that lose the text of errors
+    /// Return failures as ordinary text, for clients that lose the text of errors
     #[arg(long)]
     errors_as_text: bool,
 }
@@ -349,7 +349,7 @@ fn shown(text: &str) -> String {
     redact::shown(text, SHOWN_CHARS)
 }
 
-/// A remark that may be lost where nobody reads.
+/// Writes a remark. Failures to write are ignored.
 fn note(remarks: &mut dyn Write, text: &str) {
     let _: io::Result<()> = writeln!(remarks, "toolglot: {}", redact::printable(text));
 }

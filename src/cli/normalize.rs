@@ -35,10 +35,10 @@ pub struct Normalize {
     /// A JSON file with the offered tools in OpenAI's form.
     #[arg(long)]
     tools: Option<PathBuf>,
-    /// The answer begins inside of reasoning.
+    /// The answer begins inside reasoning.
     #[arg(long)]
     reasoning_open: bool,
-    /// A directory of adapter files that go over the built-in ones.
+    /// A directory of adapter files that replace built-in ones of the same name.
     #[arg(long, value_name = "DIRECTORY")]
     adapters: Option<PathBuf>,
     /// Why the answer ended: stop, length, tool_calls or content_filter.
@@ -46,7 +46,7 @@ pub struct Normalize {
     finish_reason: String,
 }
 
-/// One answer to be normalized.
+/// An answer to normalize.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Row {

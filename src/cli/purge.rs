@@ -27,7 +27,7 @@ pub(super) struct Purge {
     yes: bool,
 }
 
-/// One thing to be done.
+/// One step.
 enum Task {
     Service(PathBuf),
     Settings { file: PathBuf, client: String, undone: Undone },
@@ -65,7 +65,7 @@ impl Purge {
     }
 }
 
-/// Everything, in the order in which it is to be done.
+/// All steps, in their order.
 fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
     let mut tasks: Vec<Task> =
         Some(service::file(environment)?).filter(|file| file.exists()).map(Task::Service).into_iter().collect();
@@ -86,7 +86,7 @@ fn tasks(environment: &Environment) -> Result<Vec<Task>, Error> {
 // === impl Task ===
 
 impl Task {
-    /// Does it; an error says for which file it failed.
+    /// Performs the step. An error names the file.
     fn done(&self, environment: &Environment) -> Result<(), String> {
         let named = |path: &Path, result: std::io::Result<()>| result.map_err(|error| format!("{}: {error}", path.display()));
         match self {

@@ -46,7 +46,7 @@ struct Agents {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Agent {
-    /// Its program, too.
+    /// The agent's name, and that of its program.
     name: String,
     /// How to get it.
     install: String,
@@ -56,7 +56,7 @@ struct Agent {
     arguments: Vec<String>,
 }
 
-/// Where the models are, and which one.
+/// The address of the proxy, and the model.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) address: SocketAddr,
@@ -65,7 +65,7 @@ pub(super) struct Place {
     pub(super) context: u64,
 }
 
-/// A proxy of our own; it ends with this value.
+/// A proxy that `run` has started. It ends when this is dropped.
 struct Daemon(Child);
 
 /// How long a proxy may take to listen.
@@ -75,7 +75,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 // === impl Run ===
 
 impl Run {
-    /// Runs the command; gives the agent's exit status.
+    /// Runs the command. Returns the agent's exit status.
     pub(super) fn run(self, environment: &Environment) -> Result<ExitStatus, Error> {
         let agents = agents()?;
         let Some(agent) = agents.iter().find(|agent| agent.name == self.agent) else {
@@ -129,7 +129,7 @@ impl Run {
 // === impl Place ===
 
 impl Place {
-    /// The text with what is known filled in.
+    /// The text with its placeholders filled in.
     pub(super) fn fill(&self, text: &str) -> String {
         let root = format!("http://{}", self.address);
         text.replace("{v1}", &format!("{root}/v1"))
@@ -156,7 +156,7 @@ fn agents() -> Result<Vec<Agent>, Error> {
     Ok(agents.agent)
 }
 
-/// The models of the proxy at this address; none if nobody listens there.
+/// The models of the proxy at this address; none if nothing listens there.
 fn models(address: SocketAddr) -> Result<Vec<Model>, Error> {
     ask(address, async |client, proxy| backend::models(&client, &proxy).await.unwrap_or_default())
 }

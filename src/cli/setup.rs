@@ -37,7 +37,7 @@ pub struct Setup {
     model: Option<String>,
     #[command(flatten)]
     configured: Configured,
-    /// Install what can be installed, after showing it; the file as it was is kept beside it
+    /// Also write the settings that can be written; a copy of the old file is kept next to it
     #[arg(long)]
     write: bool,
 }
@@ -72,7 +72,7 @@ struct File {
 // === impl Setup ===
 
 impl Setup {
-    /// Runs the command; `remarks` hears what was done.
+    /// Runs the command. What was done is written to `remarks`.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
         let clients = clients()?;
         let Some(client) = clients.iter().find(|client| client.name == self.client) else {
@@ -123,7 +123,7 @@ impl Setup {
 // === impl File ===
 
 impl File {
-    /// The members to be merged; `None` where the whole file is ours.
+    /// The members to merge; `None` if the whole file is toolglot's.
     fn own(&self, filled: &dyn Fn(&str) -> String) -> Result<Option<Value>, Error> {
         let read = |text: &String| serde_json::from_str(&filled(text)).map_err(|error| self.broken(&error.to_string()));
         self.merge.as_ref().map(read).transpose()
@@ -192,7 +192,7 @@ pub(super) struct Installed {
     backup: Option<PathBuf>,
 }
 
-/// Writes the file, with what it was beside it.
+/// Writes the file, and a copy of the old one next to it.
 pub(super) fn install(file: &Path, before: Option<&str>, after: &str) -> Result<Installed, Error> {
     let failed = |error: std::io::Error| Error::proxy(format!("cannot write {}: {error}", file.display()));
     if before.is_some_and(|before| before.trim() == after.trim()) {

@@ -40,15 +40,15 @@ pub enum Kind {
 pub struct Request {
     /// The internal form; its `tools` are functions.
     pub chat: ChatRequest,
-    /// The tools that the client offers under a namespace, or whose calls it takes in another form than a function's.
+    /// The tools that the client offers in a namespace, or whose calls it does not take as functions.
     pub special: Vec<Special>,
     /// Fields of the request that the answer repeats.
     pub echo: Map<String, Value>,
-    /// What the user should know.
+    /// Warnings about the request.
     pub warnings: Vec<Note>,
 }
 
-/// What is special about an offered tool.
+/// The peculiarities of an offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Special {
     /// The name under which [`Request::chat`] offers it.
@@ -59,23 +59,22 @@ pub struct Special {
     pub input: Input,
 }
 
-/// What a front has to know about an answer.
+/// What a front needs to know about an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
     /// The protocol.
     pub kind: Kind,
     /// Id, time and model, the same in every chunk.
     pub envelope: Envelope,
-    /// The client asked for the usage chunk.
+    /// Whether the client asked for the usage chunk.
     pub include_usage: bool,
-    /// The field from which the client reads reasoning; `None`: reasoning is not sent. (Only OpenAI's chat protocol has a
-    /// choice of fields.)
+    /// The field for reasoning (OpenAI's chat protocol only, which has several in use); `None`: reasoning is not sent.
     pub reasoning_field: Option<&'static str>,
-    /// Progress lines go out as reasoning; otherwise as comments.
+    /// Whether progress lines are sent as reasoning; otherwise they are comments.
     pub shows_reasoning: bool,
     /// The tools that may be called.
     pub tools: Arc<Tools>,
-    /// About as many tokens has the prompt.
+    /// An estimate of the prompt's tokens.
     pub prompt_tokens: u64,
     /// Fields of the request that the answer repeats.
     pub echo: Map<String, Value>,
@@ -86,29 +85,29 @@ pub struct Head {
 pub struct Front {
     protocol: Box<dyn Protocol>,
     shows_reasoning: bool,
-    /// The reasoning so far does not end a line.
+    /// Whether the reasoning so far ends in the middle of a line.
     mid_line: bool,
 }
 
 /// How one protocol streams an answer.
 trait Protocol: std::fmt::Debug + Send {
-    /// Appends what has to come before everything else, a sign of life included.
+    /// Appends what must come before everything else, even a sign of life.
     fn open(&mut self, _out: &mut BytesMut) {}
 
     /// Appends the bytes that the client reads for this event.
     fn event(&mut self, event: Event<'_>, out: &mut BytesMut);
 
-    /// Appends a sign of life that no client takes for content; `text` is for people who read along.
+    /// Appends a sign of life that no client takes for content. `text` is for people who read the stream.
     fn alive(&mut self, text: &str, out: &mut BytesMut);
 
-    /// Appends a fault; nothing may follow.
+    /// Appends an error. Nothing may follow.
     fn fault(&mut self, error: &Error, out: &mut BytesMut);
 
-    /// How long the answer takes so far.
+    /// Takes the duration of the answer so far.
     fn elapsed(&mut self, _elapsed: Duration) {}
 }
 
-/// Collects the same events into one object, for a client that does not stream.
+/// Collects the events of an answer into one object, for a client that does not stream.
 #[derive(Debug)]
 pub struct Collected {
     head: Head,
@@ -119,7 +118,7 @@ pub struct Collected {
     trace: Option<String>,
 }
 
-/// Puts the calls of an answer together, each with an id.
+/// Assembles the calls of an answer, each with an id.
 #[derive(Debug, Default)]
 struct Calls(Assembly);
 
@@ -134,7 +133,7 @@ impl Kind {
         }
     }
 
-    /// The name of a model, without what clients of this protocol must put before it.
+    /// The name of a model without the prefix that clients of this protocol need (`claude-toolglot/`).
     pub fn own_name(self, name: &str) -> &str {
         match self {
             Kind::Messages => messages::without_alias(name),
@@ -142,7 +141,7 @@ impl Kind {
         }
     }
 
-    /// What the ids of answers begin with.
+    /// The prefix of the ids of answers.
     pub fn id_prefix(self) -> &'static str {
         match self {
             Kind::OpenAi | Kind::Ollama => "chatcmpl-",
@@ -151,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// The body of a fault before the answer began.
+    /// The response body of an error before the answer.
     pub fn error_body(self, error: &Error) -> Value {
         match self {
             Kind::OpenAi | Kind::Responses => error_body(error),
@@ -160,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// The HTTP status of such a fault.
+    /// The HTTP status of an error before the answer.
     pub fn status(self, error: &Error) -> u16 {
         match error.code.as_deref() {
             // Clients repeat a request after every other one, and this fault stays.
@@ -169,7 +168,7 @@ impl Kind {
         }
     }
 
-    /// Whether its clients send a whole request again after a fault, at any time.
+    /// Whether clients of this protocol repeat the whole request after an error, even in the middle of an answer.
     pub fn repeats(self) -> bool {
         matches!(self, Kind::Messages | Kind::Responses)
     }
@@ -187,7 +186,7 @@ impl Kind {
 // === impl Request ===
 
 impl From<ChatRequest> for Request {
-    /// A request with nothing special about it.
+    /// A request without peculiarities.
     fn from(chat: ChatRequest) -> Request {
         Request { chat, ..Request::default() }
     }
@@ -212,12 +211,12 @@ impl Front {
         Front { shows_reasoning: head.shows_reasoning, protocol: head.kind.protocol(head), mid_line: false }
     }
 
-    /// Appends what has to come before everything else. Called once, before any other method.
+    /// Appends what must come before everything else. Call it once, before any other method.
     pub fn open(&mut self, out: &mut BytesMut) {
         self.protocol.open(out);
     }
 
-    /// Appends the bytes that the client reads for this event; one frame per text event, nothing is merged.
+    /// Appends the bytes of this event: one frame per text event.
     pub fn event(&mut self, event: Event<'_>, out: &mut BytesMut) {
         match event {
             Event::Note(note) if self.shows(note) => {
@@ -242,7 +241,7 @@ impl Front {
         }
     }
 
-    /// Tells how long the answer takes so far, for protocols that report it at the end.
+    /// Takes the duration of the answer so far, for protocols that report it at the end.
     pub fn elapsed(&mut self, elapsed: Duration) {
         self.protocol.elapsed(elapsed);
     }
@@ -273,12 +272,12 @@ impl Collected {
         content.len() + reasoning.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
     }
 
-    /// Tells how long the answer took, for protocols that report it.
+    /// Takes the duration of the answer, for protocols that report it.
     pub fn elapsed(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
     }
 
-    /// What the user should know, which has no place in the object.
+    /// Takes the warnings, which have no place in the object.
     pub fn take_warnings(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.warnings)
     }
@@ -323,8 +322,8 @@ impl Sink for Collected {
 // === impl Calls ===
 
 impl Calls {
-    /// Takes an event of a call; the whole call with its last one. Its id is the model's own, else derived from the answer's id
-    /// and the position.
+    /// Takes an event of a call. Returns the whole call with its last event. Without an id of its own, the call gets one from the
+    /// answer's id and its position.
     fn event(&mut self, event: &Event<'_>, answer: &str) -> Option<(u32, ToolCall)> {
         let (index, mut call) = self.0.event(event)?;
         call.id.get_or_insert_with(|| id_of(answer, index));
@@ -332,13 +331,13 @@ impl Calls {
     }
 }
 
-/// The field that says what was done in a turn, beside those of the protocol.
+/// The additional field that says what was done in a turn.
 pub const TRACE: &str = "toolglot";
 
-/// What begins each line of ours in reasoning and in text.
+/// The prefix of each of toolglot's own lines in reasoning and text.
 const OURS: &str = "[toolglot] ";
 
-/// The id of a call that has none of its own: from the answer's id and its position there.
+/// The id of a call without one of its own, derived from the answer's id and the call's position.
 pub fn id_of(answer: &str, index: u32) -> String {
     call_id(&[answer.as_bytes(), &index.to_le_bytes()])
 }
@@ -354,7 +353,8 @@ fn note_text(note: &Note) -> String {
     }
 }
 
-/// Takes our own lines out of reasoning that a client sends back: a model would imitate them. `None`: there are none.
+/// Removes toolglot's own lines from reasoning that a client sends back, because a model would imitate them. `None`: there are
+/// none.
 pub(super) fn without_progress(reasoning: &str) -> Option<String> {
     let left: String = reasoning.split_inclusive('\n').filter(|line| !line.starts_with(OURS)).collect();
     (left.len() < reasoning.len()).then_some(left)

@@ -5,19 +5,19 @@ use super::Hints;
 /// One client.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The name by which configuration and path prefixes force it.
+    /// The name with which the configuration or a path prefix forces it.
     pub name: &'static str,
-    /// The message field from which it reads reasoning; `None`: it shows none, and none is sent.
+    /// The message field from which it reads reasoning; `None`: no reasoning is sent.
     pub reasoning_field: Option<&'static str>,
-    /// It shows reasoning to the user, so that progress lines make sense there.
+    /// Whether it shows reasoning to the user, so that progress lines make sense there.
     pub shows_reasoning: bool,
-    /// It executes one call per answer at most.
+    /// Whether it executes at most one call per answer.
     pub one_call: bool,
-    /// A user agent that contains one of these is this client's.
+    /// Texts in the `User-Agent` of this client; one is enough.
     user_agents: &'static [&'static str],
 }
 
-/// Everybody: the field from which nearly all clients read reasoning, and nothing that could surprise.
+/// Any other client: the field from which nearly all clients read reasoning, and no peculiarities.
 const GENERIC: Profile = Profile {
     name: "generic",
     reasoning_field: Some("reasoning_content"),
@@ -36,7 +36,7 @@ const PROFILES: &[&Profile] = &[
     &Profile { name: "roo", shows_reasoning: true, user_agents: &["RooCode/"], ..GENERIC },
     // Cline, opencode and everybody else on that SDK.
     &Profile { name: "ai-sdk", shows_reasoning: true, user_agents: &["ai-sdk/openai-compatible"], ..GENERIC },
-    // These do not say who they are: for configuration.
+    // These do not identify themselves: only the configuration selects them.
     &Profile { name: "continue", shows_reasoning: true, ..GENERIC },
     &Profile { name: "goose", shows_reasoning: true, ..GENERIC },
     &Profile { name: "open-webui", shows_reasoning: true, ..GENERIC },

@@ -31,7 +31,7 @@ pub enum Kind {
     ClineXml,
 }
 
-/// What a shape had to change or to leave out; for traces and metrics.
+/// Counts of what a shape changed or dropped, for traces and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Calls that were not delivered because the client takes one per answer.
@@ -44,7 +44,7 @@ pub struct Counts {
     pub withheld: u32,
 }
 
-/// The stage between the rules of an answer and the front.
+/// The stage between `turn::gate` and the front.
 #[derive(Debug)]
 pub struct Shape {
     kind: Kind,
@@ -53,11 +53,11 @@ pub struct Shape {
     writer: Writer,
 }
 
-/// Knows which calls a client's form can carry: for the stage that may ask the model again.
+/// Decides which calls a client's form can carry. `turn::gate` asks it, and asks the model again if a call cannot be carried.
 #[derive(Debug, Clone, Default)]
 pub struct Carrier {
     kind: Kind,
-    /// Calls of our own tools leave as shell commands.
+    /// Calls of the registry's tools leave as shell commands.
     in_shell: bool,
     tools: Arc<Tools>,
 }
@@ -81,7 +81,7 @@ impl Shape {
         Shape { kind, shell: None, tools, writer }
     }
 
-    /// The same stage for a client whose shell runs the calls of our own tools.
+    /// The same stage for a client whose shell runs the calls of the registry's tools.
     pub fn in_shell(mut self, mut shell: Shell) -> Shape {
         if self.kind != Kind::Native {
             shell.form = ShellForm::Id; // arguments in a command could be read as tags, or would be defused
@@ -99,17 +99,17 @@ impl Shape {
         }
     }
 
-    /// The calls that wait for `toolglot call` since the last time; to be stored before the bytes leave.
+    /// Takes the new calls that wait for `toolglot call`. They must be stored before the bytes are sent.
     pub fn take_spooled(&mut self) -> Vec<Spooled> {
         self.shell.as_mut().map(shell::Stage::take_spooled).unwrap_or_default()
     }
 
-    /// What knows which calls this client's form can carry. [`Shape::event`] refuses the others with a notice.
+    /// The carrier of this client's form. [`Shape::event`] refuses calls that it cannot carry with a notice.
     pub fn carrier(&self) -> Carrier {
         Carrier { kind: self.kind, in_shell: self.shell.is_some(), tools: Arc::clone(&self.tools) }
     }
 
-    /// What was changed or left out so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         match &self.writer {
             Writer::Native(writer) => writer.counts(),
@@ -121,12 +121,12 @@ impl Shape {
 // === impl Carrier ===
 
 impl Carrier {
-    /// The arguments as this client must get them: it opens a relative path at the root of the file system.
+    /// The arguments with relative paths moved into the workspace, for clients that open them at the root of the file system.
     pub fn placed<'a>(&self, name: &str, arguments: &'a str) -> Cow<'a, str> {
         placed(&self.tools, name, arguments).map_or(Cow::Borrowed(arguments), Cow::Owned)
     }
 
-    /// Whether the call can be carried; `Err` says why not.
+    /// Whether the client's form can carry the call; `Err` says why not.
     pub fn carries(&self, name: &str, arguments: &str) -> Result<(), Why> {
         if self.in_shell && !shell::is_the_clients(&self.tools, name) {
             return shell::runnable(&self.tools, name);
@@ -142,7 +142,7 @@ impl Carrier {
     }
 }
 
-/// The arguments with every path as this client must get it, where that is another one.
+/// The arguments with changed paths; `None` if no path changes.
 fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<String> {
     let (tool, workspace) = (tools.get(name)?, tools.workspace.as_ref()?);
     if tool.paths.is_empty() {
@@ -171,8 +171,7 @@ impl Writer {
     }
 }
 
-/// Reads tools and history of a request that is in one of the forms other than OpenAI's own; gives back the messages as they
-/// were, too.
+/// Reads the tools and the history of a request in a form other than OpenAI's. Also returns the original messages.
 pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec<Message>)> {
     let (grammar, tools, verbatim) = xml::read(request)?;
     let kind = match grammar {
@@ -182,7 +181,7 @@ pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec
     Some((kind, tools, verbatim))
 }
 
-/// A call as this client writes it; `None` where its form cannot carry it, or is no text.
+/// A call in this client's form; `None` if the form cannot carry it, or is not text.
 pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
     match kind {
         Kind::Native => None,
@@ -191,7 +190,7 @@ pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option
     }
 }
 
-/// Completes the untyped tools of a client that is known; says whether it was recognised by them.
+/// Completes the untyped tools of a known client. Returns whether they identify the client.
 pub(super) fn complete_native(tools: &mut Tools) -> bool {
     xml::complete_native(tools)
 }

@@ -6,7 +6,7 @@ use crate::{event::Workspace, openai::Message};
 const FOLDERS: &str = "workspace contains these folders:";
 const OVERVIEW: [&str; 2] = ["<files_overview>", "</files_overview>"];
 
-/// The workspace; `None` where it is not told, or has several folders.
+/// The workspace; `None` if the prompt does not name it, or it has several folders.
 pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
     let prompt = messages.iter().find(|message| matches!(message.role.as_str(), "system" | "developer" | "user"))?;
     let prompt = prompt.content.to_text();

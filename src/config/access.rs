@@ -12,38 +12,38 @@ use crate::error::Error;
 /// Who may use the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Access {
-    /// The keys that clients use; none: nobody needs one.
+    /// The keys of clients. Empty: no key is needed.
     pub keys: Vec<ClientKey>,
-    /// Other machines may use the server without a key.
+    /// Whether other machines may use the server without a key.
     pub insecure: bool,
-    /// The modes that a request may choose by its path or header; `None`: all. Those of the configuration are always open.
+    /// The modes that a request may choose by its path or header; `None`: all. Modes set in the configuration are always allowed.
     pub modes: Option<Vec<Mode>>,
 }
 
 /// A key of a client. Only the hash of the key is kept.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClientKey {
-    /// Who holds it. Two keys may belong to one tenant.
+    /// The owner of the key. Two keys may belong to one tenant.
     pub tenant: Arc<Tenant>,
     digest: [u8; 32],
 }
 
-/// Who uses the server, and what it may use of it.
+/// A user of the server, with its permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
     /// Its name, for the log and the metrics; `""` for the one local user.
     pub name: String,
-    /// Whose state it shares: the prefix of its keys in the store.
+    /// The prefix of its keys in the store. Tenants with the same prefix share their state.
     pub prefix: String,
-    /// Globs of the models that it may use, by their own or their further names; `None`: all.
+    /// Globs over the names (or aliases) of the models that it may use; `None`: all.
     pub models: Option<Vec<String>>,
     /// The modes that it may use; `None`: all.
     pub modes: Option<Vec<Mode>>,
     /// The MCP servers whose tools it may use; `None`: all.
     pub mcp_servers: Option<Arc<[String]>>,
-    /// How many requests about models it may send in a minute, to all instances together.
+    /// Maximum number of requests about models per minute, to all instances together.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// It may read the metrics, and change the registry of MCP servers.
+    /// Whether it may read the metrics and change the registry of MCP servers.
     pub operator: bool,
 }
 
@@ -69,7 +69,7 @@ const UNNAMED: &str = "client";
 // === impl Access ===
 
 impl Access {
-    /// Whose key was given. Takes the same time wherever keys differ.
+    /// The owner of a key. Takes the same time wherever keys differ.
     pub fn tenant_of(&self, given: &str) -> Option<&Arc<Tenant>> {
         let given: [u8; 32] = Sha256::digest(given).into();
         let opens = |key: &ClientKey| key.digest.iter().zip(given).fold(0, |differ, (own, given)| differ | (own ^ given)) == 0;
@@ -81,7 +81,7 @@ impl Access {
 // === impl Tenant ===
 
 impl Tenant {
-    /// Somebody who may use everything.
+    /// A tenant that may use everything.
     pub fn named(name: impl Into<String>) -> Tenant {
         let name = name.into();
         Tenant {
@@ -95,7 +95,7 @@ impl Tenant {
         }
     }
 
-    /// Whether it may use the model with this name of its own, which a client calls so.
+    /// Whether it may use a model. `own`: the model's own name. `called`: the name that the client used.
     pub fn may_use(&self, own: &str, called: &str) -> bool {
         let fits = |glob: &String| matches(glob, own) || matches(glob, called);
         self.models.as_ref().is_none_or(|models| models.iter().any(fits))
@@ -106,7 +106,7 @@ impl Tenant {
         self.mcp_servers.as_ref().is_none_or(|own| own.iter().any(|own| own == name))
     }
 
-    /// Of these MCP servers (`None`: all) those that it may use.
+    /// Those of the wanted MCP servers (`None`: all) that it may use; `None`: all.
     pub fn servers(&self, wanted: Option<&[String]>) -> Option<Vec<String>> {
         match (wanted, &self.mcp_servers) {
             (None, None) => None,
@@ -127,7 +127,10 @@ impl Default for Tenant {
 // === impl Config ===
 
 impl Config {
-    /// Fails (code `configuration`) if other machines could use the server and nobody said that they may.
+    /// Checks that other machines cannot use the server without a key.
+    ///
+    /// # Errors
+    /// `configuration` if `listen` is beyond loopback, there is no key, and `insecure` is not set.
     pub fn check_exposure(&self) -> Result<(), Error> {
         let Access { keys, insecure, .. } = &self.access;
         if *insecure || !keys.is_empty() || !self.listen.is_beyond_loopback() {
@@ -142,7 +145,7 @@ impl Config {
     }
 }
 
-/// The keys of the file, of the variable and of the tables, without those that cannot be had and need not be.
+/// The keys of the file, the variable and the tables. Missing ones are skipped if [`super::Overrides::without_secrets`] is set.
 pub(super) fn keys(raw: &Raw, source: Source<'_>) -> Result<Vec<ClientKey>, Error> {
     let mut keys = match unnamed(raw, source) {
         Err(_) if source.without_secrets => Vec::new(),

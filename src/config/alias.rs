@@ -4,15 +4,15 @@
 use super::{Config, Mode};
 use crate::error::Error;
 
-/// Another name under which models are offered beside their own.
+/// A further name under which models are offered.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alias {
-    /// What clients see and write; a `*` matches what the one in `model` matches.
+    /// The name that clients see and write. Its `*` matches the same text as the one in `model`.
     pub name: String,
     /// The model's own name, with at most one `*` for any text.
     pub model: String,
-    /// What happens to answers that are asked for under this name.
+    /// The mode of requests under this name.
     pub mode: Option<Mode>,
 }
 
@@ -38,13 +38,13 @@ impl Alias {
 // === impl Config ===
 
 impl Config {
-    /// The model's own name for a name that a client wrote: the one of its alias, else the name itself.
+    /// The model's own name for a name that a client wrote: that of its alias, else the same name.
     pub fn own_name(&self, written: &str) -> String {
         let meant = self.aliases.iter().find_map(|alias| exchange(&alias.name, &alias.model, written));
         meant.unwrap_or_else(|| written.to_owned())
     }
 
-    /// What the alias that a client wrote says about the mode.
+    /// The mode of the alias that a client wrote, if it sets one.
     pub fn mode_of_name(&self, written: &str) -> Option<Mode> {
         self.aliases.iter().find(|alias| exchange(&alias.name, &alias.model, written).is_some())?.mode
     }

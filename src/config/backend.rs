@@ -3,24 +3,24 @@
 use super::Secret;
 use crate::error::Error;
 
-/// What speaks which language where.
+/// A configured backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {
     /// The name that routes and messages use.
     pub name: String,
-    /// The language it speaks; `None`: that is found out by asking.
+    /// The API it speaks; `None`: toolglot asks the server.
     pub kind: Option<Kind>,
-    /// The base URL without a slash at its end. Kind `replay`: the folder of the recordings, or `""` for the demo's.
+    /// The base URL without a trailing slash. Kind `replay`: the folder of the recordings, or `""` for the demo.
     pub url: String,
-    /// The key that we send, read from the variable or the file that the configuration names.
+    /// The key to send, read from the variable or file that the configuration names.
     pub key: Option<Secret>,
-    /// Whether the client's own `Authorization` is sent on to it.
+    /// Whether the client's own `Authorization` is forwarded.
     pub forward_authorization: bool,
-    /// As many requests go to it in a minute; those that come too early wait.
+    /// Maximum number of requests per minute. Further ones wait.
     pub requests_per_minute: Option<u32>,
-    /// Headers of every request to it (names in lower case), for gateways that want more than a key.
+    /// Additional headers of every request (names in lower case), for gateways that need more than a key.
     pub headers: Vec<(String, Secret)>,
-    /// Why its key or a header is missing, where that is no error ([`super::Overrides::without_secrets`]).
+    /// Why its key or a header is missing, if that is not an error ([`super::Overrides::without_secrets`]).
     pub missing: Option<String>,
 }
 
@@ -28,13 +28,13 @@ pub struct Backend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Ollama's own `/api/chat`: unlike its `/v1` it keeps errors, thinking and the context size.
+    /// Ollama's own `/api/chat`, which reports errors and reasoning and accepts a context size, unlike its `/v1`.
     Ollama,
-    /// OpenAI's `/v1/chat/completions`, of any server; the URL ends in `/v1` where that server's does.
+    /// OpenAI's `/v1/chat/completions`, of any server. The URL ends in `/v1` if that is where the server's API begins.
     OpenAi,
     /// Google's `streamGenerateContent`.
     Google,
-    /// Recorded conversations instead of a model: the demo's, which are part of this program, or a folder of them.
+    /// Recorded conversations instead of a model: the embedded demo, or a folder.
     Replay,
 }
 
@@ -83,13 +83,13 @@ impl Backend {
     }
 }
 
-/// Host and port of a URL: what a backend is called that has no other name.
+/// Host and port of a URL: the name of a backend that has no other.
 pub(super) fn place(url: &str) -> String {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     host.split('/').next().unwrap_or(host).to_owned()
 }
 
-/// The URL without a slash at its end, if it is one of http or https with a host.
+/// The URL without a trailing slash; `None` unless it is http or https with a host.
 pub(super) fn base_url(text: &str) -> Option<String> {
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
     let whole = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']) && !host.contains([' ', '?', '#']);

@@ -1,4 +1,6 @@
-//! The process environment -> a value that can be passed around and faked in tests.
+//! The process environment as a value that can be passed around and faked in tests. toolglot's own variables are
+//! `TOOLGLOT_CONFIG` (`locate`), `TOOLGLOT_LISTEN` (`Config::parse`), `TOOLGLOT_LOG` and `OLLAMA_HOST` (both here); `toolglot
+//! --help` lists them.
 
 use std::{
     borrow::Cow,
@@ -9,7 +11,7 @@ use std::{
 #[cfg(test)]
 mod tests;
 
-/// The variables of the process, as far as they are text.
+/// The variables of the process whose values are valid Unicode.
 #[derive(Clone)]
 pub struct Environment {
     system: System,
@@ -17,10 +19,10 @@ pub struct Environment {
     variables: BTreeMap<String, String>,
 }
 
-/// What differs between systems: how variables are spelled, where programs and a user's files are.
+/// The system, which decides how variables are spelled and where programs and a user's files are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
-    /// Linux and its relatives.
+    /// Linux and other Unix systems.
     Unix,
     /// macOS.
     MacOs,
@@ -28,13 +30,13 @@ pub enum System {
     Windows,
 }
 
-/// `PATHEXT` where it is not set.
+/// The value of `PATHEXT` if it is not set.
 const EXTENSIONS: &str = ".com;.exe;.bat;.cmd";
 
 // === impl System ===
 
 impl System {
-    /// The one that this program was built for.
+    /// The system that this program was built for.
     const OWN: System = if cfg!(windows) {
         System::Windows
     } else if cfg!(target_os = "macos") {
@@ -82,12 +84,12 @@ impl Environment {
         self.variables.insert(self.spelled(name).into_owned(), value);
     }
 
-    /// Windows says `Path` and means `PATH`.
+    /// The name as it is stored: on Windows, names ignore case (`Path`).
     fn spelled<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.system == System::Windows { name.to_uppercase().into() } else { name.into() }
     }
 
-    /// The system whose rules count.
+    /// The system whose rules apply.
     pub fn system(&self) -> System {
         self.system
     }
@@ -102,7 +104,7 @@ impl Environment {
         self.get(if self.system == System::Windows { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
     }
 
-    /// Where programs keep settings of this user.
+    /// The directory where programs keep this user's settings.
     pub fn settings_directory(&self) -> Option<PathBuf> {
         match self.system {
             System::Windows => self.get("APPDATA").map(PathBuf::from).or_else(|| Some(self.home()?.join("AppData/Roaming"))),
@@ -111,7 +113,7 @@ impl Environment {
         }
     }
 
-    /// Where programs keep data of this user on this machine.
+    /// The directory where programs keep this user's data on this machine.
     fn data_directory(&self) -> Option<PathBuf> {
         match self.system {
             System::Windows => self.get("LOCALAPPDATA").map(PathBuf::from).or_else(|| Some(self.home()?.join("AppData/Local"))),
@@ -120,8 +122,8 @@ impl Environment {
         }
     }
 
-    /// The program that a command starts: the first one of this name in `PATH`, on Windows with one of the extensions in
-    /// `PATHEXT`, unless it has one. A command with a folder in it is looked for there alone.
+    /// The program that a command starts: the first file of this name in `PATH`, on Windows with an extension of `PATHEXT` unless
+    /// it has one. A command with a folder is looked for only there.
     pub fn find(&self, command: &str) -> Option<PathBuf> {
         let windows = self.system == System::Windows;
         let is_path = command.contains('/') || (windows && command.contains('\\'));
@@ -136,7 +138,7 @@ impl Environment {
         folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).find(|file| is_program(file))
     }
 
-    /// The names of files that a command may mean, in the order in which they are looked for.
+    /// The names of files that a command may mean, in the order of the search.
     fn names(&self, command: &str) -> Vec<String> {
         if self.system != System::Windows {
             return vec![command.to_owned()];
@@ -149,7 +151,7 @@ impl Environment {
         }
     }
 
-    /// Where Ollama's own command would look for its server: `OLLAMA_HOST`, else port 11434 of this machine.
+    /// The URL where Ollama's own command looks for its server: `OLLAMA_HOST`, else port 11434 of this machine.
     pub fn ollama_url(&self) -> String {
         let written = self.get("OLLAMA_HOST").unwrap_or_default().trim().trim_end_matches('/');
         let (scheme, rest) = match written.split_once("://") {
@@ -208,7 +210,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
     }
 }
 
-/// Where this user's data are: state and databases, in `~/.local/share/toolglot` and its relatives.
+/// The directory of this user's data (state and databases): `~/.local/share/toolglot` on Linux.
 pub fn data_directory(environment: &Environment) -> PathBuf {
     environment.data_directory().unwrap_or_default().join("toolglot")
 }

@@ -3,7 +3,10 @@
 
 use super::Environment;
 
-/// Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${env://VAR:-default}` and `${userHome}`. The error names the variable.
+/// Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${env://VAR:-default}` and `${userHome}`.
+///
+/// # Errors
+/// The name of a variable that is not set and has no default.
 pub fn expand(text: &str, environment: &Environment) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;

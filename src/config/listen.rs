@@ -1,10 +1,11 @@
-//! Where the proxy listens: one address, or both families of loopback.
+//! Where the proxy listens: one address, or both families of loopback. `Config::check_exposure` (`access`) decides whether it may
+//! listen beyond loopback.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::error::Error;
 
-/// The port that Void's vLLM provider looks at by itself.
+/// The default port: the one that Void's vLLM provider tries by default.
 pub const DEFAULT_PORT: u16 = 8000;
 
 /// Where to listen.
@@ -42,8 +43,8 @@ impl Listen {
 impl std::str::FromStr for Listen {
     type Err = Error;
 
-    /// `address:port`. Without a port, 8000 is meant; without an address (`:8000`, `8000`), loopback. `127.0.0.1`, `[::1]` and
-    /// `localhost` mean both families of loopback.
+    /// Parses `address:port`. The default port is 8000, and the default address (`:8000`, `8000`) is loopback. `127.0.0.1`,
+    /// `[::1]` and `localhost` mean both families of loopback.
     fn from_str(text: &str) -> Result<Listen, Error> {
         let wrong = || {
             Error::proxy(format!(

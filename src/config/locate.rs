@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Environment, data_directory, raw};
 
-/// The configuration file, if there is one, and how it was found.
+/// The result of the search for the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Located {
     /// The file, as an absolute path.
@@ -17,7 +17,7 @@ pub(super) struct Located {
 /// The name of a configuration file.
 const NAME: &str = "proxy.toml";
 
-/// The file that `--config` names, else `TOOLGLOT_CONFIG`, else `proxy.toml` in `here` if it is one of ours, else the user's
+/// The file that `--config` names, else `TOOLGLOT_CONFIG`, else `proxy.toml` in `here` if it belongs to toolglot, else the user's
 /// own if it exists.
 pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environment) -> Located {
     let named = named.or_else(|| environment.get("TOOLGLOT_CONFIG").map(Path::new));
@@ -27,7 +27,7 @@ pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environmen
     let local = here.join(NAME);
     let mut passed_over = None;
     if local.is_file() {
-        // What cannot be read is reported by whoever reads it.
+        // A file that cannot be read is reported when it is read.
         if std::fs::read_to_string(&local).map_or(true, |text| is_ours(&text)) {
             return Located { file: Some(absolute(&local)), passed_over: None };
         }
@@ -37,7 +37,7 @@ pub(super) fn locate(named: Option<&Path>, here: &Path, environment: &Environmen
     Located { file: own.is_file().then_some(own), passed_over }
 }
 
-/// The folder of this user's configuration, registry and adapters: `~/.config/toolglot` and its relatives.
+/// The folder of this user's configuration, registry and adapters: `~/.config/toolglot` on Linux.
 pub fn user_directory(environment: &Environment) -> PathBuf {
     environment.settings_directory().map_or_else(|| data_directory(environment), |folder| folder.join("toolglot"))
 }
@@ -47,8 +47,8 @@ pub fn user_file(environment: &Environment) -> PathBuf {
     user_directory(environment).join(NAME)
 }
 
-/// Whether a text is a configuration of toolglot: its first line says so, or it has one of our keys or tables. Its syntax may
-/// be broken: that is to be reported, not passed over.
+/// Whether a text is a configuration of toolglot: its first line names toolglot, or it has one of toolglot's keys or tables. Its
+/// syntax may be broken, because such a file must be reported, not ignored.
 fn is_ours(text: &str) -> bool {
     let keys = raw::keys();
     let has_key = |line: &str| {
@@ -59,12 +59,12 @@ fn is_ours(text: &str) -> bool {
     text.lines().next().is_some_and(|first| first.contains("toolglot")) || text.lines().any(has_key)
 }
 
-/// Whether a key goes on in this text.
+/// Whether a key continues in this text.
 fn is_word(rest: &str) -> bool {
     rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The path from the root: it is stored for processes that run elsewhere.
+/// The absolute path, because it is stored for processes with another working directory.
 fn absolute(file: &Path) -> PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }

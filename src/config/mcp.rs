@@ -7,35 +7,35 @@ use serde::Deserialize;
 use super::{Environment, Secret, secret::Source};
 use crate::error::Error;
 
-/// Everything about MCP that an operator can decide beside the registry itself.
+/// The configuration of MCP, apart from the registry itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mcp {
-    /// The registry.
+    /// The registry file.
     pub registry: PathBuf,
-    /// Offer the built-in tools.
+    /// Whether the built-in tools are offered.
     pub builtin_tools: bool,
     /// The database of the built-in tools.
     pub database: PathBuf,
-    /// What our own MCP server offers, and to whom.
+    /// What toolglot's own MCP server offers, and to whom.
     pub serving: McpServing,
-    /// Where pins of tool definitions and calls that wait are kept.
+    /// The directory for pins of tool definitions and for waiting calls.
     pub state: PathBuf,
 }
 
-/// What our own MCP server offers, and to whom.
+/// What toolglot's own MCP server offers, and to whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServing {
-    /// Offer what the registry has, too.
+    /// Whether the tools of the registry are offered too.
     pub gateway: bool,
-    /// Failures leave as ordinary text: for clients that lose the text of errors.
+    /// Whether failures are sent as ordinary text, for clients that lose the text of errors.
     pub errors_as_text: bool,
     /// Who may change the registry over HTTP.
     pub registry_http: RegistryHttp,
-    /// What pages of other origins must know to use the MCP routes; also the token of [`RegistryHttp::Token`].
+    /// The token that pages of other origins need for the MCP routes; also the token of [`RegistryHttp::Token`].
     pub token: Option<Secret>,
     /// Headers of a request that tool policies may read, in lower case.
     pub trusted_headers: Vec<String>,
-    /// How many sessions there may be of each kind.
+    /// Maximum number of sessions of each transport.
     pub sessions: usize,
 }
 
@@ -43,12 +43,12 @@ pub struct McpServing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistryHttp {
-    /// Whoever may use this server at all.
+    /// Every user of this server.
     #[default]
     On,
-    /// Who knows the token.
+    /// Senders with the token.
     Token,
-    /// Nobody.
+    /// No one.
     Off,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct RawMcp {
     trusted_headers: Vec<String>,
 }
 
-/// Where pins of tool definitions and calls that wait are kept, whatever the configuration.
+/// The directory for pins of tool definitions and for waiting calls. It does not depend on the configuration.
 pub fn state_directory(environment: &Environment) -> PathBuf {
     super::data_directory(environment).join("state")
 }
@@ -88,8 +88,8 @@ impl Default for McpServing {
 // === impl RawMcp ===
 
 impl RawMcp {
-    /// Checks it. Where other machines reach the server (`exposed`), only those who know the token may change the registry,
-    /// unless the section says otherwise.
+    /// Checks the section. If other machines can reach the server (`exposed`), changing the registry requires the token by
+    /// default.
     pub(super) fn check(&self, source: Source<'_>, exposed: bool) -> Result<Mcp, Error> {
         let Source { base, environment, without_secrets } = source;
         let token = match &self.token_env {

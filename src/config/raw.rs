@@ -71,7 +71,7 @@ struct RawBackend {
     headers: BTreeMap<String, String>,
 }
 
-/// Reads the text; an error names file, line and what was probably meant.
+/// Parses the text. An error names file, line and what was probably meant.
 pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Raw, Error> {
     toml::from_str(text).map_err(|error| {
         let place = file.map_or("configuration".to_owned(), |file| file.display().to_string());
@@ -95,7 +95,7 @@ pub fn explained(error: &toml::de::Error, text: &str) -> String {
     format!("{line}: {message}{}", hint(message))
 }
 
-/// An error about the content of a file, with the line that it is about.
+/// Adds file and line to an error about the content of a file.
 pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
     let elsewhere = ["`--", "`TOOLGLOT_"].iter().any(|begin| error.message.starts_with(begin));
     let Some(file) = file.filter(|_| !elsewhere) else { return error };
@@ -105,7 +105,7 @@ pub(super) fn placed(error: Error, text: &str, file: Option<&Path>) -> Error {
     }
 }
 
-/// The number of the line that has most of what a message quotes, up to its advice.
+/// The number of the line (from 1) that contains most of the words that a message quotes before its advice.
 pub fn quoting_line(text: &str, message: &str) -> Option<usize> {
     let message = message.split(';').next().unwrap_or(message);
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
@@ -116,7 +116,7 @@ pub fn quoting_line(text: &str, message: &str) -> Option<usize> {
     (best.0 > 0).then(|| usize::MAX - best.1 + 1)
 }
 
-/// Of serde's ``unknown field `x`, expected one of `a`, `b` `` the name that is nearest to `x`.
+/// The name nearest to `x` in serde's message ``unknown field `x`, expected one of `a`, `b` ``.
 fn hint(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {

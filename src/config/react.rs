@@ -10,27 +10,27 @@ use crate::error::Error;
 pub struct React {
     /// The servers whose tools are offered; `None`: all of the registry.
     pub servers: Option<Vec<String>>,
-    /// Answers of the model that may call tools. At any of the limits the model is asked once more, without tools.
+    /// Maximum number of answers that may call tools. At any limit, the model is asked once more, without tools.
     pub rounds: u32,
-    /// Calls that are run in all rounds together.
+    /// Maximum number of calls in all rounds together.
     pub calls: u32,
-    /// Calls that run at the same time.
+    /// Maximum number of calls at the same time.
     pub parallel: usize,
-    /// Seconds for all rounds together.
+    /// Maximum time of all rounds together, in seconds.
     pub seconds: u64,
-    /// Tokens, read and written, of all rounds together; 0: no limit.
+    /// Maximum number of tokens, read and written, of all rounds together; 0: no limit.
     pub tokens: u64,
-    /// The largest result that the model is shown, in bytes; of a longer one it sees head and tail.
+    /// The largest result that the model sees, in bytes. Of a longer one, it sees the beginning and the end.
     pub result_bytes: usize,
     /// The share of the model's context that the tools may take, in percent.
     pub tools_percent: u64,
-    /// What a server says about itself is put into the prompt up to this length, in bytes; 0: not at all.
+    /// Maximum length of a server's own description in the prompt, in bytes; 0: none.
     pub instructions_bytes: usize,
     /// How long results wait for a client that has calls of its own to run, in seconds.
     pub keep_seconds: u64,
     /// How the user is told which tool runs.
     pub progress: Progress,
-    /// Answers carry what was done, in an object of their own.
+    /// Whether answers contain an object that says what was done.
     pub trace: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum Progress {
     Off,
 }
 
-/// What a request may say for itself: limits can be lowered, never raised.
+/// The settings of a single request, which can lower limits but never raise them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lowered {
@@ -61,7 +61,7 @@ pub struct Lowered {
     trace: Option<bool>,
 }
 
-/// A result shorter than this says nothing any more once it is cut, in bytes.
+/// The smallest permitted `result_bytes`: a shorter excerpt would be useless.
 pub const RESULT_BYTES_AT_LEAST: usize = 256;
 
 // === impl React ===
@@ -86,7 +86,10 @@ impl Default for React {
 }
 
 impl React {
-    /// The same if every value is possible.
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// A value is out of range.
     pub(super) fn checked(self) -> Result<React, Error> {
         let wrong = |what: &str| Err(Error::proxy(format!("`react.{what}")));
         match () {
@@ -98,7 +101,7 @@ impl React {
         }
     }
 
-    /// The same for a request that asks for less.
+    /// The same with the lowered limits of a request.
     pub fn lowered(&self, by: &Lowered) -> React {
         let servers = match (&self.servers, &by.servers) {
             (Some(allowed), Some(asked)) => Some(asked.iter().filter(|name| allowed.contains(name)).cloned().collect()),

@@ -14,13 +14,13 @@ pub struct Route {
     pub backend: Option<String>,
     /// The adapter that reads it, instead of the one that its name selects.
     pub adapter: Option<String>,
-    /// What happens to its answers.
+    /// The mode of its requests.
     pub mode: Option<Mode>,
-    /// How tools are offered to it, instead of what the backend says and refuses.
+    /// How tools are offered to it, whatever the backend reports or refuses.
     pub tools: Option<ToolMode>,
 }
 
-/// Whether the backend is told about tools, and who writes the prompt.
+/// How the tools are offered to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolMode {
@@ -29,7 +29,7 @@ pub enum ToolMode {
     Native,
     /// The tools are written into the prompt, because the model has no native tools.
     Prompt,
-    /// The same, because the backend's own parser destroys what the model writes.
+    /// The tools are written into the prompt, with calls in the family's own form, because the backend's parser destroys them.
     Raw,
     /// The client's own tool prompt and history pass unchanged, and the model answers in the client's form.
     Client,

@@ -10,7 +10,7 @@ pub(super) struct Source<'a> {
     /// The folder that paths in it are relative to.
     pub(super) base: &'a Path,
     pub(super) environment: &'a Environment,
-    /// A secret that cannot be had is no error ([`super::Overrides::without_secrets`]).
+    /// Whether a missing secret is not an error ([`super::Overrides::without_secrets`]).
     pub(super) without_secrets: bool,
 }
 
@@ -26,8 +26,11 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The one that a variable (`NAME_env`) or a file (`NAME_file`, relative to the configuration's folder) holds; `None` where neither is named.
-    /// The error says which of them is wrong.
+    /// Reads the secret from a variable (`NAME_env`) or a file (`NAME_file`, relative to the configuration's folder); `None` if
+    /// neither is named.
+    ///
+    /// # Errors
+    /// Which of them is missing or wrong.
     pub(super) fn read(
         name: &str,
         variable: Option<&str>,
@@ -53,7 +56,7 @@ impl Secret {
         }
     }
 
-    /// The text, for the one place that sends it.
+    /// The text. Only for the code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -3,14 +3,14 @@
 use super::{Config, Mode};
 use crate::error::Error;
 
-/// How calls of our own tools leave in mode `shell`.
+/// How calls of the registry's tools are delivered in mode `shell`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shell {
     /// How the command reaches the shell.
     pub via: ShellVia,
-    /// What the command carries.
+    /// What the command contains.
     pub form: ShellForm,
-    /// The command is found in the user's `PATH`.
+    /// Whether `toolglot` is in the user's `PATH`.
     pub runner_found: bool,
 }
 
@@ -21,11 +21,11 @@ pub enum ShellVia {
     /// A fenced block in the text, which the user runs.
     #[default]
     Block,
-    /// The client's tool `run_command`, where it offers one.
+    /// The client's tool `run_command`, if it offers one.
     RunCommand,
 }
 
-/// What a command carries.
+/// What a command contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellForm {
@@ -52,7 +52,7 @@ impl Config {
         }
     }
 
-    /// The same, if the configuration itself wants the mode.
+    /// The same, if the configuration itself selects the mode.
     pub(super) fn check_shell(&self) -> Result<(), Error> {
         if self.mode == Mode::Shell || self.routes.iter().any(|route| route.mode == Some(Mode::Shell)) {
             self.check_runner()

@@ -13,16 +13,16 @@ pub struct SharedStore {
     pub url: String,
     /// The password.
     pub password: Option<Secret>,
-    /// It is a cluster.
+    /// Whether it is a cluster.
     pub cluster: bool,
-    /// Why the password is missing, where that is no error ([`super::Overrides::without_secrets`]).
+    /// Why the password is missing, if that is not an error ([`super::Overrides::without_secrets`]).
     pub missing: Option<String>,
 }
 
 // === impl SharedStore ===
 
 impl SharedStore {
-    /// The one that the configuration names.
+    /// The store that the configuration names, if any.
     pub(super) fn read(raw: &Raw, source: Source<'_>) -> Result<Option<SharedStore>, Error> {
         let (variable, file) = (raw.store_password_env.as_deref(), raw.store_password_file.as_deref());
         let Some(url) = &raw.store else {
@@ -56,7 +56,7 @@ impl SharedStore {
         Ok(Some(SharedStore { url: url.clone(), password, cluster: raw.store_cluster, missing }))
     }
 
-    /// Where it is. Fails if its password is missing.
+    /// Its address for [`crate::store`]. Fails if the password is missing.
     pub fn place(&self) -> Result<Place<'_>, Error> {
         match &self.missing {
             Some(what) => Err(Error::proxy(format!("the password of `store`: {what}")).with_code("configuration")),

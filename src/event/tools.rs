@@ -1,4 +1,4 @@
-//! The tools of a request, as client and model know them.
+//! The tools of a request, as the client and the model know them.
 
 use std::{
     any::Any,
@@ -9,15 +9,15 @@ use std::{
 
 use super::Workspace;
 
-/// What a tool does to the world. Unknown counts as [`Effect::Writes`].
+/// The effect of a tool. An unknown one counts as [`Effect::Writes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
-    /// Looks only.
+    /// It only reads.
     Reads,
-    /// May change something.
+    /// It may change something.
     #[default]
     Writes,
-    /// May destroy something that cannot be brought back.
+    /// It may destroy something that cannot be restored.
     Destroys,
 }
 
@@ -27,7 +27,7 @@ pub enum Origin {
     /// The client offered it and will run it.
     #[default]
     Client,
-    /// It is in our registry of MCP servers; we can run it.
+    /// It belongs to an MCP server of the registry, or is built in: toolglot can run it.
     Registry {
         /// The server's name in the registry.
         server: String,
@@ -41,52 +41,52 @@ pub enum Origin {
 pub struct Tool {
     /// The name that the client (or the registry) uses.
     pub name: String,
-    /// The name in the charset of the backend; equal to `name` unless the backend cannot spell it.
+    /// The name as the backend can spell it; equal to `name` if possible.
     pub wire_name: String,
-    /// What the tool is for, as the model is told.
+    /// The description for the model.
     pub description: String,
     /// The JSON Schema of the parameters, as JSON text; `{}` when the client sent none.
     pub schema: Arc<str>,
-    /// The schema that the fixer uses where the client's own has no types (an overlay of the client's shape); JSON text.
+    /// The schema that the fixer uses instead, if the client's own has no types (an overlay of the client's shape); JSON text.
     pub fixing_schema: Option<Arc<str>>,
-    /// What it does to the world.
+    /// Its effect.
     pub effect: Effect,
-    /// Parameters whose explicit `null` is an input of its own (a tool policy merges it) and must survive the fixer.
+    /// Parameters whose explicit `null` has a meaning (a tool policy merges it), so the fixer must keep it.
     pub keeps_null: Vec<String>,
-    /// Parameters that hold the path of a file or a folder, which the client opens as it is.
+    /// Parameters with the path of a file or folder that the client opens without resolving it.
     pub paths: Vec<String>,
     /// Who runs it.
     pub origin: Origin,
     /// The namespace in which the client offered it, and its name there; `name` joins both.
     pub namespace: Option<(String, String)>,
-    /// What the client takes as the input of a call.
+    /// The form in which the client takes the input of a call.
     pub input: Input,
-    /// The checked schema as its first reader has parsed it.
+    /// The checked schema as parsed by its first reader.
     pub parsed: Parsed,
 }
 
-/// A schema text and what was made of it, at the first time that somebody needed it. Tools that differ only in this are equal.
+/// A schema text, and what was parsed from it on first use. Tools that differ only in this are equal.
 #[derive(Clone, Default)]
 pub struct Parsed(OnceLock<(Arc<str>, Arc<dyn Any + Send + Sync>)>);
 
-/// What a client takes as the input of a call. The model always writes an object of arguments.
+/// The form in which a client takes the input of a call. The model always writes an object of arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Input {
-    /// The arguments.
+    /// The object of arguments.
     #[default]
     Arguments,
     /// The text of the only argument, [`Input::TEXT`].
     Text,
-    /// The same, and the text is a patch (`*** Begin Patch` to `*** End Patch`).
+    /// The text of the only argument, which is a patch (`*** Begin Patch` to `*** End Patch`).
     Patch,
-    /// The same, for a client that has no tool for patches: a command line in this parameter of this tool.
+    /// A patch for a client without a tool for patches: a command line in this parameter of this tool.
     PatchCommand {
         /// The client's tool that runs a command.
         tool: String,
         /// Its parameter for the command line.
         parameter: String,
     },
-    /// A command for a shell, as words: the arguments of a `local_shell_call`.
+    /// A shell command as a list of words: the arguments of a `local_shell_call`.
     LocalShell,
 }
 
@@ -112,7 +112,8 @@ impl Tool {
         self.fixing_schema.as_ref().unwrap_or(&self.schema)
     }
 
-    /// What `parse` makes of the checked schema. It is called once for a tool and its clones, and always for the same type.
+    /// The checked schema as parsed by `parse`, which is called once for a tool and its clones. All callers must use the same
+    /// type.
     pub(crate) fn parsed<T: Send + Sync + 'static>(&self, parse: impl Fn(&str) -> T) -> Arc<T> {
         let schema = self.checked_schema();
         let (of, parsed) = self.parsed.0.get_or_init(|| (Arc::clone(schema), Arc::new(parse(schema))));
@@ -136,13 +137,13 @@ impl fmt::Debug for Parsed {
     }
 }
 
-/// What the client said about using tools.
+/// The client's `tool_choice`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No calls, whatever the text looks like.
+    /// No call is allowed, whatever the text looks like.
     None,
     /// Some tool must be called.
     Required,
@@ -150,20 +151,20 @@ pub enum ToolChoice {
     Named(String),
 }
 
-/// The tools of one request: one table, in the client's order, names unique (the first of two wins).
+/// The tools of one request, in the client's order. Names are unique: of two tools with one name, the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tools {
     list: Vec<Tool>,
     /// Where each name is in the list.
     places: HashMap<String, usize>,
-    /// What the client said about using them.
+    /// The client's `tool_choice`.
     pub choice: ToolChoice,
-    /// Where the client's user works, if it said so.
+    /// The user's workspace, if the client reports it.
     pub workspace: Option<Workspace>,
 }
 
 impl Tools {
-    /// A table of these tools; a later tool with a name that is there already is left out.
+    /// A table of these tools. A tool whose name is taken is dropped.
     pub fn new(tools: impl IntoIterator<Item = Tool>, choice: ToolChoice) -> Tools {
         let mut table = Tools { choice, ..Tools::default() };
         for tool in tools {
@@ -172,7 +173,7 @@ impl Tools {
         table
     }
 
-    /// Adds a tool; `false` if its name is taken (the first one wins).
+    /// Adds a tool. `false`: its name is taken, and nothing changes.
     pub fn add(&mut self, tool: Tool) -> bool {
         let Entry::Vacant(place) = self.places.entry(tool.name.clone()) else { return false };
         place.insert(self.list.len());
@@ -195,7 +196,7 @@ impl Tools {
         self.list.iter()
     }
 
-    /// The tools in the client's order, to be completed (wire names, overlays). Their names must stay.
+    /// The tools in the client's order, to complete them (wire names, overlays). Their names must not change.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Tool> {
         self.list.iter_mut()
     }
@@ -210,7 +211,7 @@ impl Tools {
         self.list.len()
     }
 
-    /// Whether calls are looked for at all: tools are offered and the client did not forbid them.
+    /// Whether calls are looked for: tools are offered, and `tool_choice` is not `none`.
     pub fn wanted(&self) -> bool {
         !self.is_empty() && self.choice != ToolChoice::None
     }

@@ -1,18 +1,18 @@
-//! The folder in which a client's user works. An editor that opens every path as it is takes `src/main.rs` for
-//! `/src/main.rs`; a model means the file in the workspace.
+//! The folder in which a client's user works. Some editors open every path unresolved, so they take `src/main.rs` for
+//! `/src/main.rs`, while the model means the file in the workspace.
 
-/// The only folder of a workspace, and what is known of the paths in it.
+/// The only folder of a workspace, with the facts that decide about paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     /// Absolute, without a separator at its end.
     folder: String,
-    /// Names that a path may begin with and that mean the folder itself: nothing in it has one of them.
+    /// Names at the beginning of a path that mean the folder itself. Nothing in the folder has such a name.
     names: Vec<String>,
     /// The user's last words.
     words: String,
 }
 
-/// Folders at the root of a file system: `/etc/hosts` is no file of a workspace, even if the user wrote `etc/hosts`.
+/// Folders at the root of a file system: `/etc/hosts` is not a file of the workspace, even if the user wrote `etc/hosts`.
 const ROOTS: [&str; 24] = [
     "Applications",
     "Library",
@@ -41,8 +41,8 @@ const ROOTS: [&str; 24] = [
 ];
 
 impl Workspace {
-    /// `names`: what means the folder itself at the beginning of a path. `words`: what the user said last. `None`: the folder is
-    /// not absolute.
+    /// `names`: the names that mean the folder itself at the beginning of a path. `words`: the user's last words. `None`: the
+    /// folder is not absolute.
     pub fn new(folder: &str, names: Vec<String>, words: String) -> Option<Workspace> {
         let folder = folder.trim().trim_end_matches(['/', '\\']);
         is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, words })
@@ -53,11 +53,10 @@ impl Workspace {
         folder.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default()
     }
 
-    /// The absolute path that is meant by a path which the client would look for at the root of the file system; `None`: it is
-    /// right as it is, or nobody knows.
+    /// The absolute path that the model means by `path`; `None`: the path is right already, or its meaning is unknown.
     ///
-    /// A relative path is meant in the workspace. So is one with a slash before it, if the user named it without one and it does
-    /// not begin with a folder that systems have at their root. Blanks and quotes around a path are not a part of it.
+    /// A relative path is in the workspace. So is a path with a leading slash, if the user named it without the slash and it does
+    /// not begin with a folder that systems have at their root. Spaces and quotes around a path do not count.
     pub fn place(&self, path: &str) -> Option<String> {
         let bare = path.trim();
         let bare = ['"', '\'', '`'].into_iter().find_map(|quote| bare.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(bare);
@@ -74,7 +73,7 @@ impl Workspace {
         Some(format!("{}{gap}{inside}", self.folder))
     }
 
-    /// A relative path without what means the workspace itself; `None`: it is not relative, or leads out of the workspace.
+    /// A relative path without the names that mean the workspace; `None`: it is not relative, or leads out of the workspace.
     fn relative<'a>(&self, path: &'a str) -> Option<&'a str> {
         let outside = path.is_empty()
             || is_absolute(path)
@@ -116,7 +115,7 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
 }
 
-/// Whether a text names this path, and not as a part of a longer one.
+/// Whether a text names this path, not only as a part of a longer one.
 fn mentions(text: &str, path: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '.' | '_' | '-' | '~' | ':' | '$');
     text.match_indices(path).any(|(at, _)| {

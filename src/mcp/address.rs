@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use url::{Host, Url};
 
-/// Reads the URL of a server. The error is for people.
+/// Parses the URL of a server. The error is for people.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
     let url = Url::parse(text.trim()).map_err(|error| format!("`{text}` is no URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {

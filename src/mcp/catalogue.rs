@@ -12,45 +12,45 @@ use super::{
 };
 use crate::event::{Effect, Origin, Tool};
 
-/// All tools that can be offered now, sorted: built-in ones first, then by server and name.
+/// All tools that can be offered now. Built-in ones come first, the others are sorted by server and name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
     /// The tools.
     pub tools: Vec<Offered>,
     /// Servers and tools that are not offered, and why.
     pub problems: Vec<Problem>,
-    /// What servers say about themselves for those who use their tools (`instructions`), by server.
+    /// The servers' own descriptions (`instructions`), by server.
     pub instructions: Vec<(String, String)>,
 }
 
 /// A tool that can be offered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offered {
-    /// Whose it is and what it is called there.
+    /// Its server, and its name there.
     pub service: ServiceInfo,
-    /// Its full name in the charset of OpenAI's clients.
+    /// Its full name in the characters that OpenAI's clients allow.
     pub wire_name: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     pub description: String,
     /// The input schema without what policies hide, as JSON text.
     pub schema: Arc<str>,
     /// The schema of its structured results.
     pub output_schema: Option<Value>,
-    /// The server's hints, as they came.
+    /// The server's hints, unchanged.
     pub annotations: Option<Value>,
-    /// What it does to the world.
+    /// Its effect.
     pub effect: Effect,
     /// Whether it may be called; never [`Permission::Deny`].
     pub permission: Permission,
-    /// What it returns may have been written by strangers.
+    /// Whether strangers may have written its results.
     pub open_world: bool,
-    /// Parameters whose explicit null a policy reads.
+    /// Parameters whose explicit `null` has a meaning for a policy.
     pub keeps_null: Vec<String>,
 }
 
-/// Something that is not offered.
+/// A server or tool that is not offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The server.
@@ -73,7 +73,7 @@ impl Catalogue {
         Catalogue { tools, problems, instructions }
     }
 
-    /// The tool that a written name means. `context` are the services of the last results, the latest first.
+    /// The tool that a written name means. `context`: the services of the last results, the latest first.
     pub fn resolve(&self, written: &str, context: &[ServiceInfo]) -> Option<&Offered> {
         let offered: Vec<_> = self.tools.iter().map(|tool| (&tool.service, tool.wire_name.as_str())).collect();
         let service = names::resolve(written, &offered, context)?;
@@ -84,7 +84,7 @@ impl Catalogue {
 // === impl Offered ===
 
 impl Offered {
-    /// The tool as a request carries it.
+    /// The tool for the table of a request.
     pub fn to_tool(&self) -> Tool {
         Tool {
             wire_name: self.wire_name.clone(),
@@ -95,12 +95,12 @@ impl Offered {
         }
     }
 
-    /// What offering it costs, in tokens: an estimate at four bytes a token, as good as any without the model's tokenizer.
+    /// The cost of offering it, in tokens, estimated at four bytes per token.
     pub fn tokens(&self) -> usize {
         (self.wire_name.len() + self.description.len() + self.schema.len() + FRAME).div_ceil(4)
     }
 
-    /// Whether this program runs it.
+    /// Whether it is a built-in tool.
     pub fn is_built_in(&self) -> bool {
         self.service.backend == BackendType::BuiltIn
     }

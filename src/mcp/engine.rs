@@ -37,11 +37,11 @@ pub use surface::{Caller, admits, has_token, is_surface};
 
 use handler::Handler;
 
-/// Of which servers the sender of a request may use tools (`None`: of all): an extension of the request.
+/// The servers whose tools the sender of a request may use (`None`: all). An extension of the HTTP request.
 #[derive(Debug, Clone, Default)]
 pub struct Servers(pub Option<Arc<[String]>>);
 
-/// Our MCP server. Clones share everything.
+/// toolglot's own MCP server. Clones share everything.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
@@ -73,13 +73,13 @@ struct Queues {
 /// Why a message was not taken.
 enum NotTaken {
     UnknownSession,
-    /// The session has too many messages that wait.
+    /// Too many messages of the session are waiting.
     Busy,
 }
 
 /// The largest request over HTTP, in bytes.
 const REQUEST_BYTES: usize = 4 * 1024 * 1024;
-/// How many messages may wait in a queue.
+/// Maximum number of messages in a queue.
 const QUEUE: usize = 64;
 
 // === impl Engine ===
@@ -90,7 +90,7 @@ impl Engine {
         Engine::build(pool, options, None)
     }
 
-    /// The same; a session of streamable HTTP goes on at any instance that shares this store.
+    /// The same, but a session of streamable HTTP can continue at any instance that shares this store.
     pub fn sharing(pool: Arc<Pool>, options: Options, store: Arc<dyn Common>) -> Engine {
         let begun = store.link().is_some().then(|| Arc::new(sessions::Begun(Arc::clone(&store))) as Arc<dyn SessionStore>);
         Engine::build(pool, options, begun)
@@ -104,12 +104,12 @@ impl Engine {
         Engine { shared: Arc::new(shared) }
     }
 
-    /// The pool behind it.
+    /// Its pool.
     pub fn pool(&self) -> &Arc<Pool> {
         &self.shared.pool
     }
 
-    /// How many sessions are open on the legacy transport.
+    /// Number of open sessions of the legacy transport.
     pub fn open_sessions(&self) -> usize {
         self.shared.sessions.hold().len()
     }

@@ -13,8 +13,8 @@ mod tests;
 /// The longest function name that OpenAI's clients allow, in bytes.
 const LONGEST: usize = 64;
 
-/// Spellings of the full names of these tools in `[A-Za-z0-9_-]{1,64}`, in their order. A spelling does not depend on the
-/// order, and two tools never share one.
+/// The wire names of these tools, in their order: their full names spelled in `[A-Za-z0-9_-]{1,64}`. Two tools never share one,
+/// and the order of the tools does not matter.
 pub fn wire_names(tools: &[ServiceInfo]) -> Vec<String> {
     let plain: Vec<String> = tools.iter().map(|tool| plain(&tool.full_name())).collect();
     let mut count: HashMap<&str, usize> = HashMap::new();
@@ -25,11 +25,11 @@ pub fn wire_names(tools: &[ServiceInfo]) -> Vec<String> {
     tools.iter().zip(&plain).map(|(tool, plain)| if unique(plain) { plain.clone() } else { hashed(tool, plain) }).collect()
 }
 
-/// A tool that is offered, and its wire name.
+/// An offered tool and its wire name.
 type Named<'t> = (&'t ServiceInfo, &'t str);
 
-/// The tool that `written` means; `None` also for a bare name that several servers offer. `context` are the tools of the last
-/// results, the latest first: they decide which server such a name belongs to.
+/// The tool that `written` means; `None` also for an ambiguous bare name, one that several servers offer. `context`: the tools of
+/// the last results, the latest first, which decide about such a name.
 pub fn resolve<'t>(written: &str, offered: &[Named<'t>], context: &[ServiceInfo]) -> Option<&'t ServiceInfo> {
     if let Some(found) = exact(written, offered).or_else(|| qualified(written, offered)) {
         return Some(found);

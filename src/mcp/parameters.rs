@@ -1,9 +1,9 @@
-//! What an operator decided about a tool's parameters -> the schema that a model sees, and from the arguments that the model
-//! gave those that the tool gets. Whether a tool may run at all is a `registry::Permission`.
+//! Applies an operator's policy for a tool's parameters. It determines the schema that the model sees, and turns the model's
+//! arguments into those that the tool gets. Whether a tool may run at all is a `registry::Permission`.
 //!
-//! Three kinds of values meet: what the model gives (*signature*), defaults for it that the model sees (*signature
-//! defaults*), and values that it never sees (*internal*). The model's value goes before a signature default, that before an
-//! internal value, that before the tool's own default.
+//! Three kinds of values meet: the model's own (*signature*), defaults that the model sees (*signature defaults*), and values
+//! that it never sees (*internal*). For each parameter, the model's value takes precedence over a signature default, that over an
+//! internal value, and that over the tool's own default.
 //!
 //! ```json
 //! "tools": {

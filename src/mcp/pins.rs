@@ -9,18 +9,18 @@ use sha2::{Digest, Sha256};
 use super::pool::Definition;
 use crate::store::{self, Key, Kind, Store};
 
-/// Pins have no end; the store wants one.
+/// Pins never expire, but the store needs an expiry.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// What a server says of itself and its tools.
+/// A server's tool definitions and its instructions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) tools: &'a [Definition],
-    /// `Some(None)`: it has none; `None`: they are not looked at.
+    /// `None`: not to be checked; `Some(None)`: the server has none.
     pub(super) instructions: Option<Option<&'a str>>,
 }
 
-/// What is not as it was when it was first seen.
+/// The definitions that differ from their pins.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changed {
     /// Names of tools.
@@ -28,10 +28,10 @@ pub(super) struct Changed {
     pub(super) instructions: bool,
 }
 
-/// The pin of the instructions; no tool has this name, because no model could write it.
+/// The name of the instructions' pin. No tool has this name, because no model could write it.
 const INSTRUCTIONS: &str = "\ninstructions";
 
-/// What has changed. What is new is noted.
+/// Compares the definitions with their pins, and pins new ones. Returns those that changed.
 pub(super) async fn changed(store: &dyn Store, server: &str, address: &str, said: Said<'_>) -> Changed {
     let key = key(server, address);
     let mut pins = read(store, &key).await;
@@ -54,7 +54,7 @@ pub(super) async fn changed(store: &dyn Store, server: &str, address: &str, said
     changed
 }
 
-/// Accepts what a server says now: of one tool, or all of it.
+/// Pins the current definitions: that of one tool (`only`), or all of them and the instructions.
 pub(super) async fn accept(store: &dyn Store, server: &str, address: &str, said: Said<'_>, only: Option<&str>) {
     let key = key(server, address);
     let mut pins = read(store, &key).await;
@@ -67,7 +67,7 @@ pub(super) async fn accept(store: &dyn Store, server: &str, address: &str, said:
     write(store, key, &pins).await;
 }
 
-/// The address is part of the key: a server that moved is another server.
+/// The key contains the address: a server at another address is another server.
 fn key(server: &str, address: &str) -> Key {
     Key::local(Kind::ToolPin, format!("{server}\n{address}"))
 }
@@ -82,7 +82,7 @@ async fn write(store: &dyn Store, key: Key, pins: &BTreeMap<String, String>) {
     }
 }
 
-/// Over what a model or a policy reads of a tool; the order of keys does not count.
+/// The hash of everything that a model or a policy reads of a tool. The order of keys does not matter.
 fn hash(tool: &Definition) -> String {
     let mut text = String::new();
     let parts = json!([tool.name, tool.title, tool.description, tool.schema, tool.output_schema, tool.annotations]);

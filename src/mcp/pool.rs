@@ -1,5 +1,9 @@
-//! The servers of the registry and the built-in tools as one list of tools, and one way to call any of them. Connections are
-//! opened when needed, kept, and reopened after a failure. A server that is down delays no other.
+//! The tools of all registered servers and the built-in tools: one list, and one way to call any of them. Connections are opened
+//! when needed, kept, and reopened after a failure. A server that is down delays no other.
+//!
+//! If a server fails during a call, the transport (`process`, `http`, `legacy`) notes the reason in `fault`, `connection` returns
+//! an error with the reason and the server's last words, and `slot` opens a new connection at the next call. The call itself is
+//! never repeated.
 
 use std::{
     collections::HashMap,
@@ -39,15 +43,15 @@ pub use status::Status;
 
 /// The largest message that a server may send, in bytes.
 const MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// How long a request that only wants to know the tools waits for servers that are still being connected to.
+/// How long a request for the list of tools waits for servers that are still connecting.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 const CAUSE_CHARS: usize = 500;
-/// For callers that wait as long as it takes.
+/// The patience of callers that wait as long as necessary.
 const LONG: Duration = Duration::from_secs(3600);
 /// The name of the service that the built-in tools belong to.
 pub const BUILT_IN: &str = "sqlite";
 
-/// Everything that can run a tool.
+/// The servers and the built-in tools.
 pub struct Pool {
     registry: Arc<Registry>,
     builtin: Option<Builtin>,
@@ -57,23 +61,23 @@ pub struct Pool {
     calls: Mutex<Calls>,
 }
 
-/// How a tool is called.
+/// The circumstances of a call.
 #[derive(Debug, Clone, Default)]
 pub struct Call {
-    /// The id of the answer.
+    /// The id for the answer.
     pub id: Value,
     /// Headers of the chat request that the operator trusts (`trusted_headers`), names in lower case.
     pub headers: Vec<(String, String)>,
-    /// A person has agreed to this call: tools that ask may run.
+    /// Whether a person has agreed to this call, so that a tool with `ask` may run.
     pub consent: bool,
-    /// Less time than the server's own limits.
+    /// A time limit below the server's own.
     pub timeout: Option<Duration>,
 }
 
 // === impl Pool ===
 
 impl Pool {
-    /// A pool over this registry; nothing is connected yet.
+    /// A pool over this registry. It connects to nothing yet.
     pub fn new(registry: Arc<Registry>, builtin: Option<Builtin>, store: Arc<dyn Store>) -> Pool {
         let clients = Clients::new(|builder| {
             builder
@@ -95,9 +99,9 @@ impl Pool {
         self.builtin.is_some()
     }
 
-    /// The tools of these servers (`None`: of all; the built-in ones belong to [`BUILT_IN`]), asked for at the same time. A
-    /// server that is not connected within `patience`, counted from the moment when connecting began, is a problem of the
-    /// catalogue ([`PATIENCE`] where a model waits for it).
+    /// The tools of these servers (`None`: all; the built-in ones belong to [`BUILT_IN`]), which are asked at the same time. A
+    /// server that has not connected within `patience` of the start of connecting is a problem of the catalogue. Callers for whom
+    /// a model waits pass [`PATIENCE`].
     pub async fn tools(&self, servers: Option<&[String]>, patience: Duration) -> Catalogue {
         let snapshot = self.registry.snapshot();
         let wanted = |name: &str| servers.is_none_or(|servers| servers.iter().any(|own| own == name));
@@ -140,7 +144,7 @@ impl Pool {
         response
     }
 
-    /// Accepts the definition of a tool as it is now; without a name, those of all tools and the server's instructions.
+    /// Accepts the current definition of a tool; without a name, those of all tools and the server's instructions.
     pub async fn accept(&self, server: &str, tool: Option<&str>) -> Result<(), Error> {
         let server = self.server(server)?;
         let connection = self.slot(&server).connection(LONG).await?;
@@ -155,7 +159,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Follows the registry: connections to servers that are gone or reached otherwise are closed. Never ends.
+    /// Follows the registry: closes connections to servers that were removed or have another address. Never ends.
     pub async fn follow(&self) {
         let mut changes = self.registry.subscribe();
         while changes.changed().await.is_ok() {
@@ -170,7 +174,7 @@ impl Pool {
         }
     }
 
-    /// Closes all connections and waits until they are closed: processes get a few seconds to end by themselves.
+    /// Closes all connections and waits for their end. Processes get a few seconds to end by themselves.
     pub async fn shut_down(&self) {
         let slots: Vec<Arc<Slot>> = self.slots.hold().drain().map(|(_, slot)| slot).collect();
         join_all(slots.iter().map(|slot| slot.shut_down())).await;
@@ -267,7 +271,7 @@ impl Pool {
         response
     }
 
-    /// A tool by its own name. A name that is not in the list is looked for once more in a fresh one.
+    /// A tool by its own name. If the list does not contain it, a fresh list is requested once.
     async fn definition(
         &self,
         server: &Arc<Server>,
@@ -328,7 +332,7 @@ impl Pool {
         self.slots.hold().get(&server.name).filter(|slot| slot.server == *server).cloned()
     }
 
-    /// The slot of this server; one of the same name that is reached otherwise is closed.
+    /// The slot of this server. A slot of the same name with another address is closed.
     fn slot(&self, server: &Arc<Server>) -> Arc<Slot> {
         let mut slots = self.slots.hold();
         match slots.get(&server.name) {

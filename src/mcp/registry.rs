@@ -22,59 +22,59 @@ use document::Document;
 pub(super) use server::{Dialect, Launch, Target};
 pub use server::{Permission, Server};
 
-/// The servers that the operator registered.
+/// The registered servers.
 pub struct Registry {
     file: PathBuf,
     environment: Environment,
     current: ArcSwap<Snapshot>,
-    /// Held while the file is read, changed and written.
+    /// Locked while the file is read, changed and written.
     writing: Mutex<()>,
     changed: tokio::sync::watch::Sender<u64>,
 }
 
-/// The registry at one moment.
+/// The state of the registry at one moment.
 #[derive(Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// The servers that can be used, in the order of the file.
+    /// The usable servers, in the order of the file.
     pub servers: Vec<Arc<Server>>,
-    /// Entries that cannot be used, and those that are switched off.
+    /// Entries that are unusable or disabled.
     pub unusable: Vec<Unusable>,
 }
 
-/// An entry that is there and not used.
+/// An entry that is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
     /// The name in the registry.
     pub name: String,
     /// Address or command line as the file writes it.
     pub address: String,
-    /// What is wrong with it; `None` if it is switched off.
+    /// What is wrong with it; `None` if it is disabled.
     pub error: Option<String>,
 }
 
-/// What a change of the file changed, by name.
+/// The difference that a change of the file made, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
     /// New servers.
     pub added: Vec<String>,
-    /// Servers that are gone.
+    /// Removed servers.
     pub removed: Vec<String>,
-    /// Servers that are reached or ruled otherwise.
+    /// Servers with another address or other rules.
     pub changed: Vec<String>,
 }
 
-/// What became of another client's servers.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
-    /// Names that are registered now.
+    /// Names that were registered.
     pub taken: Vec<String>,
-    /// Names that were registered before, and those that cannot be the name of a server.
+    /// Names that were skipped: already registered, or invalid.
     pub known: Vec<String>,
-    /// Keys of entries that were not taken over, by server.
+    /// Keys that were not imported, by server.
     pub left_out: Vec<(String, &'static str)>,
 }
 
-/// How often to look for a folder that is not there yet.
+/// How often to check whether a missing folder exists.
 const MISSING: Duration = Duration::from_secs(2);
 /// A registry without servers.
 const EMPTY: &str = "[]\n";
@@ -84,8 +84,11 @@ const SHOWN_CHARS: usize = 200;
 // === impl Registry ===
 
 impl Registry {
-    /// Reads the file; creates it, empty, if it is missing (its folder only when something is registered). An unreadable
-    /// file is an error, an unusable entry is not.
+    /// Opens the registry. A missing file is created empty, its folder only when a server is registered. An unusable entry is not
+    /// an error.
+    ///
+    /// # Errors
+    /// The file cannot be read or parsed.
     pub fn open(file: impl Into<PathBuf>, environment: Environment) -> Result<Registry, Error> {
         let file = file.into();
         let registry = Registry {
@@ -131,12 +134,12 @@ impl Registry {
         self.current.load().servers.iter().find(|server| server.name == name).cloned()
     }
 
-    /// Counts up with every change.
+    /// A counter that increases with every change.
     pub fn subscribe(&self) -> tokio::sync::watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Reads the file again. If it cannot be read, everything stays as it was.
+    /// Reads the file again. If that fails, nothing changes.
     pub fn reload(&self) -> Result<Diff, Error> {
         let document = self.read()?;
         let now = Snapshot::of(&document, &self.environment);
@@ -149,7 +152,10 @@ impl Registry {
         Ok(diff)
     }
 
-    /// Registers a server by its entry. A name that is taken is an error with status 409.
+    /// Registers a server.
+    ///
+    /// # Errors
+    /// 409 if the name is taken; the entry is not valid; the file cannot be written.
     pub fn add(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
         self.check(name, entry)?;
         self.edit(|document| match document.entries().iter().find(|(own, _)| own == name) {
@@ -164,7 +170,7 @@ impl Registry {
         })
     }
 
-    /// Registers a server by its entry, in the place of one of the same name.
+    /// Registers a server, and replaces one of the same name.
     pub fn put(&self, name: &str, entry: &Map<String, Value>) -> Result<Diff, Error> {
         self.check(name, entry)?;
         self.edit(|document| {
@@ -173,9 +179,9 @@ impl Registry {
         })
     }
 
-    /// Registers a server by its URL, for callers that may not do more than that: no commands, no variables. A known server
-    /// gets the new URL; if that leads to another host or port, nothing else of the old entry stays (its headers and
-    /// parameters are not for a stranger).
+    /// Registers a server by its URL, for callers that may do no more than that: no commands, no variables. A known server gets
+    /// the new URL. If its host or port differs, the rest of the old entry is removed, because its headers and parameters are not
+    /// for another server.
     pub fn put_url(&self, name: &str, url: &str) -> Result<Diff, Error> {
         server::check_name(name).map_err(Error::client)?;
         address::parse(url).map_err(Error::client)?;
@@ -196,7 +202,10 @@ impl Registry {
         })
     }
 
-    /// Removes a server; an error with status 404 if there is none of this name.
+    /// Removes a server.
+    ///
+    /// # Errors
+    /// 404 if there is none of this name.
     pub fn remove(&self, name: &str) -> Result<Diff, Error> {
         self.edit(|document| {
             if document.remove(name) {
@@ -207,8 +216,8 @@ impl Registry {
         })
     }
 
-    /// Takes over the servers of another client's file: how they are reached. What their tools may do is for the operator of
-    /// this registry to say, so keys that permit or change something are left out.
+    /// Imports the servers of another client's file, but only how to reach them. What their tools may do is decided in this
+    /// registry, so keys that permit or change something are skipped.
     pub fn import(&self, text: &str) -> Result<Imported, Error> {
         let other = Document::parse(text).map_err(|error| Error::client(format!("the file cannot be read: {error}")))?;
         let mut imported = Imported::default();
@@ -228,7 +237,7 @@ impl Registry {
         Ok(imported)
     }
 
-    /// Watches the file and reads it again when it changes. Never ends by itself; an error means that it cannot be watched.
+    /// Watches the file and reads it again when it changes. Never ends unless the file cannot be watched.
     pub async fn watch(&self) -> Result<(), Error> {
         while !self.folder().is_dir() {
             tokio::time::sleep(MISSING).await;
@@ -257,7 +266,7 @@ impl Registry {
         Document::parse(&text).map_err(|error| configuration(format!("{}: {error}", self.file.display())))
     }
 
-    /// Reads the file, changes it and writes it. Nothing is written where the change fails.
+    /// Reads the file, changes it and writes it. If the change fails, nothing is written.
     fn edit(&self, change: impl FnOnce(&Document) -> Result<(), Error>) -> Result<Diff, Error> {
         let _writing = self.writing.hold();
         let document = self.read()?;

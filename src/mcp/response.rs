@@ -6,37 +6,37 @@ use serde_json::{Map, Value, json};
 #[cfg(test)]
 mod tests;
 
-/// JSON-RPC's "internal error": the code of an error that has no better one.
+/// JSON-RPC's "internal error", the default code.
 pub const INTERNAL_ERROR: i64 = -32603;
-/// JSON-RPC's "invalid params": unknown tools and refused calls.
+/// JSON-RPC's "invalid params", for unknown tools and refused calls.
 pub const INVALID_PARAMS: i64 = -32602;
 
-/// Where a piece of content says where it came from, inside its `_meta`.
+/// The key in an item's `_meta` that says which tool it came from.
 const META: &str = "toolglot/serviceInfo";
-/// The same beside the content's own fields.
+/// The same key next to the item's own fields.
 const FIELD: &str = "serviceInfo";
 
 /// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpResponse {
-    /// The id of the call, as the caller gave it.
+    /// The caller's id of the call.
     pub id: Value,
-    /// A result (which may say that the tool failed), or an error of the way to it.
+    /// The tool's result, which may report a failure, or an error that kept the tool from answering.
     pub outcome: Result<ToolResult, RpcError>,
 }
 
-/// What a tool gave.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolResult {
     /// Content items in MCP's form.
     pub content: Vec<Value>,
     /// Machine-readable result.
     pub structured: Option<Value>,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports a failure.
     pub is_error: bool,
 }
 
-/// The tool did not run, or its answer did not arrive.
+/// Why a tool did not run, or its answer did not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcError {
     /// JSON-RPC's code.
@@ -45,7 +45,7 @@ pub struct RpcError {
     pub message: String,
 }
 
-/// Which tool of which service gave a piece of content.
+/// The tool that an item of content came from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServiceInfo {
     /// What runs the tool.
@@ -88,7 +88,7 @@ impl McpResponse {
         McpResponse { id: id.into(), outcome: Err(RpcError { code, message: message.into() }) }
     }
 
-    /// Writes into every item of content which tool it came from.
+    /// Adds to every item of content which tool it came from.
     pub fn from_service(mut self, service: &ServiceInfo) -> McpResponse {
         if let Ok(result) = &mut self.outcome {
             for item in &mut result.content {
@@ -103,8 +103,8 @@ impl McpResponse {
         self.outcome.as_ref().map_or(true, |result| result.is_error)
     }
 
-    /// What a model reads: the texts of the content joined by newlines, the structured result where there is no text, or
-    /// the error. Content that is no text is named.
+    /// The text for a model: the texts of the content joined by newlines, the structured result if there is no text, or the
+    /// error. Other content is only named.
     pub fn to_text(&self) -> String {
         match &self.outcome {
             Err(error) => format!("error: {}", error.message),
@@ -186,7 +186,7 @@ impl ServiceInfo {
         }
     }
 
-    /// Writes what an item's `_meta` says of its origin beside the item's own fields, too.
+    /// Copies an item's origin from its `_meta` next to the item's own fields.
     pub(super) fn show(item: &mut Value) {
         if let Some(info) = item.get("_meta").and_then(|meta| meta.get(META)).cloned()
             && let Some(item) = item.as_object_mut()

@@ -1,5 +1,5 @@
-//! The answer in OpenAI's form: the chunks of a stream, the collected completion, the error body. Everything that varies
-//! per stream is serialised once; a chunk is one append into the caller's buffer.
+//! The answer in OpenAI's form: the chunks of a stream, the collected completion, the error body. The part that all chunks of a
+//! stream share is serialised once, so a chunk is one append to the caller's buffer.
 
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// What all chunks of an answer (and the completion) have in common.
+/// The fields that all chunks of an answer, and the completion, share.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Envelope {
     /// The answer's id (`chatcmpl-...`).
@@ -24,15 +24,15 @@ pub struct Envelope {
     pub model: String,
 }
 
-/// Writes the JSON of chunks (`chat.completion.chunk`), without framing. The sequence is the caller's duty: role first and
-/// once, text before calls, each call in one chunk, `finish` once, `usage` last.
+/// Writes the JSON of chunks (`chat.completion.chunk`), without framing. The caller must keep the order: the role first and once,
+/// text before calls, each call in one chunk, `finish` once, `usage` last.
 #[derive(Debug, Clone)]
 pub struct Chunks {
     /// Everything up to the value of `choices`.
     envelope: Vec<u8>,
 }
 
-/// A whole answer, as a client that does not stream gets it.
+/// A whole answer, for a client that does not stream.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Completion {
     /// The text.
@@ -43,9 +43,9 @@ pub struct Completion {
     pub calls: Vec<ToolCall>,
     /// Why it ended.
     pub reason: Option<FinishReason>,
-    /// The stop sequence of the request that ended it, if the backend told.
+    /// The stop sequence of the request that ended it, if the backend reports it.
     pub stop_sequence: Option<String>,
-    /// Token counts; zeros where the backend gave none (clients need the field).
+    /// Token counts; 0 if the backend sent none, because clients need the field.
     pub usage: Usage,
 }
 
@@ -87,7 +87,7 @@ impl Chunks {
         });
     }
 
-    /// A whole call: index, id, type, name and all arguments in one chunk, which every measured client takes.
+    /// A whole call: index, id, type, name and all arguments in one chunk, which all tested clients accept.
     pub fn call(&self, index: u32, call: &ToolCall, id: &str, out: &mut BytesMut) {
         self.delta(out, |out| {
             out.put_slice(b"\"tool_calls\":[{\"index\":");
@@ -123,7 +123,7 @@ impl Chunks {
         out.put_u8(b'}');
     }
 
-    /// A chunk without choices that carries a field of our own; `json` is its value.
+    /// A chunk without choices, with a field of toolglot's own; `json` is its value.
     pub fn extension(&self, field: &str, json: &str, out: &mut BytesMut) {
         out.put_slice(&self.envelope);
         out.put_slice(b"[],");
@@ -144,7 +144,7 @@ impl Chunks {
 // === impl Completion ===
 
 impl Completion {
-    /// The `chat.completion` object. `reasoning_field` is the message field that the client reads reasoning from.
+    /// The `chat.completion` object. `reasoning_field`: the message field for reasoning; `None`: reasoning is omitted.
     pub fn to_value(&self, envelope: &Envelope, reasoning_field: Option<&str>) -> Value {
         let mut message = Map::new();
         message.insert("role".into(), json!("assistant"));
@@ -172,7 +172,8 @@ impl Completion {
     }
 }
 
-/// The body of a fault: `{"error": {message, type, param, code}}`, before the answer as the HTTP body, in it as a `data:` line.
+/// The body of an error: `{"error": {message, type, param, code}}`. It is the HTTP body before an answer, or a `data:` line in
+/// it.
 pub fn error_body(error: &Error) -> Value {
     let kind = match (error.blame, error.status) {
         (_, 401) => "authentication_error",
@@ -185,8 +186,7 @@ pub fn error_body(error: &Error) -> Value {
     json!({"error": {"message": error.message, "type": kind, "param": null, "code": error.code}})
 }
 
-/// `call_` and 24 characters of base 62, a pure function of `parts`: the same parts give the same id, so that a rewritten
-/// history is the same in every turn.
+/// `call_` and 24 characters of base 62: a pure function of `parts`, so that a rewritten history is the same in every turn.
 pub fn call_id(parts: &[&[u8]]) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut hash = Sha256::new();
@@ -200,8 +200,8 @@ pub fn call_id(parts: &[&[u8]]) -> String {
     id
 }
 
-/// Appends `text` as a JSON string. Beside what JSON demands, the line separators that some clients' line readers split
-/// at (U+0085, U+2028, U+2029) are escaped, so that a chunk is one line for everybody.
+/// Appends `text` as a JSON string. It also escapes line separators (U+0085, U+2028, U+2029), because the line readers of some
+/// clients split at them.
 pub fn put_string(text: &str, out: &mut BytesMut) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     const MAY_BE_ESCAPED: [bool; 256] = {
@@ -259,12 +259,12 @@ fn call_value(call: &ToolCall) -> Value {
     Value::Object(out)
 }
 
-/// Clients lose a call whose arguments are the empty string.
+/// Replaces empty arguments by `{}`: clients lose a call whose arguments are an empty string.
 fn arguments_or_empty(arguments: &str) -> &str {
     if arguments.is_empty() { "{}" } else { arguments }
 }
 
-/// Opaque data goes out as the JSON that it is, or as a string.
+/// Opaque data as JSON if it is JSON, otherwise as a string.
 fn extra_value(extra: &str) -> Value {
     serde_json::from_str(extra).unwrap_or_else(|_| json!(extra))
 }

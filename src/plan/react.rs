@@ -13,14 +13,14 @@ use crate::{
     openai::{ChatRequest, Content, Message},
 };
 
-/// How a turn runs tools of the registry.
+/// How a turn of mode `react` runs tools.
 #[derive(Debug, Clone)]
 pub struct React {
-    /// How far it goes, and what is shown of it.
+    /// Limits, and what the user sees.
     pub limits: config::React,
     /// The tools of the selected servers.
     pub catalogue: Arc<Catalogue>,
-    /// The turn that winds up counts as one of the rounds.
+    /// Whether the last answer, without tools, counts as one of the rounds.
     pub last_counts: bool,
     /// Headers of the request that tool policies may read, names in lower case.
     pub headers: Vec<(String, String)>,
@@ -31,8 +31,10 @@ pub struct React {
 // === impl React ===
 
 impl React {
-    /// Offers the tools. A name that the client uses itself stays the client's. Fails where they take more of the context
-    /// (in tokens) than they may.
+    /// Adds the tools to the request. A name that the client uses stays the client's.
+    ///
+    /// # Errors
+    /// The tools take more of the context (in tokens) than permitted.
     pub(super) fn offer(&mut self, incoming: &mut Incoming, adapter: &Adapter, context: u64) -> Result<(), Error> {
         // A result of as many bytes takes about a quarter of the context.
         let most = usize::try_from(context).unwrap_or(usize::MAX).max(RESULT_BYTES_AT_LEAST);
@@ -93,7 +95,7 @@ impl React {
     }
 }
 
-/// The beginning of a text, so many bytes at most.
+/// The beginning of a text, at most this many bytes.
 fn start(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The answered calls of a turn, and whether a new call repeats one of them. A small model repeats a call although its result
-//! is in the conversation, until somebody stops it.
+//! Remembers the answered calls of a turn, and finds a new call that repeats one of them. Small models repeat a call whose result
+//! is in the conversation, until they are stopped.
 //!
 //! A call is a repetition if nothing can have changed since: an equal call of a read-only tool, with only such calls in
 //! between, or an equal call of any tool in the answer just before. A call that failed may always be tried again.
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repeats {
     calls: Vec<Call>,
-    /// Answers of the model so far.
+    /// Number of answers of the model so far.
     answers: usize,
 }
 
@@ -25,13 +25,13 @@ pub struct Repeats {
 struct Call {
     /// Name and arguments.
     key: String,
-    /// Position of the answer that it was a part of.
+    /// Number of the answer that contained it.
     answer: usize,
     reads: bool,
     failed: bool,
 }
 
-/// Results say that something failed in their first or last bytes, if they do.
+/// How much of the beginning and the end of a result is searched for words of failure, in bytes.
 const STATUS_BYTES: usize = 300;
 /// Words of such a result, in lower case.
 const FAILURES: [&str; 8] = ["error", "failed", "failure", "exception", "traceback", "not found", "no such", "not run"];
@@ -62,17 +62,18 @@ impl Repeats {
         self.answers += 1;
     }
 
-    /// Takes a call that has its result.
+    /// Adds a call that has a result. `reads`: its tool only reads. `failed`: the result reports a failure.
     pub fn note(&mut self, name: &str, arguments: &str, reads: bool, failed: bool) {
         self.calls.push(Call { key: key(name, arguments), answer: self.answers, reads, failed });
     }
 
-    /// Whether nothing was called yet.
+    /// Whether there were no calls yet.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// Whether the conversation holds the result of this call already. `reads`: its tool changes nothing.
+    /// Whether the conversation already has the result of this call, and nothing can have changed since. `reads`: its tool only
+    /// reads.
     pub fn answers(&self, name: &str, arguments: &str, reads: bool) -> bool {
         if self.is_empty() {
             return false;

@@ -8,12 +8,12 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// A rule of shortening. They are applied to all tools, one after the other, until the tools fit.
+/// A rule of shortening. Rules are applied to all tools, one after the other, until the tools fit.
 struct Rule {
     name: &'static str,
-    /// What becomes of the tool's own description.
+    /// How the tool's own description is shortened.
     tool: fn(&str) -> &str,
-    /// What becomes of the description of a required and of an optional parameter.
+    /// How the descriptions of required and of optional parameters are shortened.
     required: fn(&str) -> &str,
     optional: fn(&str) -> &str,
 }
@@ -25,18 +25,18 @@ const RULES: [Rule; 4] = [
     Rule { name: "descriptions of parameters were left out", tool: sentence, required: nothing, optional: nothing },
 ];
 
-/// Keys of a schema that say nothing about what is valid, beside the description.
+/// Keys of a schema, apart from the description, that do not affect what is valid.
 const NOTES: [&str; 6] = ["title", "$schema", "$comment", "examples", "example", "markdownDescription"];
 /// Approximate bytes of text in a token.
 const TOKEN: u64 = 4;
 
-/// Tokens that the tools take in a prompt, about.
+/// An estimate of the tokens that the tools take in a prompt.
 fn cost(tools: &Tools) -> u64 {
     tools.iter().map(|tool| (tool.name.len() + tool.description.len() + tool.schema.len() + 60) as u64).sum::<u64>() / TOKEN
 }
 
-/// Shortens the tools until they take at most `percent` of the context (in tokens), or until nothing is left to shorten. Says what
-/// was done; `None`: they fit as they are.
+/// Shortens the tools until they take at most `percent` of `context` (in tokens), or nothing is left to shorten. Returns a
+/// warning that says what was done; `None`: they fit.
 pub fn trim(chat: &mut ChatRequest, tools: &mut Tools, context: u64, percent: u64) -> Option<Note> {
     let most = context.saturating_mul(percent) / 100;
     let before = cost(tools);

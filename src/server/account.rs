@@ -1,4 +1,5 @@
-//! What became of a request. Routes and turn fill it in; the log line and the metrics read it when the response is over.
+//! The account of a request: routes and the turn fill it in, and the log line and the metrics are made from it when the response
+//! is over.
 
 use std::{
     sync::{
@@ -26,43 +27,43 @@ use crate::{
     turn::{prefix::Prefix, tap::Tap},
 };
 
-/// The facts of one request, shared by all that know some of them.
+/// The account of one request. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Account {
     facts: Arc<Mutex<Facts>>,
     is_heavy: Arc<AtomicBool>,
 }
 
-/// What became of a request, as far as it is known.
+/// The facts known about a request so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     /// The request's id and path.
     pub(super) id: String,
     pub(super) path: String,
-    /// The model and its backend; `None`: the request is not about one.
+    /// The model and its backend; `None`: the request is not about a model.
     pub(super) target: Option<Target>,
-    /// The name of whose key it carried; `""` where none is asked for.
+    /// The name of the tenant; `""` if no key is required.
     pub(super) tenant: String,
     pub(super) mode: &'static str,
     pub(super) client: Option<String>,
     pub(super) turn: Option<Turn>,
-    /// What the backend said about its limits.
+    /// The backend's headers about its limits.
     pub(super) pace: Vec<(String, String)>,
     /// Its row on the page.
     pub(super) entry: Option<Entry>,
 }
 
-/// What became of a turn.
+/// The facts about a turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Turn {
     pub(super) adapter: String,
-    /// Answers of the backend.
+    /// Number of answers of the backend.
     pub(super) rounds: u32,
-    /// When the backend's first bytes came, and when the first of them left for the client.
+    /// When the backend's first bytes arrived, and when the first bytes were sent to the client.
     pub(super) first_read: Option<Instant>,
     pub(super) first_sent: Option<Instant>,
     pub(super) usage: Usage,
-    /// What the backend had read before; `None`: the conversation was new.
+    /// How much of the request the backend had read before; `None`: the conversation is new.
     pub(super) prefix: Option<Prefix>,
     pub(super) calls: Calls,
     pub(super) finish: Option<FinishReason>,
@@ -71,12 +72,12 @@ pub(super) struct Turn {
     pub(super) ran: Vec<Ran>,
 }
 
-/// What became of the model's calls.
+/// The facts about the model's calls.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
-    /// How many the client got.
+    /// Number of delivered calls.
     pub(super) delivered: u32,
-    /// Verdicts of the fixer, one for each call that it saw.
+    /// Verdicts of the fixer, one per checked call.
     pub(super) verdicts: Vec<&'static str>,
     pub(super) fixes: usize,
     /// Why calls were not delivered, one word each.
@@ -103,7 +104,7 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
-/// Watches a turn for an account; hands on what it sees.
+/// Observes a turn for an account, and passes everything on to the other taps.
 struct Watch {
     account: Account,
     turn: Turn,
@@ -131,24 +132,24 @@ impl Account {
         Account { facts: Arc::new(Mutex::new(facts)), ..Account::default() }
     }
 
-    /// What is known now.
+    /// The facts known so far.
     pub(super) fn facts(&self) -> Facts {
         self.facts.hold().clone()
     }
 
-    /// Whose request it is.
+    /// Sets the tenant.
     pub(super) fn sent_by(&self, tenant: &str) {
         tenant.clone_into(&mut self.facts.hold().tenant);
     }
 
-    /// Which model the request is about. It passes as it is, until [`Account::watch`] is called.
+    /// Sets the model. The request counts as passed through unless [`Account::watch`] is called.
     pub(super) fn is_about(&self, target: &Target) {
         let mut facts = self.facts.hold();
         facts.target = Some(target.clone());
         facts.mode = "off";
     }
 
-    /// The request has a row on the page.
+    /// Sets the row on the page.
     pub(super) fn is_listed(&self, entry: Entry) {
         self.facts.hold().entry = Some(entry);
     }
@@ -158,7 +159,7 @@ impl Account {
         self.facts.hold().entry.clone()
     }
 
-    /// The tap of this turn, which also shows everything to `recording` and to the page.
+    /// The tap for this turn. It passes everything on to `recording` and to the page.
     pub(super) fn watch(&self, plan: &Plan, mode: &'static str, recording: Option<Box<dyn Tap>>) -> Box<dyn Tap> {
         let shown = self.entry().and_then(|entry| page::tap(&entry, plan, mode));
         let next = recording.into_iter().chain(shown).collect();
@@ -180,7 +181,7 @@ impl Account {
         self.is_heavy.load(Ordering::Relaxed)
     }
 
-    /// The next step takes long: it runs on the threads for large requests (`apart`).
+    /// Announces that the next step takes long: it moves to the threads for large requests (`apart`).
     pub(super) async fn goes_apart(&self) {
         self.is_heavy.store(true, Ordering::Relaxed);
         // A request is moved when it waits.

@@ -36,19 +36,19 @@ use crate::{
     turn::{self, tap::Tap},
 };
 
-/// The header that says what was not done as the request asked.
+/// The header for warnings: what was not done as the request asked.
 const WARNING: HeaderName = HeaderName::from_static("x-toolglot-warning");
 
-/// A chat that is to be answered.
+/// A chat to answer.
 pub(super) struct Asked {
     pub(super) received: Received,
-    /// The model that is asked.
+    /// The model.
     pub(super) target: Target,
-    /// What happens to the answer; not [`Mode::Off`].
+    /// The mode; never [`Mode::Off`].
     pub(super) mode: Mode,
     /// The protocol of the client.
     pub(super) front: front::Kind,
-    /// In mode `react`: the turn that winds up counts as one of the rounds.
+    /// In mode `react`: whether the last answer, without tools, counts as one of the rounds.
     pub(super) last_counts: bool,
 }
 
@@ -64,7 +64,8 @@ where
     })
 }
 
-/// The route of a front: reads the body, finds its model and the mode. In mode `off` the request goes to `endpoint`.
+/// The route of a front: reads the body, finds its model and the mode, and calls the front. In mode `off`, the request is
+/// forwarded to `endpoint`.
 pub(super) fn route<H, A>(front: front::Kind, endpoint: Endpoint, handler: H) -> MethodRouter<Live>
 where
     H: Fn(App, Asked) -> A + Clone + Send + Sync + 'static,
@@ -82,7 +83,7 @@ where
     })
 }
 
-/// Counts a request for an answer, for people who wonder whether a client has found the proxy.
+/// Counts a request for an answer. `doctor` shows the count, so users see whether a client has found the proxy.
 pub(super) async fn counted(State(app): State<App>, request: Request, next: Next) -> Response {
     app.process.seen.chats.fetch_add(1, Ordering::Relaxed);
     next.run(request).await
@@ -122,7 +123,7 @@ pub(super) async fn empty(app: &App, asked: &Asked, request: front::Request) -> 
     Ok(front::Collected::new(plan.reply.head).into_value())
 }
 
-/// Whoever watches the turn: the account of the request, and a recording where that is wanted.
+/// The tap of the turn: the account of the request, and a recording if wanted.
 fn tap(app: &App, asked: &Asked, plan: &Plan) -> Option<Box<dyn Tap>> {
     let recording = app.process.recorder.as_ref().map(|recorder| recorder.tap(plan));
     let account = &asked.received.account;
@@ -180,7 +181,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     )
 }
 
-/// The stream as an answer. An error that comes before anything else keeps its HTTP status.
+/// The stream as a response. An error before the first byte keeps its HTTP status.
 async fn events(
     front: front::Kind,
     mut turn: Pin<Box<impl Stream<Item = Result<Bytes, Error>> + Send + 'static>>,
@@ -193,7 +194,7 @@ async fn events(
     Ok(response)
 }
 
-/// The warning as far as a header can hold it.
+/// The warning, reduced to what a header can hold.
 fn warning(note: &Note) -> Option<HeaderValue> {
     let Note::Warning { code, text } = note else { return None };
     let plain: String = text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect();

@@ -28,14 +28,14 @@ use tracing::Instrument;
 use super::{account::Account, reply};
 use crate::{client::front::Kind, error::Error};
 
-/// The threads of large requests. Dropping it ends what runs there.
+/// The threads for large requests. Dropping this ends the requests on them.
 pub(super) struct Apart(Option<Runtime>);
 
-/// Bodies of this size and those of unknown size go apart; a smaller one is read and written anew within a few ms.
+/// Bodies of at least this size, and of unknown size, are served apart. A smaller one is processed within a few ms. In bytes.
 const LARGE_BYTES: u64 = 512 * 1024;
-/// How many requests are read and rewritten at once.
+/// Number of threads.
 const THREADS: usize = 2;
-/// Pieces of an answer that wait for the client.
+/// Maximum number of pieces of an answer that wait for the client.
 const QUEUE: usize = 16;
 
 type Piece = Result<Frame<Bytes>, axum::Error>;
@@ -71,7 +71,7 @@ impl Drop for Apart {
     }
 }
 
-/// Serves a request with a large body apart, and any other one from the moment at which its turn becomes heavy.
+/// Serves a request with a large body apart from the start, and any other one once its turn becomes heavy.
 pub(super) async fn apart(State(apart): State<Arc<Apart>>, request: Request, next: Next) -> Response {
     let Some(threads) = apart.0.as_ref().map(Runtime::handle) else { return next.run(request).await };
     let account = request.extensions().get::<Account>().cloned().unwrap_or_default();
@@ -113,7 +113,7 @@ async fn moved(threads: &Handle, response: impl Future<Output = Response> + Send
     }
 }
 
-/// Passes the body on until it ends, or nobody takes it any more. The body is dropped before its end is told.
+/// Passes the body on until it ends or its receiver is gone. The body is dropped before its end is reported.
 async fn pass(mut body: Body, pieces: mpsc::Sender<Piece>) {
     loop {
         let piece = tokio::select! {

@@ -23,21 +23,21 @@ use crate::{
 /// The backends and their models.
 pub(super) struct Backends {
     client: Client,
-    /// The backends of the configuration, or else the usual places of this machine.
+    /// The backends of the configuration, or else the usual ports of this machine.
     asked: Vec<Place>,
     configured: bool,
     /// The recorded models.
     replay: Arc<Backend>,
     demo: bool,
     known: Mutex<Known>,
-    /// One look at a time; all who wait for it use its result.
+    /// Only one lookup runs at a time, and all who wait for it use its result.
     looking: tokio::sync::Mutex<()>,
 }
 
-/// A backend as it is looked for.
+/// A backend to look for.
 struct Place {
     backend: Arc<Backend>,
-    /// The language that it speaks is not known before it has answered.
+    /// Whether its API is unknown until it answers.
     unknown: bool,
 }
 
@@ -59,15 +59,15 @@ pub(super) struct Found {
     pub(super) error: Option<String>,
 }
 
-/// A list younger than this is good enough for those who ask for it.
+/// A list younger than this is used without asking again.
 const FRESH: Duration = Duration::from_secs(3);
-/// A name that is not in a list younger than this does not exist.
+/// If a list is younger than this, a name that it does not contain is unknown.
 const JUST_NOW: Duration = Duration::from_millis(500);
-/// How long one backend may take to tell what it has.
+/// How long a backend may take to list its models.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a model's description is valid: models are replaced under the same name.
 const DESCRIBED: Duration = Duration::from_secs(5 * 60);
-/// A backend that did not describe a model is not asked again for this long.
+/// How long to wait before a backend that did not describe a model is asked again.
 const SILENT: Duration = Duration::from_secs(30);
 /// Maximum number of descriptions that are kept.
 const DESCRIPTIONS: usize = 1000;
@@ -106,12 +106,12 @@ impl Backends {
         }
     }
 
-    /// What was known last, however old.
+    /// The last known lists, however old.
     pub(super) fn known(&self) -> Arc<[Found]> {
         self.known.hold().found.clone()
     }
 
-    /// What is there now, at most seconds old.
+    /// The current lists, at most seconds old.
     pub(super) async fn current(&self) -> Arc<[Found]> {
         self.no_older_than(FRESH).await
     }
@@ -140,7 +140,7 @@ impl Backends {
         found.iter().map(|found| &found.backend).find(|backend| backend.name == name).cloned()
     }
 
-    /// What is known of one model. A backend that does not tell in time leaves us with the name.
+    /// The description of a model. If the backend does not answer in time, only the name is known.
     pub(super) async fn describe(&self, backend: &Backend, model: &str) -> Arc<Model> {
         let key = (backend.name.clone(), model.to_owned());
         let now = Instant::now();
@@ -253,7 +253,7 @@ pub(super) fn is(listed: &Model, name: &str) -> bool {
     listed.id == name || listed.id.strip_suffix(":latest") == Some(name)
 }
 
-/// A single backend gets every name: it may know models that it does not list, and it says best what is wrong.
+/// If there is a single backend, it gets every name: it may have models that it does not list, and its own error is the best.
 fn only_one(found: &[Found]) -> Option<Arc<Backend>> {
     let mut real = found.iter().filter(|found| found.backend.kind != Kind::Replay);
     match (real.next(), real.next()) {

@@ -35,11 +35,11 @@ use crate::{client::front::Kind, error::Error};
 const HEAD: Duration = Duration::from_secs(60);
 /// A client that reads nothing for this long is gone.
 const UNREAD: Duration = Duration::from_secs(10 * 60);
-/// How long to wait where the system has no room for a further socket.
+/// Pause if the system cannot open a further socket.
 const NO_ROOM: Duration = Duration::from_millis(200);
-/// How long a client may take to read that there are too many.
+/// How long a client may take to read that there are too many connections.
 const REFUSAL: Duration = Duration::from_secs(1);
-/// Room for connections, shared by all listeners of all threads.
+/// The limit of connections, shared by all listeners of all threads.
 pub(super) struct Room {
     free: Arc<Semaphore>,
     /// The log has said that there is no room.
@@ -77,7 +77,7 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>
             Ok((socket, _)) => socket,
             Err(error) if is_of_the_client(&error) => continue,
             Err(error) => {
-                // Out of file descriptors, mostly: running connections go on, and as they end there is room again.
+                // Usually out of file descriptors: running connections continue, and free some when they end.
                 room.tell(&error);
                 sleep(NO_ROOM).await;
                 continue;

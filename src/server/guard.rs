@@ -1,5 +1,6 @@
 //! The checks before every route: Host (against DNS rebinding), Origin (against foreign web pages), Via (against loops), the
-//! client key, and the content type of a body.
+//! client key, and the content type of a body. Of web pages, the routes of MCP and of the page admit only those of this very
+//! server (`mcp::engine::admits`) and of `allowed_origins`. With client keys, a route that no table here names is for operators.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -22,37 +23,38 @@ use crate::{
     store::{Key, Kind},
 };
 
-/// The address of ours that a client has connected to.
+/// The local address that a client has connected to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Local(pub(super) SocketAddr);
 
-/// Who sent a request, as far as the checks found out.
+/// The sender of a request, as identified by the checks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sender {
-    /// Whose key it carried; the one local user where none is asked for.
+    /// The owner of its key; the one local user if no key is required.
     pub(super) tenant: Arc<Tenant>,
-    /// It is a page of another server on this machine, which may use models, but not the tools.
+    /// Whether it is a page of another server on this machine, which may use models but not tools.
     pub(super) is_neighbour: bool,
 }
 
 /// Schemes of desktop applications: no web page can have such an origin.
 const APPLICATIONS: &[&str] = &["vscode-file://", "vscode-webview://", "app://", "tauri://"];
-/// What answers without a key: whether it runs, which load balancers and clients of Ollama ask; and the page as it is when
-/// nothing is known, which asks for the key.
+/// Paths that need no key: the state of the server, for load balancers and clients of Ollama; and the empty page, which asks for
+/// the key.
 const OPEN: &[&str] = &["/", "/healthz", "/readyz", page::CSS, page::SCRIPT];
 /// The headers in which clients send a key, apart from `Authorization: Bearer`: Anthropic's, Azure's and Google's.
 const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
-/// What may come before the routes of models.
+/// Path prefixes of the routes of models.
 const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
-/// Where tools are used, not managed.
+/// Paths on which tools are used, not managed: open to tenants.
 const TOOL_PATHS: &[&str] = &["/generate", "/generate_with_mcp", "/mcp", "/sse", "/sse/message"];
-/// Headers that tie a request to a trace.
+/// The headers of W3C Trace Context.
 const TRACE_CONTEXT: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 const MINUTE: Duration = Duration::from_secs(60);
-/// The first segments of the routes of models, below a path prefix or not.
+/// The first segments of the routes of models, after a path prefix if there is one. Open to tenants and to pages on this machine.
+/// A new front needs its segment here.
 const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
 
-/// Runs the checks, answers preflight requests, and lets the page read the answer.
+/// Runs the checks, answers preflight requests, and adds the CORS headers for an admitted page.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let sender = match check(&app, &mut request) {
@@ -125,7 +127,7 @@ fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &Heade
     forbidden(format!("the host name `{host}` is not allowed; if it is yours, add it to `allowed_hosts` in proxy.toml"))
 }
 
-/// Whether the request comes from a page of another server on this machine. Fails for pages of any other place.
+/// Whether the request comes from a page of another server on this machine. Fails for pages that are not admitted.
 fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool, Error> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(false) };
     let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -158,7 +160,7 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
     }
 }
 
-/// Whose key the request carries. The key is taken out of the request: no backend gets it.
+/// The owner of the request's key. Removes the key from the request, so that no backend gets it.
 fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Error> {
     if config.access.keys.is_empty() {
         return Ok(Arc::default());
@@ -191,7 +193,10 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
 // === impl Sender ===
 
 impl Sender {
-    /// Counts a request about a model. Fails (429) if its sender has sent as many as it may in a minute, to all instances.
+    /// Counts a request about a model.
+    ///
+    /// # Errors
+    /// 429 if the sender exceeds its `requests_per_minute`, counted over all instances.
     pub(super) async fn count(&self, app: &App) -> Result<(), Error> {
         let Some(most) = self.tenant.requests_per_minute else { return Ok(()) };
         let key = Key { tenant: self.tenant.name.clone(), kind: Kind::Requests, id: String::new() };
@@ -206,7 +211,10 @@ impl Sender {
         Err(error)
     }
 
-    /// Fails if the sender may not use this mode, or may not choose it (`asked`).
+    /// Checks the mode. `asked`: the mode that the request itself chose.
+    ///
+    /// # Errors
+    /// 403 if the sender may not use the mode, or the request may not choose it.
     pub(super) fn check(&self, config: &Config, asked: Option<Mode>, mode: Mode) -> Result<(), Error> {
         if let (Some(asked), Some(open)) = (asked, &config.access.modes)
             && !open.contains(&asked)
@@ -232,7 +240,7 @@ impl Sender {
 
 // === private ===
 
-/// Whether others than operators may use this path: models in every API, tools over MCP, and whether the server runs.
+/// Whether tenants that are not operators may use this path: models in every API, tools over MCP, the state of the server.
 fn is_for_tenants(path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
@@ -257,12 +265,12 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The routes that pages on this machine may use: the models, in every API.
+/// Whether pages on this machine may use this path: the routes of models, in every API.
 fn is_model_route(path: &str) -> bool {
     path.split('/').skip(1).take(2).any(|segment| MODEL_ROUTES.contains(&segment))
 }
 
-/// A request of a tool such as `curl -d`, which declares a form: no browser sends one without telling about its page.
+/// Whether the request comes from a tool such as `curl -d`, which declares a form. Browsers always add a header about their page.
 fn is_plain_tool(headers: &HeaderMap) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let is_page = headers.keys().any(|name| *name == header::ORIGIN || name.as_str().starts_with("sec-fetch-"));
@@ -288,7 +296,7 @@ fn preflight(headers: &HeaderMap) -> Response {
     response
 }
 
-/// Which process a request has passed through: one name per start, written into `Via`.
+/// The name of this process in `Via`, which tells that a request has come back. A new one per start.
 #[derive(Debug, Clone)]
 pub(super) struct Instance {
     name: String,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{backends::Found, guard::Sender, reply, state::App};
 use crate::backend::Kind;
 
-/// 200 where a backend answers, 503 where none does, or where the server is about to end. Recordings count only where they were asked for.
+/// 200 if a backend answers; 503 if none does, or the server is about to end. Recordings count only if they were requested.
 pub(super) async fn ready(State(app): State<App>) -> Response {
     let found = app.backends.current().await;
     let asked_for = app.config.backends.iter().any(|backend| backend.kind == Some(Kind::Replay));
@@ -25,7 +25,7 @@ pub(super) async fn ready(State(app): State<App>) -> Response {
     response
 }
 
-/// Where keys are needed, only operators hear more than that it runs: errors of backends name addresses.
+/// With client keys, only operators get more than the fact that it runs, because errors of backends contain addresses.
 pub(super) async fn health(State(app): State<App>, Extension(sender): Extension<Sender>) -> Response {
     let seen = &app.process.seen;
     let mut health = json!({

@@ -24,7 +24,7 @@ pub(super) async fn count(app: App, asked: Asked) -> Result<Response, Error> {
     Ok(reply::json(&json!({"input_tokens": tokens})))
 }
 
-/// Clients look at once whether anybody answers at this address.
+/// Clients check first whether a server answers at this address.
 pub(super) async fn hello() -> Response {
     reply::json(&json!({}))
 }

@@ -13,14 +13,14 @@ use axum::{body::Body, extract::State, response::Response};
 use super::{account::Facts, reply, state::App};
 use crate::lock::Hold;
 
-/// Everything that is counted by request.
+/// The counters and histograms by request.
 #[derive(Debug, Default)]
 pub(super) struct Metrics(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
     under_way: u64,
-    /// By the name of the metric and its labels, as they are written.
+    /// By the name of the metric and its labels in Prometheus's form.
     counters: BTreeMap<(&'static str, String), u64>,
     first_byte: Histogram,
     added: Histogram,
@@ -34,7 +34,7 @@ struct Histogram {
     sum: f64,
 }
 
-/// Upper bounds of the buckets, in seconds: from what toolglot adds to what a slow model takes.
+/// Upper bounds of the buckets, in seconds: from toolglot's own share to the time of a slow model.
 const BOUNDS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
 
 const REQUESTS: &str = "toolglot_requests_total";
@@ -114,7 +114,7 @@ impl Metrics {
         }
     }
 
-    /// Requests whose response is not over.
+    /// Number of requests whose response is not over.
     pub(super) fn under_way(&self) -> u64 {
         self.0.hold().under_way
     }
@@ -232,7 +232,7 @@ fn written(labels: &[(&str, &str)]) -> String {
     out
 }
 
-/// As Linux tells it; other systems have their own tools.
+/// The resident memory in bytes, on Linux. Other systems have their own tools.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -48,8 +48,8 @@ pub(super) async fn one(State(app): State<App>, Extension(sender): Extension<Sen
     }
 }
 
-/// Each model under its name and after it under its further names; of two backends with the same name the first one serves
-/// it. Only those that the tenant may use.
+/// The models that the tenant may use, each followed by its aliases. If two backends have a model of the same name, the first one
+/// serves it.
 pub(super) fn named<'a>(
     app: &'a App,
     tenant: &'a Tenant,

@@ -40,7 +40,7 @@ const FRONT: front::Kind = front::Kind::Ollama;
 pub(super) const CHAT: Endpoint = Endpoint::Ollama("/api/chat");
 /// The version of Ollama whose API this is; Codex asks for 0.13.4 or newer.
 const VERSION: &str = "0.13.5";
-/// Clients read a date; of models elsewhere nobody knows it.
+/// Clients need a date, which is unknown for models of other servers.
 const LONG_AGO: &str = "2025-01-01T00:00:00Z";
 /// A frame of a text completion is a few words; an error is a page at most.
 const FRAME_BYTES: usize = 1024 * 1024;
@@ -120,7 +120,7 @@ pub(super) async fn show(app: App, request: Request) -> Result<Response, Error> 
     question.insert("model".into(), json!(name));
     let mut shown = backend::show(&app.turns.client, &backend, &Value::Object(question)).await?;
     if let Some(shown) = shown.as_object_mut().filter(|_| rewrites(&app, prefix, &name)) {
-        // Older ones do not tell: they chat, as far as anybody knows.
+        // Older versions do not report capabilities: their models are taken to chat.
         let capabilities = shown.entry("capabilities").or_insert_with(|| json!(["completion"]));
         capabilities.as_array_mut().map(add_tools);
         if let Some(Value::Object(facts)) = shown.get_mut("model_info") {

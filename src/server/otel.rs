@@ -96,7 +96,8 @@ impl Spans {
         }))
     }
 
-    /// A request begins: what goes on from here belongs to its span, and `headers` say so. `None`: its trace is not sampled.
+    /// Begins the span of a request, and writes it into `headers`, so that further requests belong to it. `None`: its trace is
+    /// not sampled.
     pub(super) fn open(self: &Arc<Spans>, headers: &mut HeaderMap) -> Option<Open> {
         Some(Open { spans: Arc::clone(self), context: Context::enter(headers)? })
     }
@@ -126,7 +127,7 @@ impl Spans {
         }
     }
 
-    /// Sends what still waits, at the end of the process, as far as the collector takes it at once.
+    /// Sends the waiting spans at the end of the process, without retries.
     pub(super) async fn flush(&self) {
         let sending = async {
             while let Some(batch) = self.batch() {

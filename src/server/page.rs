@@ -50,7 +50,7 @@ const PAGE: &str = include_str!("page/index.html");
 /// The path of the style sheet, and of the script.
 pub(super) const CSS: &str = "/ui/page.css";
 pub(super) const SCRIPT: &str = "/ui/page.js";
-/// Nothing but the page's own files runs, and nobody puts the page into a frame of theirs.
+/// The policy: only the page's own files run, and no other page can put it into a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// A page that hears nothing else hears this often that the server is there.
@@ -103,7 +103,7 @@ pub(super) async fn root(State(app): State<App>, Extension(prefix): Extension<su
     if !wants_a_page(request.headers()) || prefix.mode.is_some() || prefix.profile.is_some() {
         return reply::bytes("text/plain; charset=utf-8", Body::from("Ollama is running"));
     }
-    // Without a key nobody is told anything where keys are needed: the page asks for one.
+    // With client keys, a sender without one gets no data: the page asks for a key.
     let open = app.config.access.keys.is_empty() && is_here(&request);
     let rows = if open { app.process.page.rows("") } else { Vec::new() };
     let mut lines = String::new();

@@ -48,7 +48,7 @@ pub(super) fn has_servers(app: &App, tenant: &Tenant) -> bool {
         || pool.registry().snapshot().servers.iter().any(|server| tenant.may_use_server(&server.name))
 }
 
-/// Fails if nobody knows a server of this name. To a tenant, servers that are not its own do not exist.
+/// Fails if there is no server of this name. Servers that a tenant may not use do not exist for it.
 fn check_server(app: &App, tenant: &Tenant, name: &str) -> Result<(), Error> {
     let snapshot = app.process.mcp.pool().registry().snapshot();
     let known = (name == BUILT_IN && app.process.mcp.pool().has_built_in())

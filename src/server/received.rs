@@ -1,4 +1,4 @@
-//! How every request about a model begins: its body is read, and its model and the model's backend are found.
+//! The beginning of every request about a model: reads the body, and finds the model and its backend.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,14 +21,14 @@ use crate::{
 
 /// The header that chooses the mode of one request.
 const MODE: &str = "x-toolglot-mode";
-/// How long the next piece of a body may take, and the whole of it.
+/// Time limits for the next piece of a body, and for all of it.
 const PIECE: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(5 * 60);
 /// Maximum number of JSON values in any body; larger bodies may have one more for each [`VALUE_BYTES`].
 const VALUES: usize = 100_000;
 const VALUE_BYTES: usize = 64;
 
-/// What a path prefix decides for the requests under it.
+/// The settings that a path prefix makes for its requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Prefix {
     pub(super) mode: Option<Mode>,
@@ -36,7 +36,7 @@ pub(super) struct Prefix {
     pub(super) profile: Option<&'static str>,
 }
 
-/// A request whose body has arrived.
+/// A request with its body.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Received {
     pub(super) headers: HeaderMap,
@@ -46,10 +46,10 @@ pub(super) struct Received {
     pub(super) body: Bytes,
 }
 
-/// A model that a client asked for.
+/// The model of a request.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
-    /// The name that the client used: answers carry it.
+    /// The name that the client used, which answers repeat.
     pub(super) called: String,
     /// The backend's own name.
     pub(super) model: String,
@@ -71,8 +71,8 @@ impl Received {
         Ok(Received { headers: head.headers, prefix, sender, account, body })
     }
 
-    /// Reads the body and finds the model that its field `model` names: without what the protocol puts before names. The
-    /// body carries the backend's own name then.
+    /// Reads the body and finds the model in its field `model`, whose name may have the protocol's prefix. Writes the backend's
+    /// own name of the model into the body.
     pub(super) async fn with_target(app: &App, request: Request, front: front::Kind) -> Result<(Received, Target), Error> {
         let mut received = Received::read(app, request).await?;
         let written = Named::read(&received.body).map(|(_, written)| written);
@@ -86,9 +86,10 @@ impl Received {
         Ok((received, target))
     }
 
-    /// What happens to the answer: as the page's switch says, or else the header, the path, the model's name, its
-    /// route, the configuration.
-    /// Fails if the sender may not have that.
+    /// The mode: chosen by the page's switch, else by the header, the path, the model's alias, its route, the configuration.
+    ///
+    /// # Errors
+    /// 403 if the sender may not use the mode.
     pub(super) fn mode(&self, app: &App, target: &Target) -> Result<Mode, Error> {
         let asked = asked_mode(&self.headers)?.or(self.prefix.mode);
         let mode = plan::mode(&app.config, &target.model, asked.or_else(|| app.config.mode_of_name(&target.called)));
@@ -104,8 +105,7 @@ impl Received {
         Ok(mode)
     }
 
-    /// Fails if the body would take far more memory once it is read: a JSON value takes some hundred bytes, however few it
-    /// has in the text.
+    /// Refuses a body with too many JSON values: each takes some hundred bytes of memory, however short its text.
     pub(super) fn check_values(&self) -> Result<(), Error> {
         let most = VALUES + self.body.len() / VALUE_BYTES;
         // A value has at least two bytes.
@@ -119,7 +119,7 @@ impl Received {
         Err(Error::client(what).with_status(413).with_code("request_too_large"))
     }
 
-    /// Frees the body, once it has been read: a turn may be long.
+    /// Frees the body once it has been read, because a turn may be long.
     pub(super) fn forget_body(&mut self) {
         self.body = Bytes::new();
     }
@@ -128,7 +128,7 @@ impl Received {
 // === impl Target ===
 
 impl Target {
-    /// The model that a client calls so. To a tenant, models that are not its own do not exist.
+    /// The model with the name that a client used. Models that the tenant may not use do not exist for it.
     pub(super) async fn find(app: &App, tenant: &Tenant, called: String) -> Result<Target, Error> {
         let model = app.config.own_name(&called);
         let found = if tenant.may_use(&model, &called) {
@@ -183,7 +183,7 @@ async fn read(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes
     timeout(WHOLE, whole).await.map_err(slow)?
 }
 
-/// A body, of which nothing is looked at but the model.
+/// A body with only the model parsed.
 #[derive(Deserialize)]
 struct Named<'a> {
     #[serde(borrow)]
@@ -199,7 +199,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The body with the model's own name, where the client wrote another one of its names. Everything else stays as it is.
+/// The body with the model's own name instead of the client's name. Everything else is unchanged.
 fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
     let (named, _) = Named::read(body)?;
     let written = named.model.get();
@@ -209,7 +209,7 @@ fn renamed(body: &[u8], model: &str) -> Result<Bytes, Error> {
     Ok([before.unwrap_or_default(), Value::from(model).to_string().as_bytes(), after.unwrap_or_default()].concat().into())
 }
 
-/// How many JSON values a body has, at most.
+/// An upper bound of the number of JSON values in a body.
 fn values(body: &[u8]) -> usize {
     let (mut values, mut in_string, mut escaped) = (1, false, false);
     for byte in body {
@@ -224,7 +224,7 @@ fn values(body: &[u8]) -> usize {
     values
 }
 
-/// The mode that the request's header asks for.
+/// The mode in the request's header.
 fn asked_mode(headers: &HeaderMap) -> Result<Option<Mode>, Error> {
     let Some(asked) = headers.get(MODE) else { return Ok(None) };
     let asked = asked.to_str().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Writes a chat into a fixture file: the request in the internal form, and the backend's bytes with their pauses. The file
-//! is written at the end of the turn, also if the backend broke off or the client left, because these are the cases worth a
-//! recording. Headers are not recorded, request fields that name a person or a secret are omitted, and a key that the backend
-//! repeats is masked. Only the owner can read the files.
+//! Writes a chat into a fixture file, for `toolglot record`: the request in the internal form, and the backend's bytes with their
+//! pauses. (`page::kept` keeps turns in memory, for the page.) The file is written at the end of the turn, also if the backend
+//! broke off or the client left, because these are the cases worth a recording. Headers are not recorded, request fields that
+//! name a person or a secret are omitted, and a key that the backend repeats is masked. Only the owner can read the files.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ use crate::{
     turn::tap::Tap,
 };
 
-/// Where recordings go.
+/// Creates recordings in a directory.
 #[derive(Debug, Clone)]
 pub(super) struct Recorder {
     directory: PathBuf,
@@ -33,26 +33,26 @@ struct Recording {
     file: PathBuf,
     fixture: Fixture,
     last: Instant,
-    /// What is masked.
+    /// Secrets to mask.
     secrets: Vec<String>,
-    /// The turn came to its end.
+    /// Whether the turn came to its end.
     complete: bool,
 }
 
-/// Fields of a request that may say who asks.
+/// Fields of a request that may identify the sender.
 const PRIVATE: &[&str] = &["user", "metadata", "safety_identifier", "prompt_cache_key", "api_key", "authorization"];
 
 // === impl Recorder ===
 
 impl Recorder {
-    /// Makes the directory, if it is not there.
+    /// Creates the directory if it does not exist.
     pub(super) fn new(directory: PathBuf) -> Result<Recorder, Error> {
         atomic::make_folder(&directory)
             .map_err(|error| Error::proxy(format!("cannot record into {}: {error}", directory.display())))?;
         Ok(Recorder { directory })
     }
 
-    /// Where the files go.
+    /// The directory of the files.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -120,7 +120,7 @@ fn tail(id: &str) -> &str {
     id.get(id.len().saturating_sub(6)..).unwrap_or(id)
 }
 
-/// What a stream in this dialect is called in a fixture.
+/// The name of a wire format in a fixture.
 pub(super) fn wire(dialect: Dialect) -> Wire {
     match dialect {
         Dialect::Ollama => Wire::Ollama,
@@ -129,7 +129,7 @@ pub(super) fn wire(dialect: Dialect) -> Wire {
     }
 }
 
-/// The conversation with its tools in OpenAI's form, whatever form the client wrote them in; without fields that name a person.
+/// The request with its tools in OpenAI's form, whatever the client's form, and without fields that identify a person.
 pub(super) fn request(chat: &ChatRequest, tools: &Tools) -> ChatRequest {
     let mut request = chat.clone();
     request.rest.retain(|name, _| !PRIVATE.contains(&name.as_str()));

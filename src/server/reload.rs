@@ -1,11 +1,12 @@
-//! Rereads `proxy.toml` and the adapters when they change on disk or at SIGHUP. A faulty file changes nothing.
+//! Rereads `proxy.toml` and the adapters when they change on disk or at SIGHUP. A faulty file changes nothing. [`reload`] names
+//! the keys that take effect only at the next start.
 
 use std::{future, path::PathBuf, sync::Arc};
 
 use super::state::{Live, State};
 use crate::{config::Overlay, error::Error, watch::watch};
 
-/// Keeps the state as the files say. Never ends.
+/// Reloads whenever the files change. Never ends.
 pub(super) async fn follow(live: &Live) {
     let app = live.app();
     let mut places: Vec<PathBuf> = app.config.file.clone().into_iter().collect();
@@ -34,7 +35,10 @@ pub(super) async fn follow(live: &Live) {
     tokio::join!(watching, hang_ups(live));
 }
 
-/// Reads everything anew; an error says what is wrong, with file and line, and nothing has changed then.
+/// Reads everything again.
+///
+/// # Errors
+/// What is wrong, with file and line. Nothing has changed then.
 pub(super) fn reload(live: &Live) -> Result<(), Error> {
     let now = live.app();
     let mut config = now.config.again(&now.environment)?;
@@ -59,7 +63,7 @@ pub(super) fn reload(live: &Live) -> Result<(), Error> {
     Ok(())
 }
 
-/// SIGHUP asks for it. Never ends.
+/// Reloads at SIGHUP. Never ends.
 async fn hang_ups(live: &Live) {
     #[cfg(unix)]
     if let Ok(mut signals) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()) {

@@ -1,4 +1,4 @@
-//! Values and errors -> HTTP answers in the form of the API that was asked.
+//! Turns values and errors into HTTP responses in the form of the requested API.
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use crate::{
     error::{Blame, Error},
 };
 
-/// What an answer tells of a failure, for those who show it elsewhere.
+/// The failure in a response, as an extension for the log and the page.
 #[derive(Debug, Clone)]
 pub(super) struct Told(pub(super) String);
 
@@ -36,7 +36,7 @@ pub(super) fn error(front: Kind, error: &Error) -> Response {
     response
 }
 
-/// Adds headers of a backend that are not there yet.
+/// Adds headers of a backend, except those that are already set.
 pub(super) fn add_headers(response: &mut Response, headers: &[(String, String)]) {
     for (name, value) in headers {
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {

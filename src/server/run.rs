@@ -21,31 +21,31 @@ use super::{
 };
 use crate::{config::Drain, error::Error};
 
-/// How long connections on which nothing runs may take to end.
+/// How long idle connections may take to end.
 const CLOSING: Duration = Duration::from_secs(1);
-/// How often a server that drains looks whether answers still run.
+/// How often a draining server checks whether answers still run.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the start waits for the shared store.
 const STORE: Duration = Duration::from_secs(1);
 /// How long MCP servers may take to end.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How often to look again while no backend was found.
+/// How often to look for backends while none was found.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Default number of threads. A piece of a stream costs the same on two threads as on one with few streams, and a sixth more
 /// with 40, because fewer pieces share a wake-up; four threads cost up to a third more (tests/hostile/workers.py).
 const WORKERS: usize = 2;
 
-/// How far the end has come.
+/// The stages of the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Answers run; connections are taken.
+    /// Answers run, and connections are accepted.
     Running,
-    /// Nothing runs any more, or not in time: connections are closed, no new ones are taken.
+    /// Nothing runs any more, or time is up: connections are closed, and no new ones are accepted.
     Ending,
     Ended,
 }
 
-/// What each thread serves.
+/// What each thread needs to serve.
 #[derive(Clone)]
 struct Shift {
     routes: Router,
@@ -65,7 +65,7 @@ pub fn serve(settings: Settings) -> Result<(), Error> {
 }
 
 async fn run(settings: Settings) -> Result<(), Error> {
-    // Before anybody can see that it runs.
+    // Before the server can be reached.
     let first = signal();
     let config = &settings.config;
     let workers = config.workers.unwrap_or_else(usual_workers).get();
@@ -164,7 +164,7 @@ impl Shift {
 
 // === private ===
 
-/// Keeps the MCP servers as the registry's file says. Never ends.
+/// Follows the registry's file. Never ends.
 async fn follow_registry(app: &App) {
     let pool = app.process.mcp.pool();
     let watching = async {
@@ -191,7 +191,7 @@ async fn flush(app: &App) {
     }
 }
 
-/// Says what was found; looks again until something was. Never ends.
+/// Prints what was found, and looks again until something was. Never ends.
 async fn look_around(app: &App, address: &str) {
     let first = app.backends.current().await;
     greeting::found(app, &first, address).await;
@@ -207,9 +207,9 @@ async fn look_around(app: &App, address: &str) {
     future::pending().await
 }
 
-/// After the first signal: ends once everything is done, or some time later, or at the second signal. New requests are refused
-/// once a load balancer had time to notice, and the address stays open: who is told to come again is better off than who finds
-/// nobody.
+/// After the first signal: ends once everything is done, at the time limit, or at the second signal. New requests are refused
+/// once a load balancer had time to notice. The address stays open, because a refusal with `retry-after` is better than no
+/// answer.
 async fn end(
     stage: &watch::Sender<Stage>,
     live: &Live,
@@ -244,7 +244,7 @@ async fn end(
     }
 }
 
-/// SIGINT or SIGTERM, caught from this call on, not only once somebody waits for it.
+/// SIGINT or SIGTERM, caught from this call on, even before anything waits for it.
 fn signal() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let caught = {

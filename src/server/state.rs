@@ -23,35 +23,35 @@ use crate::{
     turn, upstream,
 };
 
-/// How a server is started.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The validated configuration.
     pub config: Config,
-    /// Offer the recorded models even if there are backends.
+    /// Whether to offer the recorded models even if there are backends.
     pub demo: bool,
     /// Where to look for Ollama if no backend is configured.
     pub ollama: String,
     /// The directory into which every chat is recorded.
     pub record: Option<PathBuf>,
-    /// What the registry of MCP servers expands variables with.
+    /// The environment in which the registry of MCP servers expands variables.
     pub environment: Environment,
 }
 
-/// What all requests share. One request works with one state from its start to its end.
+/// The state that all requests share. A request uses one state from its start to its end.
 pub struct State {
     pub(super) config: Config,
     pub(super) backends: Backends,
     pub(super) library: Library,
     pub(super) turns: turn::Shared,
     pub(super) process: Arc<Process>,
-    /// What the configuration is read with, when it is read again.
+    /// The environment for reading the configuration again.
     pub(super) environment: Environment,
     demo: bool,
     ollama: String,
 }
 
-/// What stays as long as the process runs, whatever its configuration becomes.
+/// The part of the state that no reload replaces.
 pub(super) struct Process {
     pub(super) instance: Instance,
     pub(super) apart: Arc<Apart>,
@@ -59,7 +59,7 @@ pub(super) struct Process {
     pub(super) mcp: Engine,
     pub(super) seen: Seen,
     pub(super) metrics: Arc<Metrics>,
-    /// `None`: no collector wants any.
+    /// `None`: no collector is configured.
     pub(super) spans: Option<Arc<Spans>>,
     pub(super) missed: Missed,
     pub(super) page: Arc<page::Turns>,
@@ -67,7 +67,7 @@ pub(super) struct Process {
     pub(super) draining: Draining,
 }
 
-/// How often clients have asked: `doctor` tells from it whether a client has found the proxy.
+/// Counts of requests. `doctor` uses them to tell whether a client has found the proxy.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// For the list of models.
@@ -79,7 +79,7 @@ pub(super) struct Seen {
 /// The state, as routes get it.
 pub type App = Arc<State>;
 
-/// The state that new requests get. Whoever replaces it does not disturb those that run.
+/// The state for new requests. Replacing it does not affect running ones.
 #[derive(Clone)]
 pub struct Live(Arc<ArcSwap<State>>);
 
@@ -96,12 +96,12 @@ impl Settings {
 // === impl Live ===
 
 impl Live {
-    /// The state of now.
+    /// The current state.
     pub fn app(&self) -> App {
         self.0.load_full()
     }
 
-    /// From now on, new requests get this one.
+    /// Replaces the state for new requests.
     pub fn replace(&self, app: App) {
         self.0.store(app);
     }
@@ -122,7 +122,7 @@ impl FromRef<Live> for App {
 // === impl State ===
 
 impl State {
-    /// The same server with another configuration. What earlier requests have learned stays; backends are looked for anew.
+    /// The same server with another configuration. Learned facts stay; backends are looked up again.
     pub(super) fn renewed(&self, config: Config) -> Result<State, Error> {
         let library = library(&config)?;
         let settings = Settings {
@@ -149,7 +149,7 @@ impl State {
         self.process.mcp.pool().registry()
     }
 
-    /// The backend that serves this model (a backend's own name of it): the one of its route, else the one that has it.
+    /// The backend that serves this model (by its own name): that of its route, else the one that has it.
     pub(super) async fn backend_of(&self, model: &str) -> Result<Arc<Backend>, Error> {
         let Some(name) = self.config.route(model).and_then(|route| route.backend.as_deref()) else {
             return self.backends.locate(model).await;
@@ -203,7 +203,10 @@ pub fn app(settings: Settings) -> Result<App, Error> {
     }))
 }
 
-/// The adapters of a configuration; the names that it uses of adapters and clients must exist.
+/// The adapters of a configuration.
+///
+/// # Errors
+/// The configuration names an adapter or a client profile that does not exist.
 pub fn library(config: &Config) -> Result<Library, Error> {
     let wrong = |message: String| Error::proxy(message).with_code("configuration");
     let library = match &config.adapters {

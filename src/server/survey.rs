@@ -29,41 +29,41 @@ use crate::{
 /// A backend, as it answers now.
 #[derive(Debug)]
 pub struct Surveyed {
-    /// What it is.
+    /// The backend.
     pub backend: Arc<Backend>,
-    /// Its version, where it tells one.
+    /// Its version, if it reports one.
     pub version: Option<String>,
     /// Why it did not answer, if it did not.
     pub error: Option<String>,
-    /// How many models it lists.
+    /// Number of models that it lists.
     pub listed: usize,
-    /// The models that were looked at.
+    /// The described models.
     pub models: Vec<Spoken>,
 }
 
-/// A model, and how it would be spoken to.
+/// A model, and how toolglot would ask it.
 #[derive(Debug)]
 pub struct Spoken {
-    /// What the backend tells about it.
+    /// The backend's description.
     pub model: Arc<Model>,
-    /// How its answers would be read, and why.
+    /// The adapter, and why it was chosen.
     pub reader: Found,
-    /// How tools would be offered to it.
+    /// How its tools would be offered.
     pub tools: ToolMode,
-    /// Why so.
+    /// Why they would be offered so.
     pub why: &'static str,
-    /// Tokens that the given tools cost, about; `None` where none were given.
+    /// An estimate of the tokens that the given tools cost; `None` if none were given.
     pub cost: Option<u64>,
-    /// What its chat template says against the adapter or the backend.
+    /// Contradictions between its chat template and the adapter or the backend.
     pub notes: Vec<String>,
 }
 
-/// What came of a chat.
+/// The result of a chat.
 #[derive(Debug)]
 pub struct Tried {
     /// The completion in OpenAI's form.
     pub completion: Value,
-    /// How the model wants to be spoken to, as far as it had to refuse something.
+    /// What the model's refusals taught.
     pub learned: Learned,
     /// How often the model was asked again, hidden from the client.
     pub asked_again: u64,
@@ -77,7 +77,7 @@ const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 const TOKEN: usize = 4;
 const SHOWN_CHARS: usize = 500;
 
-/// All backends, and of their models those of this name, or all; `tools` are in OpenAI's form, and only priced.
+/// All backends with their models, or only the models of this name. `tools`, in OpenAI's form, are only priced.
 pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<Vec<Surveyed>, Error> {
     let found = app.backends.current().await;
     let looks = found.iter().map(|found| async {
@@ -119,7 +119,7 @@ pub async fn planned(app: &App, mut chat: ChatRequest) -> Result<Plan, Error> {
     answer::plan(app, &asked, chat.into()).await
 }
 
-/// The same chat without us: what the backend's own endpoint answers to this body.
+/// The same chat without toolglot: the answer of the backend's own endpoint to this body.
 pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
     let target = Target::find(app, &Tenant::default(), model).await?;
@@ -133,7 +133,7 @@ pub async fn straight(app: &App, body: &Value) -> Result<Value, Error> {
     serde_json::from_slice(&bytes).map_err(|error| Error::backend(format!("the backend did not answer with JSON: {error}")))
 }
 
-/// What keeps the user from an answer, each with its remedy.
+/// Problems that keep the user from an answer, each with its remedy.
 pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for silent in found {

@@ -23,10 +23,10 @@ use super::{account::Account, metrics::Metrics, otel, page::Entry, reply, state:
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id of a client that is taken over, in bytes.
+/// A longer id of a client is replaced. In bytes.
 const ID_BYTES: usize = 128;
 
-/// The body of a response; says what became of the request when it is over, or when nobody reads it any more.
+/// The body of a response. Closes the account of the request when it ends, or when it is dropped.
 struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,
@@ -35,7 +35,7 @@ struct Traced {
     shown: Option<Entry>,
 }
 
-/// What is known of a request outside of its account. Dropping it ends the request.
+/// The facts about a request beside its account. Dropping this ends the request.
 struct Ending {
     account: Account,
     metrics: Arc<Metrics>,

@@ -36,7 +36,7 @@ pub(super) async fn unknown(State(app): State<App>, method: Method, uri: Uri) ->
     reply::error_at(uri.path(), &Error::client(what).with_status(404))
 }
 
-/// A path of ours, asked with another method.
+/// A known path with the wrong method.
 pub(super) async fn wrong_method(State(app): State<App>, method: Method, uri: Uri) -> Response {
     let what = format!("{} does not take {method}", redact::shown(uri.path(), PATH_CHARS));
     if app.process.missed.is_new(&what) {

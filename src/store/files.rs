@@ -1,5 +1,5 @@
-//! The store of one user: a file per value, which only that user can read. Several processes may use it at once (the daemon
-//! and the command line), and its content outlives them.
+//! The store in files: one file per value, which only its user can read. Several processes may use it at the same time (the
+//! daemon and the command line), and values outlive them.
 
 use std::{
     fs, io,
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{Key, Store, Stored, VALUE_BYTES};
 use crate::atomic;
 
-/// A folder of values. A file is a line with the time of its end (seconds since 1970) and the value.
+/// A folder of values. A file has a line with its expiry (seconds since 1970), then the value.
 #[derive(Debug, Clone)]
 pub struct Files {
     folder: PathBuf,
@@ -22,7 +22,7 @@ pub struct Files {
 // === impl Files ===
 
 impl Files {
-    /// A store in this folder, which is created when something is first kept. Removes what has expired.
+    /// A store in this folder, which is created for the first value. Removes expired values.
     pub fn new(folder: impl Into<PathBuf>) -> Files {
         let folder = folder.into();
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -67,7 +67,7 @@ impl Store for Files {
     }
 }
 
-/// Runs this on a thread that may wait for a disk. If it panics, there is no value.
+/// Runs a closure on a thread that may block. If it panics, there is no value.
 fn aside<'a, T: Default + Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Stored<'a, T> {
     let running = tokio::task::spawn_blocking(work);
     Box::pin(async { running.await.unwrap_or_default() })

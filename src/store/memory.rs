@@ -1,4 +1,4 @@
-//! The store of a single process: a map with expiry, bounded in bytes.
+//! The store in memory: a map with expiry, bounded in bytes.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -12,10 +12,10 @@ use super::{Common, Key, Store, Stored, VALUE_BYTES};
 use crate::lock::Hold;
 
 const STORE_BYTES: usize = 64 * 1024 * 1024;
-/// Approximate bytes that an entry takes beside its value.
+/// Approximate size of an entry without its value, in bytes.
 const ENTRY_BYTES: usize = 512;
 
-/// A map behind a lock. Holds values of at most 8 MiB, 64 MiB in all; where it is full, the one that expires first goes.
+/// A map behind a lock. A value has at most 8 MiB, all together 64 MiB. If it is full, the value that expires first is removed.
 #[derive(Default)]
 pub struct Memory {
     entries: Mutex<Entries>,
@@ -36,7 +36,7 @@ struct Entry {
 // === impl Memory ===
 
 impl Memory {
-    /// Removes the value that expires first, and says for how long it would have been kept.
+    /// Removes the value that expires first, and returns how long it would have been kept.
     #[cfg(feature = "redis")]
     pub(super) fn pop(&self) -> Option<(Key, Bytes, Duration)> {
         let (mut entries, now) = (self.entries.hold(), Instant::now());
@@ -114,7 +114,7 @@ impl Entries {
         Some(entry.value)
     }
 
-    /// Removes what has expired.
+    /// Removes expired values.
     fn expire(&mut self, now: Instant) {
         while let Some((expires, key)) = self.by_expiry.first().cloned()
             && expires <= now

@@ -1,8 +1,8 @@
 //! The store that several instances share: Redis or a server with its protocol (Valkey, KeyDB), alone or as a cluster.
 //!
-//! A request never waits for it longer than [`PATIENCE`](super::PATIENCE). After the first command that fails or takes
-//! longer, the store counts as absent for everybody: requests work with what this instance has, while a background task
-//! reconnects. Values that were written meanwhile are handed in afterwards.
+//! A request never waits for it longer than [`PATIENCE`](super::PATIENCE). After the first command that fails or takes longer,
+//! the store counts as absent for every request: requests use the values of this instance, while a background task reconnects.
+//! Values written during an absence are sent afterwards.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering::Relaxed},
@@ -26,11 +26,11 @@ use crate::{error::Error, lock::Hold};
 
 /// Connecting happens in the background and may take longer.
 const CONNECTING: Duration = Duration::from_secs(2);
-/// How long to rest between two attempts to connect.
+/// Pause between two attempts to connect.
 const REST: Duration = Duration::from_millis(250);
-/// Shortest time between two log lines about its absence: a server at the edge of what is waited for would fill the log.
+/// Shortest time between two log lines about its absence: a server whose latency is near the limit would fill the log.
 const SAYING: Duration = Duration::from_secs(10);
-/// A probe is written, because a server that is full or a replica answers reads.
+/// The key of the probe. The probe is a write, because a full server and a replica still answer reads.
 const PROBE: &str = "toolglot:probe";
 
 /// A store on Redis. Its task runs as long as the runtime that it was opened in.
@@ -38,7 +38,7 @@ pub struct Redis {
     shared: Arc<Shared>,
 }
 
-/// What requests and the task share.
+/// The state that requests and the task share.
 struct Shared {
     nodes: Vec<ConnectionInfo>,
     cluster: bool,
@@ -48,9 +48,9 @@ struct Shared {
     /// Wakes the task: the connection is lost.
     lost: Notify,
     link: Link,
-    /// What Redis has from this instance: read while it is absent.
+    /// Copies of the values that this instance wrote to Redis: read while Redis is absent.
     copies: Memory,
-    /// What Redis does not have yet.
+    /// Values that Redis does not have yet.
     unsent: Memory,
     said: Mutex<Option<Instant>>,
 }
@@ -61,7 +61,7 @@ enum Connection {
     Cluster(ClusterConnection),
 }
 
-/// Commands that are answered together.
+/// A command, or several that are answered together.
 enum Ask {
     One(Cmd),
     Together(Pipeline),
@@ -70,7 +70,10 @@ enum Ask {
 // === impl Redis ===
 
 impl Redis {
-    /// A store at this place; connects in the background. Fails where this is not the address of a store.
+    /// A store at this place. Connects in the background.
+    ///
+    /// # Errors
+    /// `configuration` if this is not the address of a store.
     #[allow(clippy::disallowed_methods, reason = "the connection belongs to all requests")]
     pub fn open(place: &Place<'_>) -> Result<Redis, Error> {
         let nodes = nodes(place).map_err(|error| Error::proxy(format!("`store`: {error}")).with_code("configuration"))?;
@@ -177,7 +180,7 @@ impl Common for Redis {
 // === impl Shared ===
 
 impl Shared {
-    /// The answer, if it came in time.
+    /// Sends a command. `None`: it failed or took too long, and Redis counts as absent from now on.
     async fn ask<T: FromRedisValue>(&self, ask: Ask) -> Option<T> {
         let connection = self.connection.load_full()?;
         self.link.operations.fetch_add(1, Relaxed);
@@ -195,7 +198,7 @@ impl Shared {
         None
     }
 
-    /// What this instance has of it.
+    /// This instance's own value for the key.
     async fn own(&self, key: &Key) -> Option<Bytes> {
         match self.unsent.get(key).await {
             Some(value) => Some(value),

@@ -1,10 +1,10 @@
-//! Narration in place of a call: `I'll search through the files.`, and the answer ends. A small model in an editor does that, and
-//! nothing happens. Words of one who acts count. Advice (`you can use the following command`) counts only where the user has
-//! ordered the act: otherwise it may be what was asked for.
+//! Finds answers that only announce an action (`I'll search through the files.`), as small models in an editor write them instead
+//! of the call. Advice (`you can use the following command`) counts only if the user has ordered the action: otherwise the user
+//! may have asked for the advice.
 
 use crate::{event::Tools, openai::Message};
 
-/// How one speaks who is about to act (English alone: the editor's prompt is English, and small models follow it).
+/// Phrases of a model that is about to act. English only: the editor's prompt is English, and small models follow it.
 const ACTORS: [&[&str]; 8] = [
     &["i'll"],
     &["i", "will"],
@@ -15,14 +15,14 @@ const ACTORS: [&[&str]; 8] = [
     &["we'll"],
     &["we", "will"],
 ];
-/// What is done with tools.
+/// Verbs of actions that tools perform.
 const ACTS: [&str; 25] = [
     "call", "change", "check", "create", "delete", "edit", "execute", "find", "inspect", "list", "look", "make", "modify",
     "open", "read", "remove", "rename", "replace", "run", "search", "start", "update", "use", "view", "write",
 ];
-/// What takes the announcement back.
+/// Phrases that withdraw an announcement.
 const NOT: [&str; 3] = ["not", "never", "know"];
-/// What begins an order of something that tools do.
+/// Verbs that begin an order of an action that tools perform.
 const ORDERS: [&str; 19] = [
     "build",
     "change",
@@ -44,12 +44,12 @@ const ORDERS: [&str; 19] = [
     "start",
     "update",
 ];
-/// What may come before it.
+/// Words that may come before such a verb.
 const POLITE: [&str; 4] = ["please", "now", "then", "first"];
-/// What is meant by an order to an editor, besides a path.
+/// Nouns that an order to an editor is about, besides paths.
 const OBJECTS: [&str; 10] =
     ["directory", "file", "files", "folder", "folders", "project", "terminal", "test", "tests", "workspace"];
-/// How one tells somebody else to act.
+/// Phrases that tell somebody else to act.
 const ADVICE: [&[&str]; 7] = [
     &["you", "can"],
     &["you", "could"],
@@ -59,7 +59,7 @@ const ADVICE: [&[&str]; 7] = [
     &["following", "command"],
     &["following", "steps"],
 ];
-/// Longer words of the user hold more than an order: code, logs.
+/// A longer message of the user is more than an order: it has code or logs. In bytes.
 const ORDER_BYTES: usize = 1000;
 /// Maximum number of words between, which may say when or how.
 const BETWEEN: usize = 2;

@@ -1,6 +1,7 @@
-//! One answer of a backend, from deltas to the events that the client's shape gets: text through the scanner, calls (the
-//! scanner's and the backend's own) through the fixer, everything through the gate. Synchronous and sans-IO: serving,
-//! `toolglot normalize` and the fixtures all run this.
+//! Runs one answer of a backend through the stages: text through the scanner, calls (found in the text, or the backend's own)
+//! through the fixer, everything through the gate. The result is events for the client's shape. Synchronous and sans-IO: serving,
+//! `toolglot normalize` and the fixtures all use this code. `reading` decides when an answer is over, and what a broken stream
+//! means.
 
 use std::sync::Arc;
 
@@ -15,16 +16,16 @@ use crate::{
     plan::Repeats,
 };
 
-/// What an answer is read with.
+/// The parts that an [`Answer`] is made from.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// How the model writes.
+    /// The adapter of the model's family.
     pub adapter: Arc<Adapter>,
     /// The offered tools.
     pub tools: Arc<Tools>,
     /// Compiled schemas.
     pub schemas: Arc<Schemas>,
-    /// What the scanner is told.
+    /// Options of the scanner.
     pub scanner: scanner::Options,
     /// What becomes of refused calls and of text after calls.
     pub policy: Policy,
@@ -36,25 +37,25 @@ pub struct Answer {
     fixer: Fixer,
     gate: Gate,
     tools: Arc<Tools>,
-    /// A native call that came last: it is complete if anything but the end follows.
+    /// The last native call. It is complete if anything but the end of the answer follows.
     native: Option<ToolCall>,
     native_seen: bool,
     reason: Option<FinishReason>,
     usage: Option<Usage>,
 }
 
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How many calls the client got.
+    /// Number of delivered calls.
     pub delivered: u32,
-    /// Set if the model shall be asked again; then no `Finish` was sent.
+    /// Why the model is to be asked again. If set, no `Finish` was sent.
     pub reask: Option<Reask>,
-    /// The calls that went through the fixer, with its reports.
+    /// The calls that the fixer checked, with its reports.
     pub checked: Vec<Checked>,
     /// Token counts of the backend.
     pub usage: Option<Usage>,
-    /// Whether the answer began inside reasoning, if it showed that.
+    /// Whether the answer began inside reasoning; `None` if it gave no sign of that.
     pub began_inside: Option<bool>,
 }
 
@@ -72,7 +73,7 @@ impl Outcome {
 // === impl Answer ===
 
 impl Answer {
-    /// An answer that has not begun.
+    /// A reader for an answer that has not begun.
     pub fn new(setup: Setup) -> Answer {
         let Setup { adapter, tools, schemas, scanner, policy } = setup;
         let limit = scanner.argument_bytes;
@@ -94,45 +95,45 @@ impl Answer {
         self
     }
 
-    /// The same answer in a turn with these calls before it: one that only repeats them is refused.
+    /// The same answer, in a turn that has run these calls before: a call that repeats one of them is refused.
     pub fn after(mut self, before: Repeats) -> Answer {
         self.gate.after(before, Arc::clone(&self.tools));
         self
     }
 
-    /// The same answer, its calls counted; `excerpts` lets log lines show pieces of their arguments.
+    /// The same answer; its repairs are counted in `tally`, and log lines may show pieces of arguments if `excerpts` is set.
     pub fn observed(mut self, tally: Arc<Tally>, excerpts: bool) -> Answer {
         self.fixer = self.fixer.with_tally(tally).with_excerpts(excerpts);
         self
     }
 
-    /// The same answer, from a model that was told that its call of this tool was not complete.
+    /// The same answer, from a model that was just told that its call of this tool was not complete.
     pub fn after_unclosed(mut self, tool: Option<String>) -> Answer {
         self.fixer = self.fixer.with_unclosed(tool);
         self
     }
 
-    /// Whether text is held back that may be a call.
+    /// Whether the scanner holds back text that may be a call.
     pub fn holds(&self) -> bool {
         self.scanner.holds()
     }
 
-    /// Whether nothing that is still to come is worth waiting for.
+    /// Whether the rest of the answer can be ignored.
     pub fn is_in_vain(&self) -> bool {
         self.gate.is_in_vain() && !self.holds()
     }
 
-    /// Bytes that have neither left nor been dropped.
+    /// Bytes that are held: neither sent on nor dropped.
     pub fn held_bytes(&self) -> usize {
         self.scanner.held_bytes()
     }
 
-    /// The call that is being written: its tool, and the bytes of it so far.
+    /// The call that is being written: its tool, and its bytes so far.
     pub fn writing(&self) -> Option<(String, usize)> {
         self.scanner.writing()
     }
 
-    /// Takes what the backend's decoder yields.
+    /// Takes a delta of the backend's decoder.
     pub fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
         match delta {
             Delta::Text(channel, text) => {
@@ -165,7 +166,7 @@ impl Answer {
         }
     }
 
-    /// The answer is over.
+    /// Ends the answer. A native call at its end is complete only if its brackets are closed.
     pub fn finish(mut self, out: &mut dyn Sink) -> Outcome {
         let reason = self.reason.unwrap_or(FinishReason::Stop);
         let native = self.native.take();
@@ -195,7 +196,7 @@ impl Answer {
     }
 }
 
-/// Whether the brackets of a native call's arguments are balanced; without any there is nothing to close.
+/// Whether the arguments of a native call have no open brackets.
 fn closed(arguments: &str) -> bool {
     let text = arguments.trim();
     !text.starts_with(['{', '[']) || Extent::default().feed(text.as_bytes()).is_some() || PlainExtent::closes(text)
@@ -205,7 +206,7 @@ fn closed(arguments: &str) -> bool {
 struct Stage<'a> {
     fixer: &'a mut Fixer,
     gate: &'a mut Gate,
-    /// The backend delivered calls of its own: calls that the scanner finds are leaks of them.
+    /// The backend delivered native calls, so calls that the scanner finds are leaks of them.
     drop_calls: bool,
     out: &'a mut dyn Sink,
 }

@@ -1,5 +1,5 @@
-//! How many tokens the prompt of a chat has: as its backend counts it, where that has a tokenizer to ask, else as its answers
-//! have shown it.
+//! Estimates the tokens of a chat's prompt: from the backend's tokenizer if it has one, otherwise from the counts in its earlier
+//! answers.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use crate::{
     store::{self, Key},
 };
 
-/// The last prompt that a backend has counted for a model.
+/// The last prompt whose tokens the backend has counted for a model.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Counted {
     bytes: u64,
     tokens: u64,
 }
 
-/// A tokenizer that takes longer is not waited for.
+/// How long to wait for a tokenizer.
 const PATIENCE: Duration = Duration::from_secs(2);
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The tokens of the prompt of this chat, as it would be sent.
+/// The tokens of this chat's prompt as it would be sent.
 pub async fn tokens(plan: &Plan, shared: &Shared) -> Result<u64, Error> {
     let prepared = backend::request(&plan.round(true, None))?;
     let asked = backend::tokens(&shared.client, &plan.backend, &prepared.outgoing);

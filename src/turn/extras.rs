@@ -1,5 +1,5 @@
-//! What a backend wants to have back with a call in the next turn (Google's signature of its reasoning): kept by the call's
-//! id, and put back into the history of a client that has dropped it.
+//! Keeps what a backend wants back with a call in the next turn (Google's thought signature), under the call's id, and puts it
+//! back into the history if the client has dropped it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     store::{Key, Kind},
 };
 
-/// Of one turn.
+/// The extras of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     /// The id of the call that is being delivered.
@@ -64,7 +64,7 @@ pub(super) async fn put_back(shared: &Shared, plan: &mut Plan) {
     }
 }
 
-/// With the backend: what one of them wants back is nothing for another.
+/// The key contains the backend: no other backend may get its data.
 fn key(plan: &Plan, id: String) -> Key {
     plan.key(Kind::CallExtra, format!("{}\n{id}", plan.backend.url))
 }

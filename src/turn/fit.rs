@@ -1,4 +1,5 @@
-//! The context of a model against the conversation: what is asked of an Ollama, and what is refused before it is sent.
+//! Compares a conversation with the context of its model: requests a context size from Ollama, and refuses what cannot fit before
+//! it is sent.
 
 use std::time::Duration;
 
@@ -11,22 +12,25 @@ use crate::{
     store::{self, Key},
 };
 
-/// What was found out about the context of a request.
+/// The result of the comparison.
 pub(super) struct Context {
-    /// The context to ask for.
+    /// The context to request from Ollama, in tokens; `None`: Ollama decides.
     pub(super) num_ctx: Option<u64>,
-    /// The size, where the backend may cut the prompt without a word.
+    /// The size of the conversation, if the backend may silently truncate it.
     pub(super) cuttable: Option<Size>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub(super) notes: Vec<Note>,
 }
 
-/// A backend that does not tell what is loaded in this time is not waited for.
+/// How long to wait until Ollama reports what is loaded.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long what was learned of a context is valid: other programs come and go on the GPU.
+/// How long a learned context is valid: the free GPU memory changes with other programs.
 const WINDOW_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Compares the conversation with the context of its model. Fails with `context_length_exceeded` where it cannot fit.
+/// Compares the conversation with the context of its model.
+///
+/// # Errors
+/// `context_length_exceeded` if it cannot fit.
 pub(super) async fn fit(shared: &Shared, plan: &Plan) -> Result<Context, Error> {
     let size = if plan.asking.verbatim {
         Size::of(&plan.chat, &Tools::default()) // they are part of the text

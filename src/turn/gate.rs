@@ -1,14 +1,14 @@
-//! What the client sees of an answer: the one place that knows the rules for refused calls, for text after a call, and for
-//! the finish reason.
+//! Decides what the client sees of an answer. The rules for refused calls, for text after a call, and for the finish reason are
+//! only here. Text that may still become a call never gets here: `adapter::scanner` holds it back.
 //!
-//! * A refused call, and one that the client's form cannot carry, is answered to the model (`retry` times), hidden from the client,
-//!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
-//!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
-//!   becomes one line of notice.
-//! * Text after a delivered call is nearly always an invented result: it leaves only if another call follows.
-//! * An answer that announces an action, or tells the user to do what he has ordered, and ends without a call is answered with a
-//!   question for the call alone, once.
-//! * `tool_calls` means that at least one call was delivered; anything else is what the backend said.
+//! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
+//!   client. It does not if a call of this answer was already delivered. If asking again is over or makes no sense, a complete
+//!   object that does not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked
+//!   about. Any other refused call becomes one line of notice.
+//! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
+//! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
+//!   once more, for the call alone.
+//! * The finish reason is `tool_calls` if at least one call was delivered. Otherwise it is the backend's.
 
 use std::sync::Arc;
 
@@ -24,35 +24,35 @@ use crate::{
 pub struct Policy {
     /// The model may be asked again.
     pub may_reask: bool,
-    /// Refused calls go on as events: whoever runs the calls answers them to the model.
+    /// Refused calls are passed on as events: the agent of mode `react` answers them.
     pub answers_refused: bool,
-    /// Text after a delivered call is sent on.
+    /// Text after a delivered call is sent.
     pub keep_text_after_call: bool,
-    /// An answer without text, reasoning and calls becomes a notice: some clients take an empty answer for a fault.
+    /// An empty answer (no text, reasoning or call) becomes a notice, because some clients treat it as a fault.
     pub notice_when_empty: bool,
-    /// An answer that announces an action and has no call makes the model be asked for the call.
+    /// The model is asked for the call if its answer announces an action and contains no call.
     pub nudges: bool,
-    /// The user has ordered something that tools do: advice how to do it makes the model be asked for the call, too.
+    /// The user has ordered an action of tools: the model is also asked for the call if it only explains the action.
     pub ordered: bool,
-    /// The model was asked for a call alone: a good one is delivered, everything else is left out.
+    /// The model was asked for the call alone: a valid call is delivered, and everything else is dropped.
     pub call_alone: bool,
 }
 
-/// Why the model shall be asked again.
+/// Why the model is asked again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reask {
-    /// It got a call wrong.
+    /// It wrote a call that was refused.
     Refused {
-        /// The tool's name as far as it is known.
+        /// The tool's name; `""` if unknown.
         name: String,
-        /// What was wrong.
+        /// The reason.
         why: Why,
         /// What it wrote.
         raw: String,
     },
-    /// It has results and said nothing.
+    /// It wrote nothing after a result.
     Silent,
-    /// It said what it does, or what the user shall do in its place, and did not do it.
+    /// It announced an action, or told the user to perform it, without a call.
     Announced,
 }
 
@@ -71,10 +71,10 @@ impl std::fmt::Display for Reask {
 pub(super) struct Gate {
     policy: Policy,
     carrier: Carrier,
-    /// The calls of this turn that were answered before, and the tools that they were made of.
+    /// The earlier calls of this turn that have results, and the tools of the request.
     before: (Repeats, Arc<Tools>),
     delivered: Delivered,
-    /// The call that is passing.
+    /// The call that is passing through.
     open: Assembly,
     withheld: String,
     refused: u32,
@@ -84,35 +84,34 @@ pub(super) struct Gate {
     stop_sequence: Option<String>,
 }
 
-/// The calls of this answer that the client has.
+/// The delivered calls of this answer.
 #[derive(Debug, Default)]
 struct Delivered {
     count: u32,
-    /// Those out of the text (name, arguments without whitespace), until the backend's own begin.
+    /// Delivered calls from the text (name, arguments without whitespace), until native calls begin.
     from_text: Vec<(String, String)>,
-    /// Calls are the backend's own.
+    /// Native calls have begun.
     native: bool,
 }
 
-/// What was said in this answer.
+/// The text of this answer so far.
 #[derive(Debug)]
 struct Said {
-    /// The client has text of it.
+    /// The client has got text.
     text: bool,
-    /// The client has reasoning of it.
+    /// The client has got reasoning.
     reasoning: bool,
-    /// The text that left last ended with a newline, or none has left.
+    /// The client is at the start of a line.
     line_start: bool,
-    /// The prose of an answer that may be asked about, whether the client got it or not.
+    /// The prose to search for an announcement, whether the client got it or not.
     prose: String,
 }
 
-/// Maximum length of the prose that is searched for an announcement, give or take a piece.
+/// Approximate maximum length of the prose that is searched for an announcement, in bytes.
 const PROSE_BYTES: usize = 16 * 1024;
-/// A model that was asked for a call alone makes none after this much prose, in bytes.
+/// After this much prose, a model that was asked for the call alone will not write it. In bytes.
 const VAIN_BYTES: usize = 1024;
-/// Maximum length of the text after a delivered call that is kept until it is known whether another call follows, give or take
-/// a piece.
+/// Approximate maximum length of the text that is withheld after a delivered call, in bytes.
 const WITHHELD_BYTES: usize = 1024 * 1024;
 
 // === impl Gate ===
@@ -162,32 +161,32 @@ impl Gate {
         }
     }
 
-    /// The backend tells that the answer ended at this stop sequence.
+    /// The backend reports that this stop sequence ended the answer.
     pub(super) fn stopped_at(&mut self, stop: &str) {
         self.stop_sequence = Some(stop.to_owned());
     }
 
-    /// A call that this client's form cannot carry is refused like any other.
+    /// From now on, calls that this client's form cannot carry are refused.
     pub(super) fn towards(&mut self, carrier: Carrier) {
         self.carrier = carrier;
     }
 
-    /// A call of these tools that was answered before is refused.
+    /// From now on, calls that repeat one of these are refused.
     pub(super) fn after(&mut self, before: Repeats, tools: Arc<Tools>) {
         self.before = (before, tools);
     }
 
-    /// From here on calls are the backend's own.
+    /// Native calls begin.
     pub(super) fn natives_begin(&mut self) {
         self.delivered.native = true;
     }
 
-    /// Whether the model was asked for a call alone, and tells a story.
+    /// Whether the model was asked for the call alone, and has written too much prose to still write it.
     pub(super) fn is_in_vain(&self) -> bool {
         self.policy.call_alone && self.delivered.count == 0 && self.said.prose.len() > VAIN_BYTES
     }
 
-    /// How many calls were delivered, and whether the model shall be asked again.
+    /// The number of delivered calls, and why the model is to be asked again, if it is.
     pub(super) fn outcome(self) -> (u32, Option<Reask>) {
         if self.refused > 0 || !self.withheld.trim().is_empty() {
             tracing::debug!(

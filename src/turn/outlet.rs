@@ -1,4 +1,4 @@
-//! The way of the events to the client: past the tap, what the turn remembers of them, and the client's shape.
+//! The path of events to the client: the tap, the turn's memory of what was sent, the client's shape.
 
 use super::{extras::Extras, react::Agent, sent::Sent, tap::Tap};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     event::{Event, Note, Sink},
 };
 
-/// Everything after the answer's rules that lasts as long as the turn.
+/// The stages after the gate, which last for the whole turn.
 pub(super) struct Outlet<O> {
     pub(super) tap: Option<Box<dyn Tap>>,
     pub(super) shape: Shape,
@@ -14,7 +14,7 @@ pub(super) struct Outlet<O> {
     pub(super) sent: Sent,
     /// What the backend wants back with its calls.
     pub(super) extras: Extras,
-    /// Warnings that are in the answer.
+    /// Warnings to show in the answer.
     pub(super) aside: Aside,
     /// The answer's id.
     pub(super) id: String,
@@ -26,8 +26,8 @@ pub(super) struct Onward<'a, O> {
     pub(super) agent: Option<&'a mut Agent>,
 }
 
-/// The warnings of a turn as a part of the answer, for users who read neither log nor header: text at its end, unless it ends
-/// with a call.
+/// Shows the warnings of a turn in the answer, for users who read neither the log nor the headers: as text at its end, unless it
+/// ends with a call.
 pub(super) struct Aside {
     wanted: bool,
     lines: String,

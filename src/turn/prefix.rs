@@ -1,5 +1,5 @@
-//! How much of a request its backend has read before. A backend keeps what it has computed of a prompt and begins where the
-//! next one differs, so a conversation whose past changes costs all of its length again in every turn.
+//! Measures how much of a request the backend has read before. A backend caches a prompt and recomputes the next one from the
+//! first difference. So if the past of a conversation changes, the backend reads all of it again in every turn.
 
 use std::{
     borrow::Cow,
@@ -19,39 +19,40 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A request beside the last one of its conversation.
+/// A request compared with the last one of its conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
-    /// Bytes at the beginning of the tools and messages that are the same.
+    /// Length of the common beginning of tools and messages, in bytes.
     pub shared: u64,
-    /// Bytes of the tools and messages of the last request.
+    /// Length of the tools and messages of the last request, in bytes.
     pub before: u64,
-    /// Where the past changed: 0 in the tools, else in this message, counted from 1. `None`: nowhere, or in a prompt that is one text.
+    /// Where the past changed: 0 for the tools, otherwise the number of the message, from 1. `None`: nowhere, or in a prompt
+    /// that is one text.
     pub broke: Option<usize>,
 }
 
-/// What is kept of a request: each part's digest and length. The parts are the tools and the messages, or pieces of the prompt.
+/// What is kept of a request: the digest and length of each part. Parts are the tools and the messages, or pieces of the prompt.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Parts(Vec<(u64, u64)>);
 
-/// The parts of a body that a model reads, in the APIs of all backends.
+/// The parts of a request body that a model reads, in the APIs of all backends.
 #[derive(Deserialize)]
 struct Body<'b> {
     #[serde(borrow, default)]
     tools: Option<&'b RawValue>,
     #[serde(borrow, default, alias = "contents")]
     messages: Vec<&'b RawValue>,
-    /// The conversation as one text, where the backend is sent that (`/completion`, `/api/generate`).
+    /// The conversation as one text (`/v1/completions`, `/api/generate`).
     #[serde(borrow, default)]
     prompt: Option<Cow<'b, str>>,
 }
 
-/// A prompt is compared in pieces of this size.
+/// A prompt is compared in pieces of this size, in bytes.
 const PIECE_BYTES: usize = 1024;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
-/// Compares the body with the last one of its conversation, of which nothing may be known, and keeps it for the next.
+/// Compares the body with the last one of its conversation, if that is known, and keeps it for the next comparison.
 pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
     let body: Body<'_> = serde_json::from_slice(body).ok()?;
     let key = key(plan);
@@ -65,7 +66,7 @@ pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option
 // === impl Body ===
 
 impl Body<'_> {
-    /// `before`: the last request; a prompt is cut where that one was, so that equal pieces are equal parts.
+    /// `before`: the last request. A prompt is cut at the same positions, so that equal text gives equal parts.
     fn parts(&self, before: Option<&Parts>) -> Parts {
         if let Some(prompt) = &self.prompt {
             let mut rest = prompt.as_bytes();
@@ -97,14 +98,14 @@ fn part(text: &[u8]) -> (u64, u64) {
     (digest(text), text.len() as u64)
 }
 
-/// The same in all processes of one build: between others, a conversation begins anew.
+/// A hash that is stable within one build of toolglot. With another build, comparisons begin anew.
 fn digest(text: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(text);
     hasher.finish()
 }
 
-/// A conversation is known by how it begins.
+/// A conversation is identified by its beginning.
 fn key(plan: &Plan) -> Key {
     let first = plan.chat.messages.iter().find(|message| message.role == "user");
     let first = first.map(|message| message.content.to_text()).unwrap_or_default();

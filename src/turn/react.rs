@@ -1,7 +1,6 @@
-//! Mode `react`: calls of the registry's tools -> their results, and the model goes on with them. The stage is where
-//! other modes hand calls to the client: it collects the calls of an answer, runs ours, keeps the client's, and writes one
-//! result for each call into the conversation, whatever happened. It has no task of its own: dropping the turn drops every
-//! running call.
+//! Mode `react`: runs calls of the registry's tools, and the model continues with the results. The agent stands where other modes
+//! hand calls to the client: it collects the calls of an answer, runs those of the registry, keeps the client's, and writes one
+//! result per call into the conversation, whatever happened. It has no task: dropping the turn drops every running call.
 
 use std::{sync::Arc, time::Duration};
 
@@ -41,12 +40,12 @@ use seen::Seen;
 pub(super) use steps::{Next, Step};
 use trace::Trace;
 
-/// The calls of a turn that we run.
+/// Runs the calls of a turn.
 pub(super) struct Agent {
     react: React,
     pool: Arc<Pool>,
     begun: Instant,
-    /// Where the messages of this turn that the client does not have begin, once that is known.
+    /// Where the messages begin that the client does not have, once known.
     start: Option<keep::Start>,
     collected: Collected,
     round: Option<Round>,

@@ -1,4 +1,8 @@
-//! One answer of a backend while it is read: batches of bytes through frames and decoder into the answer's rules.
+//! Reads one answer of a backend: cuts batches of bytes into frames, decodes them, and feeds the deltas to the [`Answer`].
+//!
+//! If the stream ends early, three places are involved. The decoder knows whether the answer was complete (`Decoder::finish`).
+//! [`Reading::take`] returns the first error, of the connection or the decoder. `Rounds` then releases held text and drops the
+//! cut call (`Rounds::abandon`).
 
 use std::time::Duration;
 
@@ -14,54 +18,54 @@ use crate::{
     wire::Frames,
 };
 
-/// The answer that is being read.
+/// An answer that is being read.
 pub(super) struct Reading {
     pub(super) body: upstream::Body,
     pub(super) frames: Frames,
     pub(super) decoder: Decoder,
     pub(super) answer: Answer,
     pub(super) batch: BytesMut,
-    /// The size of what was sent, where the backend may have cut it without a word.
+    /// The size of the conversation, if the backend may have silently truncated it.
     pub(super) cuttable: Option<Size>,
-    /// Frames that have arrived are not read yet.
+    /// Frames of the last batch have not been decoded yet.
     pub(super) lags: bool,
 }
 
-/// What there is to read.
+/// What to decode next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// A batch that has just arrived.
+    /// A new batch.
     Batch,
-    /// Frames of the batch before.
+    /// The remaining frames of the last batch.
     Rest,
-    /// Nothing any more.
+    /// The end of the stream.
     End,
 }
 
-/// After this time, the other answers of the thread get their turn.
+/// After this much work, other answers on the thread get their turn.
 const SLICE: Duration = Duration::from_millis(5);
 
 // === impl Reading ===
 
 impl Reading {
-    /// Whether something is held back that may be a call, or is one.
+    /// Whether a call, or text that may become one, is held back.
     pub(super) fn holds(&self) -> bool {
         self.decoder.writing().is_some() || self.answer.holds()
     }
 
-    /// The call that is being written, as one of the backend's own or in the text: its tool, and the bytes of it so far.
+    /// The call that is being written, native or in the text: its tool, and its bytes so far.
     pub(super) fn writing(&self) -> Option<(String, usize)> {
         let native = self.decoder.writing().map(|(name, bytes)| (name.to_owned(), bytes));
         native.or_else(|| self.answer.writing())
     }
 
-    /// Bytes that have arrived and have not been decided about.
+    /// Bytes that have arrived but are still undecided.
     pub(super) fn held_bytes(&self) -> usize {
         let native = self.decoder.writing().map_or(0, |(_, bytes)| bytes);
         self.frames.held_bytes() + native + self.answer.held_bytes()
     }
 
-    /// Waits for the backend, unless there is more to read of what it sent last.
+    /// Waits for the backend, unless frames of the last batch remain.
     pub(super) async fn next(&mut self) -> Result<Next, Error> {
         if self.lags {
             yield_now().await;
@@ -71,7 +75,10 @@ impl Reading {
         Ok(if self.body.read(&mut self.batch).await? == 0 { Next::End } else { Next::Batch })
     }
 
-    /// Takes what there is, or the failure; `true` when the answer is over.
+    /// Decodes what `next` brought. `true`: the answer is over.
+    ///
+    /// # Errors
+    /// The answer is incomplete. A failure of the connection goes before the decoder's error.
     pub(super) fn take<O: Sink>(&mut self, next: Result<Next, Error>, onward: &mut Onward<'_, O>) -> Result<bool, Error> {
         let Reading { frames, decoder, answer, batch, cuttable, lags, .. } = self;
         if let (Ok(Next::Batch), Some(tap)) = (&next, &mut onward.outlet.tap) {

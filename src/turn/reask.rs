@@ -1,5 +1,5 @@
-//! What the model is told when it is asked again, hidden from the client: a refused call with what was wrong, and what it needs
-//! to do better; or that it has its results and shall answer.
+//! Words the messages that ask a model again, hidden from the client: why its call was refused and what the tool needs, or that
+//! it has its results and should answer.
 
 use serde_json::{Map, Value};
 
@@ -15,18 +15,18 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// A schema is quoted up to this length.
+/// Longer schemas are not quoted, in bytes.
 const SCHEMA_BYTES: usize = 2000;
-/// The user's words are repeated up to this length.
+/// Longer words of the user are not repeated, in bytes.
 const QUESTION_BYTES: usize = 1000;
-/// What small models need to hear before they use a result in an editor's own form, where a task has further steps more often than
-/// not: told to answer, they copy the result and stop.
+/// Makes small models continue after a result in an editor's own form. There, a task usually has further steps; if told to
+/// answer, they copy the result and stop.
 const GO_ON: &str = "You have this result. Do the next step of the task with a tool, or answer if it is done.";
 
-/// What makes a small model write the call that it only announced. Its own narration is not shown to it: it would go on with it.
+/// Makes a small model write the call that it only announced. Its own answer is not shown to it, because it would continue that.
 const CALL_ALONE: &str = "(If a tool is needed, write only its call, each parameter in its own tag.)";
 
-/// Appends to the conversation what the model is told; `said` is the prose of the answer that the client already has.
+/// Appends the message for the model to the conversation. `said`: the prose of the answer that the client already has.
 pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     match reask {
         Reask::Refused { why: Why::Repeated, .. } if plan.asking.verbatim => tell(&mut plan.chat.messages, GO_ON),
@@ -40,8 +40,8 @@ pub(super) fn ask(reask: &Reask, said: &str, plan: &mut Plan) {
     }
 }
 
-/// Tells the model to use the results that it has. What was said since is left out: it was nothing new. Without the user's own
-/// words, a small model may say that the result is there, or that the task is done. `offers`: it may call tools still.
+/// Tells the model to use the results that it has. Its last answer is omitted, because it contained nothing new. The user's
+/// question is repeated, because without it a small model may only say that there is a result. `offers`: it may still call tools.
 pub(super) fn wrap_up(messages: &mut Vec<Message>, offers: bool) {
     let result = messages.iter().rposition(|message| message.role == "tool").unwrap_or_default();
     let asked = messages.iter().take(result).rfind(|message| message.role == "user").map(|message| message.content.to_text());
@@ -54,8 +54,8 @@ pub(super) fn wrap_up(messages: &mut Vec<Message>, offers: bool) {
     tell(messages, &words);
 }
 
-/// Says something to the model in the user's voice: after results in a message of its own, because inside of a result a small
-/// model takes it for a part of that, and repeats the call.
+/// Adds words in the user's voice. After a result they are a message of their own: inside the result, a small model takes them
+/// for a part of it and repeats the call.
 pub(super) fn tell(messages: &mut Vec<Message>, words: &str) {
     match messages.last_mut().filter(|last| last.role != "tool") {
         None => messages.push(Message::text("user", words)),
@@ -64,7 +64,8 @@ pub(super) fn tell(messages: &mut Vec<Message>, words: &str) {
     }
 }
 
-/// The refused call and the answer to it. `form`: how calls are written in a conversation that is the client's own.
+/// The refused call and the complaint about it, as two messages. `form`: the client's form of calls, if the conversation is the
+/// client's own.
 fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: Option<shape::Kind>, at: usize) -> [Message; 2] {
     let complaint = complaint(name, why, raw, tools, form);
     let whole = serde_json::from_str::<Value>(raw).is_ok_and(|value| value.is_object());
@@ -86,7 +87,7 @@ fn messages(name: &str, why: &Why, raw: &str, said: &str, tools: &Tools, form: O
     ]
 }
 
-/// A call as this client writes it, as far as the model has written it: a form that it is shown, it follows.
+/// The call in the client's form, as far as the model wrote it. The model follows the form that it is shown.
 fn in_form(form: shape::Kind, tools: &Tools, name: &str, raw: &str, cut: bool) -> String {
     let begun = || fix::fix(raw, None, &[], End::Whole).arguments.unwrap_or_else(|| "{}".into());
     let call = if cut { shape::written(form, tools, name, &begun()) } else { shape::written(form, tools, name, raw) };
@@ -95,7 +96,7 @@ fn in_form(form: shape::Kind, tools: &Tools, name: &str, raw: &str, cut: bool) -
     call.unwrap_or_else(|| element(name, raw))
 }
 
-/// A call of a tool that nobody offers, as an element.
+/// A call of an unknown tool, as an element.
 fn element(name: &str, raw: &str) -> String {
     let given: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -108,7 +109,7 @@ fn closing(name: &str) -> String {
     format!("</{name}>")
 }
 
-/// One line of error for the model, with what it needs to do better.
+/// One line for the model: what was wrong, and what the tool needs.
 pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
     if let Why::UnknownTool(_) = why {
         return unknown(name, raw, tools, form);
@@ -133,8 +134,9 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
     format!("Error: the call of {subject} was not run: {why}.{needed} Write the whole call again, corrected.")
 }
 
-/// The names that there are, the nearest first. If the nearest shares a word with what was written and takes what was given, how
-/// it is called with that. Never an example with made-up values: small models copy it, and it would be run.
+/// The complaint about an unknown tool: the offered names, the nearest first. If the nearest shares a word with the written name
+/// and accepts the given arguments, the complaint shows that call. It never shows invented values, because small models copy
+/// them, and they would run.
 fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> String {
     let mut offered: Vec<&Tool> = tools.iter().collect();
     // A stable sort: tools that are equally far keep the client's order.

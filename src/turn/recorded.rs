@@ -1,5 +1,5 @@
-//! A recorded answer, read again: the backend's bytes -> deltas -> the events that a client would get, without a client, a
-//! clock or a second round. Checking a fixture and showing a turn on the page are both this.
+//! Reads a recorded answer again: decodes the backend's bytes and runs the stages, without a client, a clock or a second round.
+//! `toolglot check` and the page use it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     wire::Frames,
 };
 
-/// A delta of its own, to be fed again in other pieces.
+/// An owned delta, which can be fed again in other pieces.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Owned {
     /// A piece of text.
@@ -30,7 +30,7 @@ pub enum Owned {
     Finish(FinishReason),
 }
 
-/// How the answers of one request are read.
+/// The parts that the answers of one request are read with.
 pub struct Case {
     /// How the model writes.
     pub adapter: Arc<Adapter>,
@@ -42,7 +42,7 @@ pub struct Case {
     schemas: Arc<Schemas>,
 }
 
-/// What an answer came to, one line an event.
+/// The events of an answer, one line each.
 #[derive(Default)]
 struct Lines {
     out: String,
@@ -51,17 +51,17 @@ struct Lines {
     call: Assembly,
 }
 
-/// The largest frame that is read.
+/// The largest frame, in bytes.
 const FRAME_BYTES: usize = 1 << 20;
 
-/// The deltas of a recorded answer whose bytes came in these pieces.
+/// Decodes a recorded answer whose bytes arrived in these pieces.
 pub fn decode<'b>(round: &Round, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<Vec<Owned>, String> {
     let mut out = Vec::new();
     let read = read(round.wire, pieces, |delta| out.push(delta));
     read.map(|()| out).map_err(|error| error.message)
 }
 
-/// The same one by one: whoever looks has what came before a fault.
+/// The same one by one, so that the caller gets what came before a fault.
 pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out: impl FnMut(Owned)) -> Result<(), Error> {
     let dialect = match wire {
         Wire::OpenAi => Dialect::OpenAi,
@@ -77,7 +77,7 @@ pub fn read<'b>(wire: Wire, pieces: impl IntoIterator<Item = &'b [u8]>, mut out:
     stream(dialect, pieces, &mut |delta: Delta<'_>| out(Owned::from(delta)))
 }
 
-/// Reads the stream of a backend that came in these pieces.
+/// Decodes the stream of a backend that arrived in these pieces.
 pub fn stream<'b>(
     dialect: Dialect,
     pieces: impl IntoIterator<Item = &'b [u8]>,
@@ -126,7 +126,7 @@ pub fn events(
 // === impl Case ===
 
 impl Case {
-    /// As the model's name decides.
+    /// Read with the adapter that the model's name selects.
     pub fn of(round: &Round, library: &Library) -> Result<Case, String> {
         let adapter = library.find(&round.request.model, None).adapter;
         let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;

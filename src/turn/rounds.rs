@@ -1,4 +1,5 @@
-//! The upstream rounds of a turn: ask, read, ask again. Each step waits for the backend once.
+//! Runs the upstream rounds of a turn: ask, read, ask again. Each step waits for the backend once. What a client sees if the
+//! backend breaks off is decided in `Rounds::abandon` and [`Rounds::step`].
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -41,7 +42,7 @@ use crate::{
     wire::Frames,
 };
 
-/// A turn in progress. What the client sees goes through `outlet`.
+/// A turn in progress. Everything that the client sees goes through `outlet`.
 pub(super) struct Rounds<O> {
     plan: Plan,
     shared: Shared,
@@ -50,45 +51,45 @@ pub(super) struct Rounds<O> {
     reading: Option<Box<Reading>>,
     asks: Asks,
     shown: Shown,
-    /// When to tell the client again that a call is being written; `None` while no call is.
+    /// When to report again that a call is being written; `None` while none is.
     progress: Option<Instant>,
-    /// In mode `react`: runs the calls of our own tools.
+    /// In mode `react`: runs the calls of the registry's tools.
     agent: Option<Agent>,
-    /// The turn has held back so many bytes that its next steps may take long.
+    /// So many bytes are held that the next steps may take long.
     is_heavy: bool,
 }
 
-/// What was asked of the model so far.
+/// The requests of this turn so far.
 #[derive(Debug, Default)]
 struct Asks {
-    /// The backend has taken a request of this turn.
+    /// The backend has accepted a request of this turn.
     taken: bool,
-    /// When the backend first said that it loads its model.
+    /// When the backend first reported that it is loading its model.
     loading: Option<Instant>,
     /// How often the model was asked again.
     again: u8,
-    /// It was asked for the call that it had announced.
+    /// The model was asked for the call that it had announced.
     nudged: bool,
-    /// The tool whose call the answer before left unclosed.
+    /// The tool whose call the previous answer left unclosed.
     unclosed: Option<String>,
 }
 
-/// What an answer showed and later turns need.
+/// Facts from an answer that later turns need.
 #[derive(Debug, Default)]
 struct Shown {
-    /// Something about the model (`plan.asking.learned`).
+    /// `plan.asking.learned` has changed.
     relearned: bool,
-    /// What the backend has counted for the conversation as it is.
+    /// The backend's token counts for the unchanged conversation.
     counted: Option<Usage>,
 }
 
-/// A frame may hold the largest arguments and what is around them.
+/// Space in a frame for what surrounds the largest arguments, in bytes.
 const FRAME_SLACK: usize = 1024 * 1024;
-/// Maximum number of bytes that are read of an error's body.
+/// Maximum number of bytes to read from the body of an error.
 const ERROR_BYTES: usize = 64 * 1024;
-/// How long a call may be held back before the client hears of it.
+/// Time between two reports that a call is being written.
 const PROGRESS: Duration = Duration::from_secs(2);
-/// Deciding about this many bytes at once may take long.
+/// A turn that holds this many bytes is heavy: deciding about them at once may take long.
 const HEAVY_BYTES: usize = 64 * 1024;
 
 // === impl Rounds ===
@@ -116,7 +117,11 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Waits for the backend (or for a tool that we run) once and passes on what came; `false` at the end of the turn.
+    /// Waits once for the backend, or for a tool that runs here, and passes on what came. `false`: the turn is over.
+    ///
+    /// # Errors
+    /// The turn failed. In mode `react`, a turn that has run tools ends with a line of text instead if the client would repeat
+    /// the whole request.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
         let stepped = match self.agent.as_ref().and_then(Agent::end) {
             None => self.step_on().await,
@@ -181,7 +186,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Tells the tap, once, that the turn has become heavy: this many bytes are to be decided about.
+    /// Tells the tap, once, that the turn has become heavy.
     async fn weigh(&mut self, bytes: usize) {
         if self.is_heavy || bytes < HEAVY_BYTES {
             return;
@@ -200,7 +205,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Sends the conversation. What the backend refuses is sent once more, in another form.
+    /// Sends the conversation. If the backend refuses its form, sends it again in another form.
     async fn ask(&mut self) -> Result<Reading, Error> {
         if self.plan.reply.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
@@ -312,7 +317,7 @@ impl<O: Sink> Rounds<O> {
         answer.observed(Arc::clone(&self.shared.tally), plan.rules.log_excerpts).after_unclosed(self.asks.unclosed.clone())
     }
 
-    /// Says now and then that a call is being written, of which nothing may leave yet.
+    /// Reports from time to time that a call is being written, because nothing of the call itself may be sent yet.
     fn tell_progress(&mut self) {
         let Some(reading) = self.reading.as_ref().filter(|reading| self.plan.reply.progress && reading.holds()) else {
             self.progress = None;
@@ -330,7 +335,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Runs what was read through the stages.
+    /// Runs the bytes through the stages.
     fn take(&mut self, next: Result<Next, Error>) -> Result<bool, Error> {
         let Some(mut reading) = self.reading.take() else { return Ok(false) };
         let mut onward = self.onward();
@@ -348,7 +353,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// The answer is over: the turn too, unless the model is asked again.
+    /// Ends the answer. `true`: the model is asked again; otherwise the turn is over.
     fn close(&mut self, answer: Answer) -> bool {
         let outcome = answer.finish(&mut self.onward());
         if let Some(open) = outcome.began_inside {
@@ -376,7 +381,8 @@ impl<O: Sink> Rounds<O> {
         true
     }
 
-    /// Releases what was held back when the backend broke off. A call that was cut is not delivered.
+    /// After the backend broke off: releases the held text and drops a call that was cut. Does nothing if the client has got
+    /// nothing yet, because the error is then the whole answer.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.outlet.sent.has_any() {

@@ -1,6 +1,6 @@
-//! A request -> the head of its answer. Sent again only where nothing has run and the fault may pass by itself: nobody took
-//! the connection (a server that is being started anew), or the server has no room yet (503: it loads a model, its queue is
-//! full). All in less time than an error needs to keep its HTTP status towards the client.
+//! Sends a request and waits for the head of the answer. It tries again only if nothing has run and the fault may be temporary:
+//! the connection was refused (the server restarts), or the server is not ready (503: it loads a model, or its queue is full).
+//! All attempts together take less than `FIRST_SIGN`, so that an error keeps its HTTP status.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) async fn send(client: &Client, request: &Outgoing) -> Result<Response
     client.send(request.clone()).await
 }
 
-/// The connection was refused at once; one that was waited for in vain is not tried again.
+/// Whether the connection was refused at once. One that timed out is not tried again.
 fn refused(error: &Error) -> bool {
     error.code.as_deref() == Some("backend_unreachable") && error.status != 504
 }

@@ -1,8 +1,8 @@
-//! What was sent to the client in a turn, over all answers of the model that are part of it.
+//! Remembers what was sent to the client in a turn, over all answers of the model.
 
 use crate::event::Usage;
 
-/// What the client has of this turn.
+/// The client's part of this turn.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     spoken: bool,
@@ -13,7 +13,7 @@ pub(super) struct Sent {
     spent: Usage,
 }
 
-/// Maximum length of the prose that is shown to a model that is asked again, give or take a piece.
+/// Approximate maximum length of the prose that is shown to a model that is asked again, in bytes.
 const SAID_BYTES: usize = 64 * 1024;
 
 // === impl Sent ===

@@ -1,9 +1,9 @@
-//! Calls that leave as shell commands -> what `toolglot call <id>` finds, and what a later turn of the conversation needs to
-//! read the command as the call again.
+//! Stores calls that leave as shell commands, for `toolglot call <id>` and for later turns, which read the command in the history
+//! as the call again.
 //!
-//! The command runs in another process: for it a call lies in files of this user alone, until it is taken or has expired. Where
-//! instances share a store it lies there, so that one of all runs takes it, and the file says only where to look. For the
-//! history it stays in the store of the turns.
+//! The command runs in another process. It finds the call in a file that only this user can read, until the call is taken or
+//! expires. If instances share a store, the call is there, so that exactly one run takes it, and the file only says where to
+//! look. For the history, the call stays in the store of the turns.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::{
     store::{Key, Kind},
 };
 
-/// How long a block may wait in a chat before the user runs it.
+/// How long a command stays valid.
 const TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Keeps the calls; to be done before the commands leave.
+/// Stores the calls. Must finish before the commands are sent.
 pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
     for Spooled { id, name, arguments } in calls {
         let mut call = json!({"name": name, "arguments": arguments});
@@ -42,7 +42,7 @@ pub(super) async fn keep(shared: &Shared, plan: &Plan, calls: Vec<Spooled>) {
     }
 }
 
-/// Reads the commands in the history as the calls that they stand for.
+/// Turns the commands in the history back into calls.
 pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) {
     let mut known = history::Known::new();
     let ids: Vec<String> = history::mentioned(&plan.chat).into_iter().collect();

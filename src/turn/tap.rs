@@ -1,4 +1,4 @@
-//! What a turn shows to whoever watches it: the log and the metrics, recordings, the page. A tap changes nothing.
+//! The interface for observers of a turn: the log and the metrics, recordings, the page. A tap changes nothing.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     openai::{ChatRequest, ToolCall},
 };
 
-/// Watches one turn. What it does not care about passes.
+/// Observes one turn. By default, most methods do nothing.
 pub trait Tap: Send {
     /// A backend has answered with these headers, whatever the status.
     fn answered(&mut self, _: &HeaderMap) {}
@@ -23,20 +23,20 @@ pub trait Tap: Send {
     fn prefix(&mut self, _: Prefix) {}
     /// Bytes of the backend, as they were read.
     fn upstream(&mut self, _: &[u8]) {}
-    /// An event on its way to the client's shape; also a note that a call is being written.
+    /// An event on its way to the client's shape, including notes that a call is being written.
     fn event(&mut self, _: &Event<'_>) {}
-    /// Token counts of an answer, where the backend tells them.
+    /// Token counts of an answer, if the backend reports them.
     fn usage(&mut self, _: Usage) {}
-    /// A call, and what was changed in it.
+    /// A checked call with the fixer's report.
     fn checked(&mut self, _: &Checked) {}
-    /// A tool of this server has run for a call.
+    /// A tool of this MCP server has run.
     fn ran(&mut self, _call: &ToolCall, _server: &str, _failed: bool, _took: Duration) {}
     /// The next steps of the turn may take long: it may be moved to another thread now.
     fn heavy(&mut self) {}
-    /// Bytes for the client, as the turn sends them; other bodies of a response are not seen here.
+    /// Bytes for the client. Responses that do not come from the turn are not seen here.
     fn client(&mut self, _: &[u8]) {}
-    /// The turn failed; what the client got before stays.
+    /// The turn failed, possibly after bytes were sent.
     fn failed(&mut self, _: &Error) {}
-    /// The turn came to its end.
+    /// The turn ended without an error.
     fn end(&mut self) {}
 }

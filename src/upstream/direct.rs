@@ -1,5 +1,5 @@
-//! Connections to servers on this machine: plain HTTP (`http1`) over a socket that the reader of the answer owns, so that no task
-//! is between the socket and the turn, and a piece of the answer costs one wake-up and one read. A connection whose answer was
+//! Connections to servers on this machine: plain HTTP (`http1`) over a socket that the reader of the answer owns. There is no
+//! task between the socket and the turn, so a piece of the answer costs one wake-up and one read. A connection whose answer was
 //! read to its end is kept for the next request (`idle`).
 
 use std::{
@@ -26,13 +26,13 @@ use super::{
 };
 use crate::error::{Error, innermost};
 
-/// Room for what one read may give: enough for a piece, and for a batch where reads find more.
+/// Initial space for one read, in bytes: enough for a piece. It grows up to a batch if reads fill it.
 const READ_BYTES: usize = 2 * 1024;
 
-/// Room for the end of a body, without any of it.
+/// Space for the framing at the end of a body, in bytes.
 const END_BYTES: usize = 64;
 
-/// A connection on which no answer is left.
+/// A connection without an unread answer.
 pub(super) struct Wire(TcpStream);
 
 /// The body of an answer.
@@ -41,20 +41,20 @@ pub(super) struct Answer {
     wire: Option<Wire>,
     server: Server,
     framing: Framing,
-    /// The connection may be kept after the answer.
+    /// Whether the connection may be kept after the answer.
     stays: bool,
-    /// What came together with the head.
+    /// Bytes that came together with the head.
     rest: BytesMut,
-    /// Room for the next read.
+    /// Space for the next read, in bytes.
     room: usize,
     silence: Silence,
     idle: Duration,
-    /// Bytes that were handed over since the task last waited.
+    /// Bytes returned since the task last waited.
     busy: usize,
     failed: Option<Error>,
 }
 
-/// The addresses that the URL means, if they are this machine's own.
+/// The addresses of the URL, if they are this machine's own.
 pub(super) fn loopback(url: &Url) -> Option<Vec<SocketAddr>> {
     let port = url.port_or_known_default()?;
     let hosts: Vec<IpAddr> = match url.host()? {
@@ -217,7 +217,7 @@ impl Answer {
         }
     }
 
-    /// Leaves nothing but the body of what was read behind `start`.
+    /// Removes the framing from the bytes after `start`, so that only the body is left.
     fn strip(&mut self, into: &mut BytesMut, start: usize) {
         match self.framing.strip(into, start) {
             Ok(behind) => self.stays &= behind == 0,

@@ -1,6 +1,6 @@
-//! HTTP/1.1 as a client speaks it (RFC 9112): a request as bytes, the head of an answer, and what of the bytes after it is the
-//! body. Sans-IO. Our own, because every piece of an answer passes through it: hyper hands a body over through a channel, at
-//! more than three times the cost.
+//! The client side of HTTP/1.1 (RFC 9112), sans-IO: writes a request, reads the head of an answer, and separates the body from
+//! its framing. Our own, because every piece of an answer passes through it: hyper hands a body over through a channel, at more
+//! than three times the cost.
 
 use std::fmt::Write as _;
 
@@ -9,46 +9,46 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::HttpRequest;
 
-/// What comes before the body of an answer.
+/// The head of an answer.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Framing,
-    /// The server takes another request on this connection once the body is over.
+    /// Whether the server accepts another request on this connection after the body.
     pub(super) stays: bool,
 }
 
-/// Where a body ends, and how far it has come.
+/// How the end of a body is marked, and how much of it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// So many bytes are still to come.
+    /// This many bytes remain.
     Sized(u64),
     Chunked(Chunk),
-    /// The connection's end is the body's.
+    /// The body ends with the connection.
     UntilClosed,
     Over,
 }
 
-/// A place in a chunked body.
+/// A position in a chunked body (RFC 9112, section 7.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Chunk {
-    /// In the line with a chunk's size; `None` before its first digit. In an extension the size is complete.
+    /// In the line with a chunk's size, which is `None` before its first digit and complete in an extension.
     Size { size: Option<u64>, is_complete: bool },
-    /// So many bytes of the chunk are still to come.
+    /// This many bytes of the chunk remain.
     Data(u64),
-    /// Behind a chunk, before the end of its line.
+    /// After a chunk, before the end of its line.
     Behind,
-    /// After the last chunk: in a line that has so many bytes.
+    /// After the last chunk: in a line of this many bytes so far.
     Trailer(usize),
 }
 
-/// Headers of an answer.
+/// Maximum number of headers of an answer.
 const HEADERS: usize = 100;
-/// Size of a head, and of everything in a body that is neither data nor the end of it.
+/// Maximum size of a head, and of each part of a body's framing, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 
-/// The head of the request. The body follows.
+/// Writes the head of the request, which the body follows.
 pub(super) fn request_head(request: &HttpRequest, target: &str, host: &str, user_agent: &str) -> Vec<u8> {
     let HttpRequest { method, headers, body, .. } = request;
     let mut start = String::new();
@@ -71,7 +71,8 @@ pub(super) fn request_head(request: &HttpRequest, target: &str, host: &str, user
 // === impl Head ===
 
 impl Head {
-    /// Takes the head off the front of what was read, once it is complete. `Err`: it is none, for this reason.
+    /// Removes the head from the front of `read`, once it is complete. `Ok(None)`: more bytes are needed. `Err`: why it is not a
+    /// head.
     pub(super) fn take(read: &mut BytesMut) -> Result<Option<Head>, String> {
         loop {
             let mut fields = [httparse::EMPTY_HEADER; HEADERS];
@@ -133,7 +134,7 @@ impl Framing {
         *self == Framing::Over
     }
 
-    /// The connection has ended. `Err`: the body has not.
+    /// The connection has ended. `Err`: the body was not complete.
     pub(super) fn closed(&mut self) -> Result<(), String> {
         match self {
             Framing::UntilClosed | Framing::Over => {
@@ -144,8 +145,9 @@ impl Framing {
         }
     }
 
-    /// Takes everything out of `read`, from `start` on, that is not the body. Gives the number of bytes behind the body's
-    /// end, which are gone too. `Err`: the bytes are not framed as the head has said; what was body before them stays.
+    /// Removes everything from `read`, from `start` on, that is not part of the body. Returns the number of bytes after the end
+    /// of the body, which are removed too. `Err`: the framing is not what the head announced; the part of the body before it
+    /// stays.
     pub(super) fn strip(&mut self, read: &mut BytesMut, start: usize) -> Result<usize, String> {
         // What comes before `kept` stays; what comes before `at` was looked at.
         let (mut kept, mut at) = (start, start);
@@ -193,7 +195,8 @@ impl Chunk {
     /// Before a chunk's size.
     const NEXT: Chunk = Chunk::Size { size: None, is_complete: false };
 
-    /// The place behind this byte, which is no data; `None`: the body is over. A line may end without its carriage return.
+    /// The position after this byte, which belongs to the framing; `None`: the body is over. A line may end without a carriage
+    /// return.
     fn next(&self, byte: u8) -> Result<Option<Chunk>, String> {
         let wrong = || Err(format!("byte {byte:#04x} where a chunk's frame is expected"));
         Ok(Some(match (self, byte) {

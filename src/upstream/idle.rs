@@ -1,6 +1,5 @@
-//! Connections to servers on this machine between two requests. A small server has a thread for each connection, which waits
-//! while the connection is idle. So a connection is kept for a short time only, and not at all while a request waits for the
-//! server.
+//! Keeps connections to servers on this machine between two requests, for 3 s. Small servers block a thread per connection, even
+//! an idle one. So the time is short, and a connection is not kept at all while another request waits for the server.
 
 use std::{
     collections::HashMap,
@@ -17,7 +16,7 @@ use tokio::{
 use super::direct::Wire;
 use crate::lock::Hold;
 
-/// What is known about each server, by its origin: as many as the configuration names. Clones share it.
+/// The servers by their origin: as many as the configuration names. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Idle(Arc<Mutex<HashMap<String, Server>>>);
 
@@ -27,33 +26,33 @@ pub(super) struct Server(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Requests without the head of their answer.
+    /// Number of requests that wait for the head of their answer.
     waiting: usize,
     /// The oldest first.
     kept: Vec<Kept>,
-    /// Closes what is not used; runs while anything is kept.
+    /// Closes unused connections; runs while any is kept.
     sweep: Option<JoinHandle<()>>,
 }
 
 struct Kept {
     wire: Wire,
     since: Instant,
-    /// A socket belongs to the runtime that has opened it.
+    /// The runtime that has opened the socket: no other one can use it.
     runtime: runtime::Id,
 }
 
-/// A request that waits for the head of its answer, as long as this exists.
+/// Counts a request as waiting until it is dropped.
 pub(super) struct Waiting<'a>(&'a Mutex<State>);
 
-/// Servers close idle connections after as little as 5 s; one that may be half closed is not used again.
+/// How long a connection is kept. Some servers close idle connections after 5 s, and a half-closed one must not be used.
 const KEPT: Duration = Duration::from_secs(3);
-/// Connections kept for each server.
+/// Maximum number of kept connections per server.
 const MOST: usize = 256;
 
 // === impl Idle ===
 
 impl Idle {
-    /// The server at this origin.
+    /// The server at this origin (`http://host:port`).
     pub(super) fn server(&self, origin: &str) -> Server {
         let mut servers = self.0.hold();
         match servers.get(origin) {
@@ -78,7 +77,7 @@ impl Server {
         Waiting(&self.0)
     }
 
-    /// The connection of this runtime that was used last.
+    /// The most recently used connection of the current runtime, if one is fresh.
     pub(super) fn take(&self) -> Option<Wire> {
         let runtime = Handle::current().id();
         let kept = &mut self.0.hold().kept;
@@ -86,7 +85,7 @@ impl Server {
         Some(kept.remove(last).wire)
     }
 
-    /// Keeps a connection whose answer was read to its end.
+    /// Keeps a connection whose answer was read to its end; closes it if a request waits or too many are kept.
     pub(super) fn keep(&self, wire: Wire) {
         let Ok(handle) = Handle::try_current() else { return };
         let mut state = self.0.hold();
@@ -99,7 +98,7 @@ impl Server {
         }
     }
 
-    /// Closes what was not used in time, until nothing is left.
+    /// Closes connections that were not used in time, until none is left.
     async fn sweep(self) {
         loop {
             sleep(KEPT).await;

@@ -1,4 +1,5 @@
-//! Connections over reqwest: TLS, proxies of the environment, connections that are kept for the next request.
+//! Connections to servers on other machines, or with TLS, over reqwest. The proxy variables of the environment apply. Idle
+//! connections are kept for 3 s.
 
 use std::time::Duration;
 
@@ -13,18 +14,18 @@ use crate::{
     error::{Error, innermost},
 };
 
-/// The body of an answer, and how it failed after what was handed over last.
+/// The body of an answer, and the failure to report after the last bytes.
 pub(super) struct Answer {
     response: reqwest::Response,
-    /// Bytes that were handed over since the task last waited.
+    /// Bytes returned since the task last waited.
     busy: usize,
     failed: Option<Error>,
 }
 
-/// Servers close idle connections after as little as 5 s; a connection that may be half closed is not used again.
+/// How long a connection is kept. Some servers close idle connections after 5 s, and a half-closed one must not be used.
 const POOL_IDLE: Duration = Duration::from_secs(3);
 
-/// Clients that keep their connections for the next request.
+/// HTTP clients with these timeouts.
 pub(super) fn clients(timeouts: Timeouts) -> dial::Clients {
     dial::Clients::new(move |builder| {
         builder
@@ -74,7 +75,7 @@ impl Answer {
         let Some(first) = self.response.chunk().await.map_err(|error| broken(&error))? else { return Ok(0) };
         let before = into.len();
         into.extend_from_slice(&first);
-        // The connection hands over one piece each time it is asked, so it is asked as long as it has one at hand.
+        // The connection yields one piece per poll, so it is polled as long as one is ready.
         let mut asked = false;
         while into.len() - before < BATCH_BYTES {
             match self.response.chunk().now_or_never() {

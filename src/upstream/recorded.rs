@@ -1,5 +1,5 @@
-//! An answer from memory: status, headers, and reads with the pauses between them. Replay serves fixtures with it, and
-//! tests stand in for a backend with it.
+//! An answer from memory: status, headers, and reads with the pauses between them. The `replay` backend serves fixtures with it,
+//! and tests use it instead of a backend.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -9,14 +9,14 @@ use http::{HeaderMap, StatusCode};
 use super::{Body, Response, Source};
 use crate::error::Error;
 
-/// What a backend answered.
+/// A recorded answer.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     /// The status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// What each read gave, after how long a pause.
+    /// The bytes of each read, and the pause before it.
     pub reads: VecDeque<(Duration, Bytes)>,
 }
 

@@ -1,6 +1,6 @@
-//! How long a backend may send nothing before it counts as dead (keep-alives to the client are in `turn.rs`). A stream breaks
-//! its silence with every piece, so that is cheap: one timer is set once and looks, when it fires, whether the silence has begun
-//! anew since.
+//! Limits how long a backend may send nothing before it counts as dead. (Signs of life for the client are in `turn.rs`.) Every
+//! piece of a stream breaks the silence, so that must be cheap: there is one timer, and when it fires, it checks whether the
+//! silence has started again since.
 
 use std::{
     future::{Future, poll_fn},
@@ -11,7 +11,7 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A limit to silence, which ends at a moment that only moves on.
+/// A limit of silence. Its end only ever moves later.
 #[derive(Debug)]
 pub struct Silence {
     until: Instant,
@@ -23,22 +23,22 @@ pub struct Silence {
 // === impl Silence ===
 
 impl Silence {
-    /// From now on, it may be silent for so long.
+    /// A limit that begins now.
     pub fn new(most: Duration) -> Silence {
         Silence { until: Instant::now() + most, timer: Box::pin(sleep(most)), waits: None }
     }
 
-    /// Something was heard: it may be silent for so long again, no less than before.
+    /// The silence was broken: a new limit begins now. It must not be shorter than the one before.
     pub fn broken(&mut self, most: Duration) {
         self.until = Instant::now() + most;
     }
 
-    /// Whether it has been silent for too long by now.
+    /// Whether the limit is exceeded.
     pub fn is_over(&self) -> bool {
         self.until <= Instant::now()
     }
 
-    /// Waits until it has been silent for too long. Cancel safe.
+    /// Waits until the limit is exceeded. Cancel safe.
     pub async fn over(&mut self) {
         poll_fn(|cx| self.poll(cx)).await
     }

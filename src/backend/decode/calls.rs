@@ -1,13 +1,13 @@
-//! Calls out of fragments. The rule of the field: a new id, or a new name after complete arguments, is a new call,
-//! whatever the index says; everything else belongs to the call that is open. Indices are missing, all 0, or count per
-//! chunk; names and ids are repeated, null or split, or one id is given to all calls; arguments come again from their beginning.
+//! Assembles calls from fragments. A new id, or a new name after complete arguments, begins a new call, whatever the index says.
+//! Everything else belongs to the open call. Servers in the field omit indices, send 0 for all, or count per chunk; they repeat or
+//! split names and ids, send null, or give all calls one id; they send arguments again from the beginning.
 
 use serde::de::IgnoredAny;
 
 use super::Out;
 use crate::event::Delta;
 
-/// What one delta says about a call; `""` is what it does not say.
+/// What one delta says about a call; absent texts are `""`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fragment<'a> {
     pub(super) index: Option<u64>,
@@ -17,11 +17,11 @@ pub(super) struct Fragment<'a> {
     pub(super) extra: Option<&'a str>,
 }
 
-/// The calls that are not yet yielded, in the order of their beginnings.
+/// The calls that are not yet yielded, in the order in which they began.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     pending: Vec<Pending>,
-    /// The ids of all calls so far.
+    /// The ids of all calls so far, yielded ones included.
     ids: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Calls {
 struct Pending {
     index: Option<u64>,
     id: String,
-    /// An earlier call has the same id.
+    /// Whether an earlier call has the same id.
     is_namesake: bool,
     name: String,
     arguments: String,
@@ -39,7 +39,7 @@ struct Pending {
 // === impl Calls ===
 
 impl Calls {
-    /// Takes a fragment; calls that are complete leave when the next one begins.
+    /// Takes a fragment. Complete calls are yielded when the next one begins.
     pub(super) fn take(&mut self, fragment: Fragment<'_>, out: &mut Out<'_>) {
         let open = self.open_for(&fragment);
         match open.and_then(|at| self.pending.get_mut(at)).filter(|pending| pending.continues(&fragment)) {
@@ -55,24 +55,24 @@ impl Calls {
         }
     }
 
-    /// Text comes next: complete calls leave before it, so that the order stays.
+    /// Yields complete calls before the text that comes next, to keep the order.
     pub(super) fn before_text(&mut self, out: &mut Out<'_>) {
         if !self.pending.is_empty() {
             self.yield_complete(out);
         }
     }
 
-    /// The call that began last, as long as it is here: its name, and the bytes of its arguments.
+    /// The latest call, unless it was yielded: its name, and the bytes of its arguments.
     pub(super) fn writing(&self) -> Option<(&str, usize)> {
         self.pending.last().map(|pending| (pending.name.as_str(), pending.arguments.len()))
     }
 
-    /// Everything leaves, complete or not.
+    /// Yields all calls, complete or not.
     pub(super) fn flush(&mut self, out: &mut Out<'_>) {
         self.pending.drain(..).for_each(|pending| pending.yield_to(out));
     }
 
-    /// The call that a fragment may belong to: the last of its index, of its id, or the last of all.
+    /// The call that a fragment may belong to: the last one with its id, else with its index, else the last of all.
     fn open_for(&self, fragment: &Fragment<'_>) -> Option<usize> {
         let last = |wanted: &dyn Fn(&Pending) -> bool| self.pending.iter().rposition(wanted);
         let named = || (!fragment.id.is_empty()).then_some(fragment.id);
@@ -86,7 +86,7 @@ impl Calls {
             .or_else(|| (headless || fragment.index.is_none()).then(|| self.pending.len().checked_sub(1)).flatten())
     }
 
-    /// Complete calls leave from the front; one that is still open (interleaved fragments) holds back those after it.
+    /// Yields complete calls from the front. An open call (fragments may interleave) holds back those after it.
     fn yield_complete(&mut self, out: &mut Out<'_>) {
         let open = self.pending.iter().position(|pending| !pending.is_complete()).unwrap_or(self.pending.len());
         self.pending.drain(..open).for_each(|pending| pending.yield_to(out));
@@ -111,7 +111,7 @@ impl Pending {
     fn continues(&self, fragment: &Fragment<'_>) -> bool {
         let other_id = !fragment.id.is_empty() && !self.id.is_empty() && fragment.id != self.id;
         let same_id = !fragment.id.is_empty() && fragment.id == self.id;
-        // The same id under another index, and another call than the one before.
+        // The same id under another index is a new call if the name differs or the arguments were complete.
         let other_index = fragment.index.is_some() && self.index.is_some() && fragment.index != self.index;
         let other_call = !fragment.name.is_empty() && (fragment.name != self.name || self.is_complete());
         if same_id {
@@ -121,10 +121,10 @@ impl Pending {
             return true;
         }
         if other_id {
-            // Some servers make up an id for every fragment: without a name, open arguments go on.
+            // Some servers invent an id for every fragment: without a name, it continues the open arguments.
             return fragment.name.is_empty() && !self.is_complete();
         }
-        // A name again: the rest of a split name, a repetition, or a new call once the arguments are there.
+        // A further name is the rest of a split name, a repetition, or, once there are arguments, a new call.
         self.arguments.is_empty() || (!self.is_complete() && (fragment.name.is_empty() || fragment.name == self.name))
     }
 
@@ -134,7 +134,7 @@ impl Pending {
         }
         let repeated = !fragment.name.is_empty() && fragment.name == self.name;
         if !repeated {
-            // A name that starts with what is there is the name again, longer.
+            // A name that starts with the known part replaces it.
             if fragment.name.starts_with(&self.name) {
                 self.name.clear();
             }
@@ -154,7 +154,7 @@ impl Pending {
 
     /// Whether its arguments are one JSON value.
     fn is_complete(&self) -> bool {
-        // The cheap look first: most fragments do not end in a brace.
+        // The cheap check first: most fragments do not end in a brace.
         self.arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok()
     }
 

@@ -1,5 +1,5 @@
-//! An event of Google's `streamGenerateContent`: parts of text, thought and whole calls; counters on any chunk; a finish
-//! reason that may be on every chunk or come after the call without one.
+//! Decodes an event of Google's `streamGenerateContent`: parts with text, thoughts and whole calls; token counts in any chunk; a
+//! finish reason that may be in every chunk, or come after the chunk with the call.
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -100,7 +100,7 @@ fn take(part: Part<'_>, out: &mut Out<'_>) {
         out(Delta::Text(channel, text));
     }
     if let Some(call) = part.function_call {
-        // The form in which Google's OpenAI endpoint carries the same thing.
+        // The form in which Google's OpenAI endpoint carries the signature.
         let extra =
             part.thought_signature.some().map(|signature| json!({"google": {"thought_signature": signature}}).to_string());
         let arguments = call.args.0.as_deref().unwrap_or_default();
@@ -108,7 +108,7 @@ fn take(part: Part<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// The meaning of a finish reason; a call that Google itself could not read is an error, because nothing of it is there.
+/// The meaning of a finish reason. A call that Google itself could not read is an error, because its text is lost.
 fn reason_of(reason: &str, message: &str) -> Result<FinishReason, Error> {
     Ok(match reason {
         "MAX_TOKENS" => FinishReason::Length,

@@ -1,5 +1,5 @@
-//! JSON fields as backends really write them: a type of its own for each that takes null, absence and the usual other
-//! types without an error, and without copying where nothing has to be unescaped.
+//! Types for JSON fields as real backends write them. Each accepts null, absence and the usual other types without an error, and
+//! copies nothing unless it has to unescape.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,19 +9,19 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// A string; null and absent are empty, a number is its digits, a list of parts (`[{"text": ...}]`) is their text.
+/// A string. Null and absence are empty, a number is its digits, a list of parts (`[{"text": ...}]`) is their text.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 
-/// A count or an index; also as a string or a float.
+/// A count or an index, which may be written as a string or a float.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Number(pub(super) Option<u64>);
 
-/// The arguments of a call as text: a string's content, another value's JSON; null and absent are nothing.
+/// The arguments of a call as text: the content of a string, or the JSON of another value; `None` for null and absence.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Arguments<'a>(pub(super) Option<Cow<'a, str>>);
 
-/// A function that is called.
+/// The called function.
 #[derive(Deserialize, Default)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Function<'a> {
@@ -40,7 +40,7 @@ impl Text<'_> {
 }
 
 impl<'a> Text<'a> {
-    /// The text as it stands in the JSON, if that is how it reads.
+    /// The raw text of the JSON string, if it contains no escapes.
     pub(super) fn written(&self) -> Option<&'a str> {
         match self.0 {
             Cow::Borrowed(text) => Some(text),

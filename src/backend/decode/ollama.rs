@@ -1,5 +1,6 @@
-//! A line of Ollama's `/api/chat`: `{"message": {content, thinking, tool_calls}, "done", "done_reason", counters}`, of its
-//! `/api/generate`: the same with `response` and `thinking` in the place of `message`, or `{"error"}`. A call is always whole and its arguments are an object.
+//! Decodes a line of Ollama's answer. `/api/chat`: `{"message": {content, thinking, tool_calls}, "done", "done_reason",
+//! counters}`. `/api/generate`: the same with `response` and `thinking` instead of `message`. Or `{"error"}`. A call is always whole, and its
+//! arguments are an object.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -48,7 +49,7 @@ struct Call<'a> {
 // === impl Line ===
 
 impl<'a> Line<'a> {
-    /// The text, if there is nothing else in it.
+    /// The text, if the line contains nothing else.
     fn lone(&self) -> Option<Lone<'a>> {
         let Line { message, response, thinking, done, error: None, created_at, .. } = self else { return None };
         let (content, own, calls) = match message {
@@ -70,7 +71,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads a line; gives what it says if that is a text and nothing else.
+/// Decodes a line. Returns its text if it contains nothing else.
 pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<Option<Lone<'a>>, Error> {
     let line: Line<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
     let lone = line.lone();
@@ -96,7 +97,7 @@ pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>)
     }
     if line.done == Some(true) {
         answer.finish = Some(if line.done_reason.0 == "length" { FinishReason::Length } else { FinishReason::Stop });
-        // A prompt that was in the cache whole is not counted again; then the count is absent.
+        // The prompt's count is absent if the whole prompt was in the cache.
         if let (prompt, Some(completion_tokens)) = (line.prompt_eval_count.0, line.eval_count.0) {
             answer.usage = Some(Usage { prompt_tokens: prompt.unwrap_or_default(), completion_tokens });
         }

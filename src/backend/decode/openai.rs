@@ -1,6 +1,6 @@
-//! A chunk of `/v1/chat/completions` (or the whole completion of a server that ignored `stream: true`): text, reasoning
-//! under any of its names, calls in fragments, usage, errors inside the stream. Chunks of `/v1/completions` too, which hold
-//! text and nothing else.
+//! Decodes a chunk of `/v1/chat/completions` (or the whole completion of a server that ignored `stream: true`): text, reasoning
+//! under any of its names, calls in fragments, usage, errors inside the stream. Also chunks of `/v1/completions`, which contain
+//! only text.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ struct Chunk<'a> {
     object: Text<'a>,
 }
 
-/// The first choice. With `n` > 1 the others are other answers, which are not read.
+/// The first choice. The others, if `n` > 1, are other answers and are ignored.
 #[derive(Default)]
 struct Choices<'a>(Option<Choice<'a>>);
 
@@ -43,13 +43,13 @@ struct Choice<'a> {
     index: Number,
     delta: Option<Message<'a>>,
     message: Option<Message<'a>>,
-    /// Of a text completion.
+    /// The text of a text completion.
     text: Text<'a>,
     finish_reason: Text<'a>,
-    /// What ended the answer, at vLLM: a stop sequence of the request, or the number of a token.
+    /// vLLM: what ended the answer, a stop sequence of the request or the number of a token.
     #[serde(borrow)]
     stop_reason: Option<&'a RawValue>,
-    /// The same at SGLang.
+    /// SGLang: the same.
     #[serde(borrow)]
     matched_stop: Option<&'a RawValue>,
 }
@@ -86,7 +86,7 @@ struct Counts {
 // === impl Chunk ===
 
 impl<'a> Chunk<'a> {
-    /// The text, if there is nothing else in it.
+    /// The text, if the chunk contains nothing else.
     fn lone(&self) -> Option<Lone<'a>> {
         let Chunk { choices: Choices(Some(choice)), usage: None, error: None, object: _ } = self else { return None };
         let Choice { delta: Some(message), message: None, .. } = choice else { return None };
@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for ChoicesVisitor {
     }
 }
 
-/// Reads a frame; gives what it says if that is a text and nothing else.
+/// Decodes a frame. Returns its text if it contains nothing else.
 pub(super) fn frame<'a>(frame: &'a [u8], answer: &mut Answer, out: &mut Out<'_>) -> Result<Option<Lone<'a>>, Error> {
     let chunk: Chunk<'_> = serde_json::from_slice(frame).map_err(|error| unreadable(&error, frame))?;
     let lone = chunk.lone();

@@ -1,28 +1,28 @@
-//! What the frames of one answer have in common. Most of them are the one before with another text and another time, so that
-//! all there is to read of them is that text. Where a frame differs in anything else it is read as JSON, whole.
+//! A shortcut for the frames of one answer. Most of them differ from the one before only in their text and their time, so only the
+//! text is read. A frame that differs in anything else is parsed as JSON.
 
 use std::ops::Range;
 
 use super::loose::Text;
 use crate::event::Channel;
 
-/// What a frame says that holds a text and nothing else.
+/// The content of a frame that contains nothing but a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lone<'a> {
     pub(super) channel: Channel,
-    /// As it stands in the frame, like all of this.
+    /// The text, borrowed from the frame.
     pub(super) text: &'a str,
-    /// When it was written, in words; not read.
+    /// Its time stamp as written in the frame, or `""`; it is not interpreted.
     pub(super) time: &'a str,
 }
 
-/// The bytes around the strings of such a frame.
+/// The bytes around the text and the time of such a frame.
 #[derive(Debug)]
 pub(super) struct Pattern {
     channel: Channel,
-    /// Up to the time, within its quotes; empty where there is none.
+    /// Up to the time, its opening quote included; empty if there is no time.
     before_time: Vec<u8>,
-    /// From there on up to the text, which begins with its quote.
+    /// From there to the opening quote of the text.
     before: Vec<u8>,
     after: Vec<u8>,
 }
@@ -30,11 +30,11 @@ pub(super) struct Pattern {
 // === impl Pattern ===
 
 impl Pattern {
-    /// The pattern of this frame, which says this.
+    /// The pattern of this frame, whose content is `lone`.
     pub(super) fn of(frame: &[u8], lone: Lone<'_>) -> Option<Pattern> {
         let text = place(frame, lone.text)?;
         let text = text.start.checked_sub(1)?..text.end + 1;
-        // A time behind the text is rare, and is not looked for.
+        // A time after the text is rare, and is not supported.
         let time = place(frame, lone.time).filter(|time| !lone.time.is_empty() && time.end < text.start).unwrap_or(0..0);
         let is_string = frame.get(text.clone())?.starts_with(b"\"") && frame.get(text.end - 1) == Some(&b'"');
         is_string.then(|| Pattern {
@@ -45,7 +45,7 @@ impl Pattern {
         })
     }
 
-    /// The text of a frame that differs in nothing else.
+    /// The text of a frame that fits the pattern; `None` if it differs in anything else.
     pub(super) fn read<'a>(&self, frame: &'a [u8]) -> Option<(Channel, Text<'a>)> {
         let mut rest = frame.strip_prefix(&*self.before_time)?;
         if !self.before_time.is_empty() {
@@ -53,18 +53,18 @@ impl Pattern {
             rest = rest.get(time..)?;
         }
         let text = rest.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
-        // A string there makes the same JSON of the frame, and nothing else does.
+        // The frame is the same JSON if, and only if, a string is in this place.
         let text = text.starts_with(b"\"").then(|| serde_json::from_slice(text).ok())??;
         Some((self.channel, text))
     }
 }
 
-/// Characters of a time, of which none means anything in a string of JSON.
+/// Whether a time may contain this byte. None of these bytes has a meaning in a JSON string.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.' | b'+')
 }
 
-/// Where a piece of the frame stands in it.
+/// The position of a piece in the frame that it borrows from.
 fn place(frame: &[u8], piece: &str) -> Option<Range<usize>> {
     let start = (piece.as_ptr() as usize).checked_sub(frame.as_ptr() as usize)?;
     (start + piece.len() <= frame.len()).then(|| start..start + piece.len())

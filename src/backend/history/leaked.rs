@@ -1,6 +1,6 @@
-//! Markup of calls that an earlier server left in the text of an answer, out of the history: a model imitates it. What the
-//! scanner would take for a call of an offered tool is not text, whoever wrote it; control tokens are never text outside of
-//! code. Everything else, and all thinking, stays as it is.
+//! Removes the markup of calls that an earlier server left in the text of old answers, because a model imitates it. Whatever the
+//! scanner takes for a call of an offered tool is removed, and so are control tokens outside of code. Everything else, and all
+//! reasoning, stays unchanged.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ struct Said {
     calls: usize,
 }
 
-/// How many bytes of marked text of a history are read again, the oldest first so that what the backend has cached stays the
-/// same. More than a model's context holds; reading it takes seconds.
+/// How many bytes of marked text of a history are read again. The oldest come first, so that the prefix in the backend's cache
+/// stays the same. A model's context holds less than this; reading so much takes seconds.
 const READ_BYTES: usize = 1 << 20;
 
 // === impl Said ===
@@ -35,7 +35,7 @@ impl Sink for Said {
     }
 }
 
-/// Cleans the answers in a history, at most [`READ_BYTES`] of them; those that hold nothing else are left out.
+/// Cleans the answers in a history, up to [`READ_BYTES`] of them. Answers that contain nothing else are removed.
 pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
     let mut left = READ_BYTES;
     messages.retain_mut(|message| {
@@ -66,7 +66,7 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapt
     });
 }
 
-/// How many bytes of old answers hold markers, and so have to be read to be cleaned.
+/// The size of the old answers that contain markers, in bytes: what cleaning the history has to read.
 pub fn marked_bytes(messages: &[Message], adapter: &Adapter) -> usize {
     let answers = messages.iter().filter(|message| message.role == "assistant");
     let marked = |text: &str| if adapter.marks(text) { text.len() } else { 0 };
@@ -88,7 +88,7 @@ fn cleaned(text: &str, adapter: &Arc<Adapter>, tools: &Arc<Tools>) -> String {
     without(text, &adapter.framing.drop)
 }
 
-/// A text without these tokens, wherever it is no code.
+/// The text without these tokens, except in code.
 fn without(text: &str, tokens: &[String]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut fenced = false;

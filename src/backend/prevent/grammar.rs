@@ -1,22 +1,24 @@
-//! A JSON Schema -> rules of llama.cpp's grammar notation (GBNF) for the compact spelling of values that fit it. What the notation
-//! cannot say well (patterns, bounds of numbers) is left to the check after the answer.
+//! Converts a JSON Schema to llama.cpp's grammar notation (GBNF) for the values that fit it. What the notation cannot express well
+//! (patterns, bounds of numbers) is checked after the answer.
+//!
+//! The notation: <https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md>.
 
 use std::{collections::HashMap, fmt::Write};
 
 use serde_json::{Map, Value};
 
-/// Rules that are being written, each once.
+/// A grammar that is being written. Each rule is written once.
 #[derive(Debug)]
 pub(super) struct Grammar<'s> {
     text: String,
     rules: usize,
     /// The schema that references point into.
     root: &'s Value,
-    /// The rule of each reference that was met.
+    /// The rule for each reference so far.
     known: HashMap<String, String>,
 }
 
-/// Blanks are bounded, because small models write them without end.
+/// Whitespace is bounded, because small models can write it without end.
 const COMMON: &str = r#"ws ::= | " " | "\n" [ \t]{0,16}
 char ::= [^"\\\x7F\x00-\x1F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})
 string ::= "\"" char* "\""
@@ -30,25 +32,25 @@ array ::= "[" ws (value (ws "," ws value)*)? ws "]"
 value ::= object | array | string | number | boolean | null
 "#;
 
-/// What ends a list of members.
+/// The empty text, which ends a list of members.
 const NOTHING: &str = "\"\"";
-/// Choices beyond this are not spelled out.
+/// A schema with more alternatives than this is not spelled out.
 const CHOICES: usize = 500;
 
 // === impl Grammar ===
 
 impl<'s> Grammar<'s> {
-    /// No rules beside the common ones.
+    /// A grammar with the common rules only.
     pub(super) fn new() -> Grammar<'s> {
         Grammar { text: COMMON.to_owned(), rules: 0, root: &Value::Null, known: HashMap::new() }
     }
 
-    /// The whole text.
+    /// The text of the grammar.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// Adds a rule; gives its name.
+    /// Adds a rule and returns its name.
     pub(super) fn rule(&mut self, body: &str) -> String {
         self.rules += 1;
         let name = format!("r{}", self.rules);
@@ -56,23 +58,23 @@ impl<'s> Grammar<'s> {
         name
     }
 
-    /// Adds a rule of this name.
+    /// Adds a rule with this name.
     pub(super) fn named(&mut self, name: &str, body: &str) {
         let _ = writeln!(self.text, "{name} ::= {body}");
     }
 
-    /// The rule of a tool's arguments: an object, whatever else the schema says.
+    /// Adds the rule for a tool's arguments, an object, and returns its name.
     pub(super) fn arguments(&mut self, schema: &'s Value) -> String {
         (self.root, self.known) = (schema, HashMap::new());
         match schema.get("properties").and_then(Value::as_object) {
             Some(properties) => self.object(schema, properties),
-            // No parameters, or none that are said.
+            // No properties: anything that the schema allows, or nothing for an empty schema.
             None if schema.as_object().is_some_and(|schema| !schema.is_empty()) => self.schema(schema),
             None => self.rule(r#""{" ws "}""#),
         }
     }
 
-    /// The name of a rule for values that fit the schema.
+    /// Adds a rule for values that fit the schema, and returns its name.
     fn schema(&mut self, schema: &'s Value) -> String {
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             return self.reference(reference);
@@ -134,7 +136,7 @@ impl<'s> Grammar<'s> {
         }
     }
 
-    /// Members in declared order; those that are not required may be missing. One rule for "from here on", before and after
+    /// Members in declared order; optional ones may be missing. Each position has two rules for the rest, one before and one after
     /// the first member, because of the commas.
     fn object(&mut self, schema: &'s Value, properties: &'s Map<String, Value>) -> String {
         let required = schema.get("required").and_then(Value::as_array);
@@ -158,7 +160,7 @@ impl<'s> Grammar<'s> {
         self.rule(&format!(r#""{{" ws {first} ws "}}""#))
     }
 
-    /// What a reference inside the schema points to; it may contain itself.
+    /// The rule for a reference inside the schema, which may be recursive.
     fn reference(&mut self, reference: &str) -> String {
         if let Some(name) = self.known.get(reference) {
             return name.clone();
@@ -175,7 +177,7 @@ impl<'s> Grammar<'s> {
     }
 }
 
-/// A text as a terminal.
+/// A text as a terminal of the grammar.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! Prevention by fields of a chat request: a schema for a call that must be made, `strict`, kept markers. `backend::prevent`
-//! is the other kind, for llama.cpp while the model may still answer in text.
+//! Prevents wrong calls by fields of a chat request: a schema for a required call, `strict`, markers that the server must keep.
+//! `backend::prevent` does the same at llama.cpp while the model may still answer in text.
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// How this round asks for calls. Ollama's API cannot say that a call must be made, but it holds an answer to a schema: there
-/// such a round is asked in its prompt, whatever the model can do natively.
+/// How this round asks for calls. Ollama's API cannot require a call, but it can hold an answer to a schema. So a required call is
+/// requested in the prompt there, even if the model has native tools.
 pub(super) fn mode(round: &Round<'_>) -> ToolMode {
     let must = matches!(round.tools.choice, ToolChoice::Required | ToolChoice::Named(_)) && !round.tools.is_empty();
     match round.mode {
@@ -21,14 +21,13 @@ pub(super) fn mode(round: &Round<'_>) -> ToolMode {
     }
 }
 
-/// Whether a call is written in the bare JSON form, which a schema can describe; a family with a form of its own is left to its
-/// prompt. A form that the client wants itself comes first.
+/// Whether a schema can describe the call: the prompt asks for bare JSON, and the client does not request a form of its own.
 fn describable(round: &Round<'_>) -> bool {
     let wanted = ["response_format", "format"].iter().any(|field| round.chat.rest.contains_key(*field));
     round.adapter.prompt.style() == Style::Json && !wanted
 }
 
-/// In prompt mode a call that must be made is the whole answer, so its form can be given as a schema.
+/// Adds a schema for a required call in prompt mode, where the call is the whole answer.
 pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
     let only = match &round.tools.choice {
         ToolChoice::Required => None,
@@ -44,7 +43,7 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
         .filter(|tool| only.is_none_or(|only| *only == tool.name))
         .map(|tool| {
             let parameters = parameters_of(tool);
-            // References would point into the wrong schema.
+            // A reference would point into the surrounding schema.
             let parameters = if tool.schema.contains("\"$ref\"") { json!({"type": "object"}) } else { parameters };
             json!({
                 "type": "object",
@@ -68,15 +67,15 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
     }
 }
 
-/// Servers of Python's world remove special tokens from text, and with them what a family's calls are marked by, unless they
-/// parse calls themselves.
+/// Tells vLLM and SGLang to keep special tokens. Otherwise they remove them, and with them the markers of calls, unless they parse
+/// calls themselves.
 pub(super) fn keep_markers(round: &Round<'_>, chat: &mut ChatRequest) {
     if round.backend.traits().removes_markers && round.tools.wanted() && !round.adapter.preserve.is_empty() {
         chat.rest.entry("skip_special_tokens").or_insert(json!(false));
     }
 }
 
-/// llama.cpp and LM Studio know that a call must be made, but not of which tool: they get that tool alone.
+/// The only tool to offer, if one tool is required: llama.cpp and LM Studio can require a call, but not of a certain tool.
 pub(super) fn only_named(tools: &Tools, profile: Profile) -> Option<&str> {
     match &tools.choice {
         ToolChoice::Named(name) if matches!(profile, Profile::LlamaCpp | Profile::LmStudio) => Some(name),
@@ -84,7 +83,7 @@ pub(super) fn only_named(tools: &Tools, profile: Profile) -> Option<&str> {
     }
 }
 
-/// vLLM holds the model to the schema of a tool that says `strict`, also where it may answer in text.
+/// Adds `strict`: vLLM then holds calls of the tool to its schema, even if the model may answer in text.
 pub(super) fn strict(tool: &mut Value) {
     if let Some(function) = tool.get_mut("function").and_then(Value::as_object_mut) {
         function.entry("strict").or_insert(json!(true));

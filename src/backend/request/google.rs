@@ -1,5 +1,5 @@
-//! The body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations in the subset of
-//! JSON Schema that Google takes, signatures returned with their calls.
+//! Writes the body for Google's `streamGenerateContent`: roles `user` and `model`, parts, function declarations in Google's subset
+//! of JSON Schema, signatures returned with their calls.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
 
 mod schema;
 
-/// OpenAI's name and the name in `generationConfig`.
+/// OpenAI's name of a field, and its name in `generationConfig`.
 const CONFIG: &[(&str, &str)] = &[
     ("max_completion_tokens", "maxOutputTokens"),
     ("max_tokens", "maxOutputTokens"),
@@ -55,13 +55,13 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<No
         }
         let role = if message.role == "assistant" { "model" } else { "user" };
         let parts = if message.role == "tool" { result(message, &called) } else { parts(at, message, notes)? };
-        // The results of parallel calls belong into one turn.
+        // The results of parallel calls belong to one turn.
         match contents.last_mut() {
             Some((last, all)) if *last == role => all.extend(parts),
             _ => contents.push((role, parts)),
         }
     }
-    // An empty instruction is refused by models without a system role just as a full one is.
+    // Models without a system role refuse an empty instruction too.
     if !system.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": system}));
     }

@@ -1,5 +1,5 @@
-//! The body for Ollama's `/api/chat`: arguments of past calls as objects, results with the tool's name, images apart from
-//! the text, sampling under `options`.
+//! Writes the body for Ollama's `/api/chat`: arguments of past calls as objects, results with the tool's name, images separate
+//! from the text, sampling under `options`.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::{
     openai::{ChatRequest, Content, Message},
 };
 
-/// OpenAI's name and Ollama's option.
+/// OpenAI's name of a field, and the name of Ollama's option.
 const OPTIONS: &[(&str, &str)] = &[
     ("max_completion_tokens", "num_predict"),
     ("max_tokens", "num_predict"),
@@ -21,15 +21,15 @@ const OPTIONS: &[(&str, &str)] = &[
     ("seed", "seed"),
     ("frequency_penalty", "frequency_penalty"),
     ("presence_penalty", "presence_penalty"),
-    // Not OpenAI's, but what clients of local servers send.
+    // Not OpenAI's, but clients of local servers send them.
     ("top_k", "top_k"),
     ("min_p", "min_p"),
     ("repeat_penalty", "repeat_penalty"),
     ("num_ctx", "num_ctx"),
 ];
-/// Ollama's own fields, passed on.
+/// Ollama's own fields, passed on unchanged.
 const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
-/// Fields whose loss changes nothing of the answer.
+/// Fields that can be dropped without a change to the answer.
 const QUIET: &[&str] = &[
     "stream_options",
     "user",
@@ -51,7 +51,7 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>,
     });
     body.insert("messages".into(), Value::Array(messages.collect::<Result<_, _>>()?));
     body.insert("stream".into(), json!(true));
-    // Ollama has no `tool_choice`: where no call is wanted, none is offered.
+    // Ollama has no `tool_choice`: if no call is wanted, no tool is offered.
     if let Some(tools) = tools.filter(|tools| tools.wanted()) {
         body.insert("tools".into(), Value::Array(functions(&round.chat.tools, tools.iter())));
     }
@@ -125,7 +125,7 @@ fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<No
     Ok(Value::Object(out))
 }
 
-/// Ollama's `think` for a `reasoning_effort`, of which it knows fewer words.
+/// Ollama's `think` for a `reasoning_effort`; Ollama has fewer levels.
 fn think(effort: &Value) -> Value {
     match effort.as_str() {
         Some("none") => json!(false),

@@ -1,4 +1,4 @@
-//! The body for `/v1/chat/completions`: the client's own, streamed, with usage; unknown fields stay as they came.
+//! Writes the body for `/v1/chat/completions`: the client's own body, streamed, with usage. Unknown fields stay unchanged.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// Fields that the API got late, or that only OpenAI itself has.
+/// Fields that are recent, or that only OpenAI itself has.
 const LATE: &[&str] = &[
     "store",
     "metadata",
@@ -30,7 +30,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     if profile != Profile::Generic
         && let Some(limit) = chat.rest.shift_remove("max_completion_tokens")
     {
-        // Local servers know the older name, all of them.
+        // All local servers know the older name.
         chat.rest.entry("max_tokens").or_insert(limit);
     }
     match tools {
@@ -49,7 +49,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
             };
         }
         None => {
-            // Servers refuse a choice where nothing is offered.
+            // Servers refuse a `tool_choice` without tools.
             chat.tools.clear();
             chat.tool_choice = None;
             chat.rest.shift_remove("parallel_tool_calls");
@@ -68,7 +68,7 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     chat.into_value()
 }
 
-/// Leaves out what not every server of this API knows.
+/// Removes fields that not every server of this API knows.
 fn plain(chat: &mut ChatRequest) {
     chat.rest.retain(|name, _| !LATE.contains(&name.as_str()));
     for message in &mut chat.messages {

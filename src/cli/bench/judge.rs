@@ -71,7 +71,7 @@ pub(super) fn one(form: Form, task: &Task, reply: &Reply) -> Verdict {
     }
 }
 
-/// Judges what a task of several turns has left behind.
+/// Judges the result of a task of several turns: its files and its last answer.
 pub(super) fn end(task: &Task, world: &World, last: &Reply) -> Verdict {
     let Want::Files { files, text } = &task.want else { return Verdict::Missed };
     let as_wanted = |path: &str| files.get(path).map(|wanted| holds(wanted.as_ref(), world.files.get(path)));

@@ -38,7 +38,7 @@ pub(super) struct Live {
     /// The client that is played (may be given several times) [default: all]
     #[arg(long, value_name = "FORM")]
     form: Vec<Form>,
-    /// How the model is asked: straight, or what `tools` on a route says (may be given several times) [default: all]
+    /// How the model is asked: straight, or a value of `tools` on a route; can be repeated [default: all]
     #[arg(long, value_name = "WAY")]
     way: Vec<String>,
     /// Only tasks whose name matches, such as `one/*` (may be given several times)
@@ -47,10 +47,10 @@ pub(super) struct Live {
     /// The public questions of this folder too (the data of the Berkeley Function Calling Leaderboard)
     #[arg(long, value_name = "DIRECTORY")]
     bfcl: Option<PathBuf>,
-    /// At most so many tasks of each group
+    /// At most this many tasks of each group
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Each task so many times, each time with another seed
+    /// Run each task this many times, with different seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
     repeat: u64,
     /// The temperature [default: 0, with --repeat 0.7]
@@ -59,7 +59,7 @@ pub(super) struct Live {
     /// Tokens that an answer may have
     #[arg(long, value_name = "TOKENS", default_value_t = 512)]
     max_tokens: u64,
-    /// Where outcomes are kept as they come, one JSON object per line: what is in there is not asked again
+    /// The file for outcomes, one JSON object per line. Tasks that it already contains are skipped
     #[arg(long, value_name = "FILE", default_value = "bench-live.jsonl")]
     results: PathBuf,
     /// Write the table as JSON, too
@@ -236,7 +236,7 @@ impl Live {
         format!("{} {form} {way} {id} {seed} {} {} {digest:016x}", self.model, self.temperature(), self.max_tokens)
     }
 
-    /// The outcomes of earlier runs; requests that failed are made again.
+    /// The outcomes of earlier runs, except failed requests, which are repeated.
     fn known(&self) -> Result<HashMap<String, Outcome>, Error> {
         let text = match fs::read_to_string(&self.results) {
             Ok(text) => text,

@@ -16,9 +16,9 @@ use crate::{
 pub(in crate::cli) struct LastTrial {
     /// Seconds since 1970.
     at: u64,
-    /// So many requests ended as they should.
+    /// Number of requests that ended as expected.
     good: usize,
-    /// Of so many.
+    /// Number of requests in the trial.
     of: usize,
 }
 

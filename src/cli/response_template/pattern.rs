@@ -22,7 +22,7 @@ pub(super) type Spelling = Vec<Piece>;
 
 /// Maximum number of spellings: more of them are no list of markers.
 const SPELLINGS: usize = 512;
-/// Groups inside of groups.
+/// Maximum depth of nested groups.
 const DEPTH: usize = 16;
 
 struct Parser<'p> {

@@ -26,24 +26,24 @@ pub(in crate::cli) struct Entry {
     /// Whose file it is.
     pub(in crate::cli) client: String,
     pub(in crate::cli) file: PathBuf,
-    /// The file without what we wrote; `None`: it would not exist.
+    /// The file without toolglot's part; `None`: it did not exist.
     pub(in crate::cli) before: Option<String>,
-    /// The file as we wrote it.
+    /// The file as toolglot wrote it.
     pub(in crate::cli) after: String,
-    /// The members that we merged into it; `None`: all of it is ours.
+    /// The members that were merged into it; `None`: the whole file is toolglot's.
     pub(in crate::cli) merged: Option<Value>,
-    /// Copies that we left beside it.
+    /// Copies next to it.
     pub(in crate::cli) backups: Vec<PathBuf>,
 }
 
-/// What becomes of a file when our part is taken out.
+/// What undoing makes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Undone {
     /// It gets this text.
     Text(String),
-    /// It held nothing else.
+    /// It is removed, because it contained nothing else.
     Removed,
-    /// It is not as we wrote it, and nobody can tell what in it is ours.
+    /// It is left alone: it was changed, and toolglot's part can no longer be identified.
     Foreign,
 }
 

@@ -16,7 +16,7 @@ mod tests;
 /// The field of a message that holds reasoning.
 const REASONING: &str = "reasoning_content";
 
-/// Fields of a chat request beside the conversation. `null` is no value.
+/// Fields of a chat request apart from the conversation. `null` counts as absent.
 #[derive(Debug, Default)]
 pub(super) struct Settings(Map<String, Value>);
 
@@ -127,7 +127,7 @@ impl Conversation {
         system.into_iter().chain(self.messages).collect()
     }
 
-    /// Adds to the assistant's message: the last one, until somebody else speaks.
+    /// Changes the assistant's message: the last message if it is the assistant's, else a new one.
     fn speak(&mut self, add: impl FnOnce(&mut Message)) {
         let goes_on = self.waiting.is_empty() && self.messages.last().is_some_and(|last| last.role == "assistant");
         if !goes_on {
@@ -153,7 +153,7 @@ impl Conversation {
         }
     }
 
-    /// Nobody came whom waiting text could join: it is said by the user.
+    /// Waiting text that no later message can take becomes a message of the user.
     fn settle(&mut self) {
         self.settle_after_results();
         if !self.waiting.is_empty() {

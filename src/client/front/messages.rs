@@ -18,7 +18,7 @@ mod tests;
 pub use read::read;
 pub(super) use stream::Stream;
 
-/// What a model's name begins with in the list for clients that show only names with `claude` in them.
+/// The prefix of a model's name in the list for clients that show only names with `claude`.
 pub const ALIAS: &str = "claude-toolglot/";
 
 /// The model's own name.
@@ -26,8 +26,7 @@ pub fn without_alias(name: &str) -> &str {
     name.strip_prefix(ALIAS).unwrap_or(name)
 }
 
-/// The body of a fault. Clients know by the words `prompt is too long: N tokens > M maximum` that they have to shorten the
-/// conversation.
+/// The body of an error. The words `prompt is too long: N tokens > M maximum` tell clients to shorten the conversation.
 pub(super) fn error_body(error: &Error) -> Value {
     let kind = match (error.blame, error.status) {
         (_, 401) => "authentication_error",
@@ -47,7 +46,7 @@ pub(super) fn error_body(error: &Error) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}})
 }
 
-/// Every backend names the tokens that there are and those that there may be, in words of its own.
+/// Finds the number of tokens and the maximum in an error about the context, which every backend words differently.
 fn too_long(message: &str) -> String {
     let numbers = message.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<u64>().ok());
     let numbers: Vec<u64> = numbers.filter(|number| *number >= 100).collect();
@@ -114,5 +113,5 @@ fn stop_reason(reason: FinishReason, sequence: Option<&str>) -> &'static str {
     }
 }
 
-/// Reasoning is signed there; what local models write is not, and clients send back what they got.
+/// Stands in for the signature that Anthropic's API has on reasoning: clients expect one, and send it back.
 const SIGNATURE: &str = "toolglot";

@@ -36,7 +36,7 @@ pub(super) struct Stream {
     waited: Option<Duration>,
 }
 
-/// Ollama's option and OpenAI's name.
+/// The name of Ollama's option, and OpenAI's name of the field.
 const OPTIONS: &[(&str, &str)] = &[
     ("num_predict", "max_tokens"),
     ("stop", "stop"),
@@ -126,8 +126,8 @@ impl Protocol for Stream {
     }
 }
 
-/// Reads the body of `/api/chat`. It streams unless told otherwise; options get OpenAI's names where it has one, so that
-/// they mean the same at every backend; calls in the history get ids, by which their results are found again.
+/// Reads the body of `/api/chat`. Streaming is the default. Options get OpenAI's names if it has one, so that they mean the same
+/// at every backend. Calls in the history get ids, which connect them with their results.
 pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
     let mut value = openai::json(body)?;
     if let Some(object) = value.as_object_mut() {
@@ -143,13 +143,13 @@ pub fn read(body: &[u8]) -> Result<ChatRequest, Error> {
     Ok(request)
 }
 
-/// The answer to a request that only wants the model to be loaded.
+/// The answer to a request that only loads the model.
 pub fn loaded(model: &str, created: u64) -> Value {
     let message = json!({"role": "assistant", "content": ""});
     json!({"model": model, "created_at": timestamp(created), "message": message, "done": true, "done_reason": "load"})
 }
 
-/// The body of a fault: `{"error": "text"}`.
+/// The body of an error: `{"error": "text"}`.
 pub(super) fn error_body(error: &Error) -> Value {
     json!({"error": error.message})
 }
@@ -178,15 +178,15 @@ pub(super) fn completion(completion: &Completion, head: &Head, elapsed: Duration
     Value::Object(out)
 }
 
-/// The arguments are an object here, each token as it was written.
+/// A call with its arguments as an object, each token as it was written.
 fn call_json(index: u32, call: &ToolCall) -> String {
     let (id, name) = (json!(call.id), json!(call.name));
     let arguments = if call.arguments.is_empty() { "{}".to_owned() } else { compact(&call.arguments) };
     format!("{{\"id\":{id},\"function\":{{\"index\":{index},\"name\":{name},\"arguments\":{arguments}}}}}")
 }
 
-/// What the last line has beside the message. Ollama says `stop` also for calls. Durations are nanoseconds, and left out
-/// where nobody measured: clients divide by them.
+/// The fields of the last line beside the message. Ollama says `stop` for calls too. Durations are in nanoseconds. Unknown ones
+/// are omitted, because clients divide by them.
 fn ending(reason: FinishReason, usage: Option<Usage>, elapsed: Duration, waited: Option<Duration>) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("done".into(), json!(true));
@@ -232,7 +232,7 @@ fn read_options(request: &mut Map<String, Value>) {
     }
 }
 
-/// Images are beside the text in Ollama's form, as parts of the content in OpenAI's.
+/// Moves images, which Ollama has beside the text, into parts of the content, as OpenAI has them.
 fn read_images(message: &mut Value) {
     let Some(message) = message.as_object_mut() else { return };
     let Some(Value::Array(images)) = message.shift_remove("images") else { return };
@@ -256,8 +256,8 @@ fn image_type(data: &str) -> &'static str {
     TYPES.iter().find(|(start, _)| data.starts_with(start)).map_or("image/png", |(_, kind)| kind)
 }
 
-/// Gives ids to the calls that have none, and to each result the id of the first call without a result (of its name, if
-/// the result names one). Ids depend on position and content alone.
+/// Gives ids to calls without one, and gives each result the id of the first call without a result (with its name, if the result
+/// names one). Ids depend only on position and content.
 fn name_calls(request: &mut ChatRequest) {
     let mut waiting: Vec<(String, String)> = Vec::new();
     for (at, message) in request.messages.iter_mut().enumerate() {

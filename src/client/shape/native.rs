@@ -9,14 +9,14 @@ use crate::{
     openai::ChatRequest,
 };
 
-/// Passes everything through, up to as many calls as the client takes; further ones are dropped and counted.
+/// Passes everything through. Calls beyond the number that the client takes are dropped and counted.
 #[derive(Debug)]
 pub(in crate::client) struct Writer {
     most: u32,
     counts: Counts,
 }
 
-/// OpenAI's own packages discard the whole answer if it has more calls than this; only a model in a loop writes so many.
+/// OpenAI's own packages discard an answer with more calls than this. Only a model in a loop writes so many.
 const MOST_CALLS: u32 = 128;
 
 // === impl Writer ===
@@ -44,7 +44,7 @@ pub(in crate::client) fn one_call_asked(request: &ChatRequest) -> bool {
     request.rest.get("parallel_tool_calls").and_then(Value::as_bool) == Some(false)
 }
 
-/// Makes the table of the request's `tools`.
+/// Builds the table from the request's `tools`.
 pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<Note>) -> Result<Tools, Error> {
     let mut tools = Tools::default();
     for (at, value) in request.tools.iter().enumerate() {
@@ -72,7 +72,7 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
     Ok(tools)
 }
 
-/// What the request says about using these tools.
+/// The request's `tool_choice`.
 pub(in crate::client) fn read_choice(
     request: &ChatRequest,
     tools: &Tools,

@@ -22,7 +22,7 @@ mod tests;
 pub struct Shell {
     /// The answer's id: ids of calls are derived from it, so it must not be guessable.
     pub answer: String,
-    /// What the command carries.
+    /// What the command contains.
     pub form: ShellForm,
     /// How the command reaches the shell.
     pub via: Via,
@@ -34,7 +34,7 @@ pub enum Via {
     /// A fenced block in the text, which the user runs.
     #[default]
     Block,
-    /// The client's own terminal tool, so that the output returns to the model. A block where the client does not offer it.
+    /// The client's own terminal tool, so that the output returns to the model; a block if the client does not offer it.
     Tool {
         /// The tool's name.
         name: String,
@@ -43,7 +43,7 @@ pub enum Via {
     },
 }
 
-/// A call that waits for `toolglot call <id>`. To be stored before the bytes leave.
+/// A call that waits for `toolglot call <id>`. It must be stored before the bytes are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spooled {
     /// The id in the command.
@@ -62,13 +62,13 @@ pub(super) struct Stage {
     spooled: Vec<Spooled>,
     /// The call that is being turned into a command.
     open: Option<ToolCall>,
-    /// How many calls were seen, and how many the client got as calls.
+    /// Number of calls so far, and of those that the client got as calls.
     seen: u32,
     passed: u32,
     gap: Gap,
 }
 
-/// What the text so far needs before a block.
+/// The line breaks that the text so far needs before a block.
 #[derive(Debug, Clone, Copy)]
 enum Gap {
     Nothing,
@@ -76,11 +76,11 @@ enum Gap {
     Paragraph,
 }
 
-/// What every command begins with: never a path, which some clients cut off a block.
+/// The beginning of every command. Never a path, because some clients cut paths out of blocks.
 const COMMAND: &str = "toolglot call";
-/// What every block begins with.
+/// The beginning of every block.
 const FENCE: &str = "```shell\n";
-/// A terminal in line mode takes about 4 kB at once; longer commands carry the id only.
+/// A terminal in line mode accepts about 4 kB at once, so longer commands contain only the id. In bytes.
 const LONGEST_COMMAND: usize = 2000;
 
 // === impl Stage ===
@@ -165,7 +165,7 @@ impl Stage {
     }
 }
 
-/// Its own tools the client runs; so it does with names that nobody knows, if it offered any tool at all.
+/// Whether the client runs the call: it is one of its own tools, or has an unknown name and the client offers any tool.
 pub(super) fn is_the_clients(tools: &Tools, name: &str) -> bool {
     match tools.get(name) {
         Some(tool) => tool.origin == Origin::Client,
@@ -173,20 +173,20 @@ pub(super) fn is_the_clients(tools: &Tools, name: &str) -> bool {
     }
 }
 
-/// Whether a call that is not the client's can be run by us.
+/// Whether toolglot can run a call that is not the client's.
 pub(super) fn runnable(tools: &Tools, name: &str) -> Result<(), Why> {
     tools.get(name).map(|_| ()).ok_or_else(|| Why::UnknownTool(String::new()))
 }
 
-/// The tool's name, so that the user sees what will run, and 24 characters that nobody guesses; nothing in it means
-/// anything to any shell.
+/// The id of a command: the tool's name, so that the user sees what will run, and 24 characters that cannot be guessed. No
+/// character has a meaning in any shell.
 fn spool_id(answer: &str, index: u32, name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let secret = call_id(&[b"spool", answer.as_bytes(), &index.to_le_bytes()]);
     format!("{}-{}", name.chars().map(safe).collect::<String>(), secret.strip_prefix("call_").unwrap_or(&secret))
 }
 
-/// The whole call as one command for a POSIX shell; `None` where that is not safe or too long.
+/// The whole call as one command for a POSIX shell; `None` if that is not safe or too long.
 fn posix(name: &str, arguments: &str) -> Option<String> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'));
     if !plain || name.starts_with(['-', '/']) {
@@ -198,8 +198,8 @@ fn posix(name: &str, arguments: &str) -> Option<String> {
     (command.len() <= LONGEST_COMMAND).then_some(command)
 }
 
-/// JSON text with escapes for characters that a terminal would act upon when the command is typed into it, or that hide
-/// from the user what it says.
+/// JSON text in which characters are escaped that a terminal would interpret when the command is typed, or that could mislead the
+/// user.
 fn typeable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

@@ -28,11 +28,11 @@ pub(super) use void::complete_native;
 #[cfg(test)]
 mod tests;
 
-/// Whose elements.
+/// The client whose elements are written and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grammar {
     Void,
-    /// Cline, and Roo and Kilo that come from it, before they used native calls.
+    /// Cline and its forks Roo and Kilo, before they used native calls.
     Cline,
 }
 
@@ -44,15 +44,15 @@ pub(super) struct Writer {
     text: Defuser,
     reasoning: Defuser,
     open: Assembly,
-    /// A call was delivered or refused: nothing but reasoning and the end may follow.
+    /// A call was delivered or refused: only reasoning and the end may follow.
     settled: bool,
-    /// Text has left, so that a notice needs a paragraph of its own.
+    /// Text was sent, so a notice needs a paragraph of its own.
     said: bool,
     counts: Counts,
 }
 
-/// Reads a request in such a form: the tools of its prompt, which is cut out, and a translated history. Gives back the messages
-/// as they were, too. `None`: it has no such prompt.
+/// Reads a request with a tool prompt: removes the prompt, and translates the history. Returns the tools and the original
+/// messages. `None`: it has no such prompt.
 pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools, Vec<Message>)> {
     let found = prompt::find(&request.messages)?;
     let verbatim = request.messages.clone();
@@ -62,7 +62,7 @@ pub(super) fn read(request: &mut ChatRequest) -> Option<(Grammar, Tools, Vec<Mes
     Some((grammar, tools, verbatim))
 }
 
-/// Whether the client can read this call as it is meant; `Err` says why not. Also for the stage that may ask the model again.
+/// Whether the client reads this call as it is meant; `Err` says why not.
 pub(super) fn expressible(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<(), Why> {
     body(grammar, tools, name, arguments).map(|_| ())
 }
@@ -125,8 +125,8 @@ impl Writer {
         Counts { defused: self.text.count + self.reasoning.count, ..self.counts }
     }
 
-    /// The opening tag leaves alone: Void looks for tags after every delta, in the order of its tool list, so that in one
-    /// piece a value that mentions another tool's tag could win.
+    /// Delivers a call. The opening tag is an event of its own: Void looks for tags after every delta, in the order of its tool
+    /// list, so in one piece, a value that mentions another tool's tag could win.
     fn call(&mut self, call: &ToolCall, out: &mut dyn Sink) {
         self.settled = true;
         match body(self.grammar, &self.tools, &call.name, &call.arguments) {
@@ -161,9 +161,9 @@ fn emit(event: Event<'_>, text: &str, out: &mut dyn Sink) {
     }
 }
 
-/// What is between a call's tags.
+/// The text between a call's tags.
 ///
-/// Parameters that the tool does not declare are left out, as these clients ignore them; so are those with the value `null`.
+/// It omits parameters that the tool does not declare, which these clients ignore, and parameters with the value `null`.
 fn body(grammar: Grammar, tools: &Tools, name: &str, arguments: &str) -> Result<String, Why> {
     let tool = tools.get(name).ok_or_else(|| {
         let offered: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -202,7 +202,7 @@ fn properties(tool: &Tool) -> serde_json::Map<String, Value> {
     }
 }
 
-/// The value that holds one of these tags, which the client would take for the call's own.
+/// The error that names the value with one of these tags, which the client would take for the call's own.
 fn culprit(values: &[(&str, String)], mut tags: impl FnMut(&str) -> Vec<String>) -> Option<Why> {
     values.iter().find_map(|(name, value)| {
         let tag = tags(name).into_iter().find(|tag| value.contains(tag.as_str()))?;

@@ -1,5 +1,5 @@
 //! The MCP routes: streamable HTTP at `/mcp`, the older SSE transport at `/sse`, the registry under `/mcp/`. Clients may be
-//! given either address, so both accept both dialects as far as requests can be told apart.
+//! given either address, so both accept both transports if the request shows which one it means.
 
 use std::sync::Arc;
 

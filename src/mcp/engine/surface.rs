@@ -1,5 +1,6 @@
-//! Who may use the MCP routes. They are stricter than the routes of models, because tools act on this machine: a web page
-//! must come from this very server or know the token. Pages of other servers on this machine have no access.
+//! Decides who may use the MCP routes. They are stricter than the routes of models, because tools act on this machine: a web page
+//! must come from this very server, or know the token. Pages of other servers on this machine have no access. `server::guard`
+//! applies the rule, and uses [`admits`] for the page's own routes too.
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +9,7 @@ use crate::config::Secret;
 /// The first segments of all MCP routes.
 const PATHS: &[&str] = &["/mcp", "/sse"];
 
-/// What a request says of its sender.
+/// The headers of a request that identify its sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Caller<'a> {
     /// `Origin`, if a page sent it.
@@ -24,8 +25,8 @@ pub fn is_surface(path: &str) -> bool {
     PATHS.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-/// Whether a request may use the MCP routes: no page at all, a page of this server, or somebody who knows the token. Host
-/// names must have been checked before (against DNS rebinding).
+/// Whether a request may use the MCP routes: it comes from no page, or from a page of this server, or has the token. `Host` must
+/// have been checked before (against DNS rebinding).
 pub fn admits(caller: &Caller<'_>, token: Option<&Secret>) -> bool {
     if has_token(caller, token) {
         return true;
@@ -35,12 +36,12 @@ pub fn admits(caller: &Caller<'_>, token: Option<&Secret>) -> bool {
     own("http://") || own("https://")
 }
 
-/// Whether the sender knows the token.
+/// Whether the request has the token.
 pub fn has_token(caller: &Caller<'_>, token: Option<&Secret>) -> bool {
     token.zip(caller.authorization).is_some_and(|(token, given)| is_token(given, token))
 }
 
-/// Whether an `Authorization` carries the token; takes the same time wherever they differ.
+/// Whether an `Authorization` header has the token. Takes the same time wherever they differ.
 pub(super) fn is_token(given: &str, token: &Secret) -> bool {
     let Some((scheme, given)) = given.split_once(' ') else { return false };
     scheme.eq_ignore_ascii_case("bearer") && Sha256::digest(given.trim()) == Sha256::digest(token.reveal())

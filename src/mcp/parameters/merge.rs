@@ -25,7 +25,7 @@ pub fn merge_parameter(defaults: Option<&Value>, given: Option<&Value>) -> Optio
 /// The second merge, per parameter of the tool: internal values (their nulls left out) under the signature value that goes
 /// to the same parameter, its null keys left out. A signature value that is null counts as absent.
 ///
-/// Without any internal value the signature value goes on as it is.
+/// Without an internal value, the signature value is passed on unchanged.
 pub fn merge_tool(internal: &Map<String, Value>, signature: Option<&Value>) -> Option<Value> {
     let mut merged = without_nulls(internal);
     match signature {

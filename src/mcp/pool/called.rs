@@ -1,4 +1,5 @@
-//! Which tools were called lately and how often, for the metrics and the page. It keeps no arguments and no results.
+//! Statistics of calls, for the metrics and the page: counts by server, and the latest calls without arguments and results.
+//! Running a call is in `connection`.
 
 use std::{
     collections::{BTreeMap, VecDeque},

@@ -30,7 +30,7 @@ mod open;
 /// An open connection.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
-    /// What is spoken: `stdio`, `http` or `sse`.
+    /// The transport: `stdio`, `http` or `sse`.
     pub(super) dialect: &'static str,
     listing: Mutex<Listing>,
     fault: Fault,
@@ -45,7 +45,7 @@ struct Listing {
     asked: Option<(Instant, Pending)>,
 }
 
-/// A list on its way. Whoever waits for it moves it on; one that nobody waits for any more goes on with the next who does.
+/// A list that was requested. It makes progress while somebody waits for it, and can be awaited again later.
 type Pending = Shared<BoxFuture<'static, Result<Listed, Error>>>;
 
 /// A tool as its server describes it.
@@ -67,28 +67,28 @@ struct Listed {
     changes: u64,
 }
 
-/// Hears what a server says on its own account.
+/// Receives the server's notifications.
 #[derive(Default)]
 struct Listener {
-    /// Counts up when the server says that its list of tools has changed, and when the list is to be asked for anew.
+    /// Increases when the server reports a change of its tools, and when the list must be requested again.
     changes: AtomicU64,
-    /// Counts up with every sign of progress.
+    /// Increases with every progress notification.
     progress: watch::Sender<u64>,
 }
 
 /// Why there are no tools.
 pub(super) struct NoTools {
     pub(super) error: Error,
-    /// The connection is of no use any more; otherwise the list may still come.
+    /// Whether the connection is unusable; if not, the list may still come.
     pub(super) is_final: bool,
 }
 
-/// How long a list of tools is good where the server does not say.
+/// How long a list of tools is fresh: the default, and the maximum.
 const FRESH: Duration = Duration::from_secs(300);
 const FRESH_AT_MOST: Duration = Duration::from_secs(3600);
-/// How long a whole list may take, and how long it may be.
+/// Time limit for a whole list. Its size is limited by `PAGES` and `TOOLS`.
 const LISTING: Duration = Duration::from_secs(15);
-/// The code of a server that says nothing.
+/// The error code for a server that does not answer.
 const SILENT: &str = "mcp_silent";
 const PAGES: usize = 100;
 const TOOLS: usize = 2000;
@@ -105,18 +105,18 @@ impl Connection {
         self.service.is_closed() || self.service.is_transport_closed()
     }
 
-    /// What the server says about itself for those who use its tools.
+    /// The server's own description (`instructions`).
     pub(super) fn instructions(&self) -> Option<String> {
         self.service.peer_info()?.instructions.clone().filter(|text| !text.trim().is_empty())
     }
 
-    /// The revision of the protocol that both sides agreed on.
+    /// The negotiated revision of the protocol.
     pub(super) fn protocol(&self) -> Option<String> {
         Some(self.service.peer_info()?.protocol_version.to_string())
     }
 
-    /// The server's tools: from memory while they are fresh, otherwise asked for; where that fails, or is not done within
-    /// `patience` of the moment when they were first asked for, the old ones.
+    /// The server's tools, from memory while they are fresh. Otherwise they are requested; if that fails, or takes longer than
+    /// `patience` since the first request, the old list is used.
     pub(super) async fn tools(&self, patience: Duration) -> Result<Arc<Vec<Definition>>, NoTools> {
         let (since, pending) = {
             let mut listing = self.listing.hold();
@@ -147,12 +147,12 @@ impl Connection {
         }
     }
 
-    /// The tools from memory, however old.
+    /// The last known tools, however old.
     pub(super) fn known_tools(&self) -> Option<Arc<Vec<Definition>>> {
         Some(Arc::clone(&self.listing.hold().known.as_ref()?.tools))
     }
 
-    /// Forgets that the list is fresh.
+    /// Marks the list as outdated.
     pub(super) fn forget(&self) {
         self.service.service().changes.fetch_add(1, Ordering::AcqRel);
     }
@@ -174,7 +174,8 @@ impl Connection {
         listing.boxed().shared()
     }
 
-    /// Calls a tool. Dropping the future tells the server to stop.
+    /// Calls a tool. `times`: how long the call may be silent, and how long it may take in all. Dropping the future cancels the
+    /// call.
     pub(super) async fn call(
         &self,
         tool: &str,

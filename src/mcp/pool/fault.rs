@@ -9,7 +9,7 @@ use rmcp::model::ServerJsonRpcMessage;
 
 use crate::{lock::Hold, redact};
 
-/// What is known about the end of a connection. Shared by a transport, which writes it, and the errors of its calls.
+/// The known reason why a connection ended. The transport writes it, and the errors of calls read it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fault(Arc<Mutex<Known>>);
 
@@ -27,17 +27,17 @@ const BEGINNING_CHARS: usize = 120;
 // === impl Fault ===
 
 impl Fault {
-    /// Notes the reason; the first one counts.
+    /// Records the reason. The first one is kept.
     pub(super) fn set(&self, reason: impl Into<String>) {
         self.0.hold().reason.get_or_insert(reason.into());
     }
 
-    /// Notes the reason in the place of an earlier one, where a connection outlives what is wrong with it.
+    /// Replaces the reason, for faults that the connection outlives.
     pub(super) fn replace(&self, reason: impl Into<String>) {
         self.0.hold().reason = Some(reason.into());
     }
 
-    /// Notes a line of standard error.
+    /// Records a line of standard error.
     pub(super) fn line(&self, line: &str) {
         let mut known = self.0.hold();
         if known.lines.len() == LINES {
@@ -46,7 +46,7 @@ impl Fault {
         known.lines.push_back(redact::shown(line, LINE_CHARS));
     }
 
-    /// Reads a message; what is none is noted as a line.
+    /// Parses a message. Text that is not a message is recorded as a line.
     pub(super) fn message(&self, text: &[u8]) -> Option<ServerJsonRpcMessage> {
         let read = serde_json::from_slice(text);
         read.inspect_err(|error| {
@@ -65,7 +65,7 @@ impl Fault {
         })
     }
 
-    /// The last lines that it wrote beside its messages.
+    /// The last lines that it wrote outside of messages.
     pub(super) fn last_words(&self) -> Option<String> {
         let known = self.0.hold();
         let lines: Vec<&str> = known.lines.iter().map(String::as_str).collect();
@@ -73,7 +73,7 @@ impl Fault {
     }
 }
 
-/// The beginning of what was no message, for people.
+/// The beginning of a text that was not a message, for people.
 pub(super) fn beginning(text: &str) -> String {
     redact::shown(text, BEGINNING_CHARS)
 }

@@ -27,7 +27,7 @@ pub(super) struct Slot {
 
 struct Inner {
     state: State,
-    /// How often in a row it could not be opened.
+    /// Number of failed attempts in a row.
     failures: u32,
 }
 
@@ -38,7 +38,7 @@ enum State {
     Failed { error: Error, until: Instant },
 }
 
-/// What is known without touching the network.
+/// The state that is known without network access.
 pub(super) enum Seen {
     Idle,
     Connecting,
@@ -51,8 +51,7 @@ type Pending = Shared<BoxFuture<'static, Result<Arc<Connection>, Error>>>;
 /// How long connecting may take: a process may first have to be downloaded.
 const CONNECT_PROCESS: Duration = Duration::from_secs(60);
 const CONNECT_REMOTE: Duration = Duration::from_secs(20);
-/// How long a server is left alone after the first failure, and at most. The one after the first is short: most servers
-/// that were down are back soon.
+/// Pause after the first failed attempt, and the longest pause. The first is short, because most servers are soon back.
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// How long closing may take: a process may first ignore the end of its input, then the polite signal.
@@ -65,8 +64,8 @@ impl Slot {
         Slot { server, environment, clients, state: Mutex::new(Inner { state: State::Idle, failures: 0 }) }
     }
 
-    /// The open connection; opens it if there is none. `patience` counts from the moment when connecting began, so that a
-    /// dead server delays its first visitor only.
+    /// The open connection, which is opened if necessary. `patience` counts from the start of connecting, so a dead server delays
+    /// only the first caller.
     pub(super) async fn connection(&self, patience: Duration) -> Result<Arc<Connection>, Error> {
         let (since, pending) = {
             let mut inner = self.state.hold();
@@ -107,7 +106,7 @@ impl Slot {
         }
     }
 
-    /// Gives the connection up: the server does not answer on it any more.
+    /// Abandons the connection, because the server no longer answers on it.
     pub(super) fn give_up(&self, connection: &Arc<Connection>, error: &Error) {
         let mut inner = self.state.hold();
         if matches!(&inner.state, State::Ready(own) if Arc::ptr_eq(own, connection)) {

@@ -1,11 +1,11 @@
-//! What is known of a server without asking it, as `GET /mcp/list` and `toolglot mcp list` show it.
+//! The status of a server as known without asking it, for `GET /mcp/list` and `toolglot mcp list`.
 
 use serde_json::{Map, Value, json};
 
 use super::{Pool, slot::Seen};
 use crate::redact;
 
-/// How a server is doing.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Status {
     /// The name in the registry.
@@ -16,11 +16,11 @@ pub struct Status {
     pub is_process: bool,
     /// One of `idle`, `connecting`, `connected`, `failed`, `unusable`, `disabled`.
     pub state: &'static str,
-    /// What is wrong.
+    /// The error, if any.
     pub error: Option<String>,
-    /// How many tools it has, where that is known.
+    /// Number of its tools, if known.
     pub tools: Option<usize>,
-    /// What is spoken with it: `stdio`, `http` or `sse`.
+    /// The transport: `stdio`, `http` or `sse`.
     pub dialect: Option<&'static str>,
     /// The revision of the protocol.
     pub protocol: Option<String>,
@@ -31,7 +31,7 @@ const ADDRESS_CHARS: usize = 500;
 // === impl Pool ===
 
 impl Pool {
-    /// How every server of the registry is doing; asks nobody.
+    /// The status of every server of the registry, without asking any of them.
     pub fn status(&self) -> Vec<Status> {
         let snapshot = self.registry.snapshot();
         let usable = snapshot.servers.iter().map(|server| {

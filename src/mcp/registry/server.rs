@@ -16,28 +16,28 @@ use crate::{
 pub struct Server {
     /// The name in the registry.
     pub name: String,
-    /// How it is reached.
+    /// How to reach it.
     pub(in crate::mcp) target: Target,
     /// Address or command line as the file writes it, variables not expanded.
     pub address: String,
-    /// Its annotations may widen what its tools are allowed to do.
+    /// Whether hints of the server that permit something are believed (`trust`).
     pub trust: bool,
-    /// What it returns may have been written by strangers.
+    /// Whether strangers may have written its results (`open_world`).
     pub open_world: bool,
     /// How long a call may take without progress.
     pub timeout: Duration,
     /// How long a call may take with progress.
     pub longest: Duration,
-    /// A result that is JSON text with an `error` counts as failed.
+    /// Whether a result that is JSON text with an `error` counts as failed (`errors_in_text`).
     pub errors_in_text: bool,
     rules: Vec<(String, Permission)>,
-    /// The names on allow lists, if there are any: what they do not name is denied.
+    /// The allow list, if there is one: tools that it does not name are denied.
     listed: Option<Vec<String>>,
     effects: Vec<(String, Effect)>,
     policies: Vec<(String, Policy)>,
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::mcp) enum Target {
     /// A child process.
@@ -55,10 +55,10 @@ pub(in crate::mcp) struct Launch {
     pub(in crate::mcp) folder: Option<PathBuf>,
 }
 
-/// What is spoken at an address.
+/// The transport of a remote server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mcp) enum Dialect {
-    /// Not said: it is found out.
+    /// Not configured: toolglot tries them.
     Detect,
     /// Streamable HTTP.
     Http,
@@ -69,11 +69,11 @@ pub(in crate::mcp) enum Dialect {
 /// Whether a tool may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Permission {
-    /// It may.
+    /// Yes.
     Allow,
-    /// Only where a person agrees.
+    /// Only if a person agrees.
     Ask,
-    /// Never; it is not even offered.
+    /// Never. It is not offered either.
     Deny,
 }
 
@@ -251,7 +251,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// A key of ours: it is in the entry or, where other clients read the file too, under `toolglot`.
+    /// The value of one of toolglot's own keys, which is in the entry itself or in its object `toolglot`.
     fn own(&self, key: &str) -> Option<&Value> {
         let own = self.entry.get("toolglot").and_then(|own| own.get(key));
         own.or_else(|| self.entry.get(key)).filter(|value| !value.is_null())

@@ -13,7 +13,7 @@ pub(super) struct Context {
     pub(super) trace: String,
     /// 16 digits.
     pub(super) span: String,
-    /// Of the caller's span.
+    /// The id of the caller's span.
     pub(super) parent: Option<String>,
 }
 

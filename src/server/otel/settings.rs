@@ -14,7 +14,7 @@ pub(super) struct Collector {
     pub(super) url: String,
     /// The headers of every request to it.
     pub(super) headers: HeaderMap,
-    /// Who we are: names and values.
+    /// The resource attributes, as names and values.
     pub(super) resource: Vec<(String, String)>,
     /// How long it may take to answer.
     pub(super) patience: Duration,

@@ -37,7 +37,7 @@ struct Wrote {
 pub(super) struct Split {
     /// What stayed text or reasoning (`true`), in order; between two pieces something may have been taken out.
     pieces: Vec<(String, bool)>,
-    /// The calls, each after so many pieces.
+    /// The calls, each with the number of pieces before it.
     pub(super) calls: Vec<Source>,
 }
 
@@ -137,7 +137,7 @@ fn told(before: &str, now: &str) -> String {
     new.map(text).collect::<Vec<_>>().join("\n\n")
 }
 
-/// What was found in the calls of an answer, beside what the model wrote.
+/// The reports about the calls of an answer, next to the model's text.
 fn calls(checked: &[Checked], split: &Split, wrote: &Wrote, clean: &impl Fn(&str) -> String) -> Vec<Value> {
     let written = split.calls.iter().map(|call| (&call.name, &call.arguments));
     let native = wrote.native.iter().map(|call| (&call.name, &call.arguments));
@@ -224,7 +224,7 @@ fn markers(known: &[String], text: &str) -> Vec<Range<usize>> {
 // === impl Shown ===
 
 impl Shown {
-    /// Whether nobody sees a difference between it and the piece after it.
+    /// Whether it looks the same as the piece after it, so that the two can be joined.
     fn continues(&self, next: &Shown) -> bool {
         let look = |shown: &Shown| (shown.kind, shown.call, shown.is_marker);
         look(self) == look(next) && self.at.end == next.at.start && !next.is_cut
@@ -271,7 +271,7 @@ impl Wrote {
 // === impl Split ===
 
 impl Split {
-    /// Reads the text as an answer that ends here; `None`: as one that still goes on.
+    /// Reads the text as an answer that ends with this reason; `None`: as one that continues.
     pub(super) fn of(reader: &Reader, text: &str, end: Option<FinishReason>) -> Split {
         let mut split = Split::default();
         let mut scanner = Scanner::new(

@@ -9,7 +9,7 @@ use crate::{
     turn::recorded,
 };
 
-/// The fixture's text, with what today's program makes of it; an error says why there is none.
+/// The fixture's text, with the events that this version produces. An error says why there is no fixture.
 pub(super) fn fixture(row: &Row, kept: &Kept, library: &Library) -> Result<String, String> {
     if kept.cut {
         return Err("there was no room to keep all of this turn, so it cannot be replayed".into());

@@ -1,5 +1,6 @@
-//! The content of one turn, kept in memory while a page is open: the client's request, the backend's answers, what was found
-//! in them, and what the client got. A tap writes it. Whatever exceeds the limit is left out, and the page says so.
+//! The content of one turn, kept in memory while a page is open: the client's request, the backend's answers, what was found in
+//! them, and what the client got. A tap writes it. What exceeds the limit is omitted, and the page says so. `turns` decides which
+//! turns are kept, and has the limits (50 turns, 8 MB).
 
 use std::{
     sync::{
@@ -25,39 +26,39 @@ use crate::{
     turn::{prefix::Prefix, tap::Tap},
 };
 
-/// What is kept of one turn.
+/// The kept content of one turn.
 #[derive(Clone, Default)]
 pub(super) struct Kept {
     /// The client's body.
     pub(super) sent: Bytes,
     pub(super) rounds: Vec<Round>,
-    /// How the model's answers are read; `None` where nobody reads them.
+    /// How the model's answers are read; `None` in mode `off`.
     pub(super) reader: Option<Reader>,
     /// What left for the client's form.
     pub(super) said: Vec<Said>,
     /// The bytes that the client got.
     pub(super) got: Vec<u8>,
     pub(super) prefix: Option<Prefix>,
-    /// What must not be shown.
+    /// Secrets to mask.
     pub(super) secrets: Vec<String>,
-    /// There was no room for all of it.
+    /// Whether something was omitted for lack of space.
     pub(super) cut: bool,
     room: Room,
 }
 
-/// The bytes of a turn, counted together with those of all others. A copy is not counted.
+/// Counts the bytes of a turn together with those of all others. A copy is not counted.
 #[derive(Default)]
 struct Room {
     own: usize,
     all: Arc<AtomicUsize>,
-    /// How many bytes all turns may have.
+    /// Maximum number of bytes of all turns.
     most: usize,
 }
 
 /// A question to a backend, and its answer.
 #[derive(Clone)]
 pub(super) struct Round {
-    /// The conversation in the internal form, as JSON; `""` where there was no room for it.
+    /// The conversation in the internal form, as JSON; `""` if it was omitted for lack of space.
     pub(super) request: String,
     pub(super) wire: Wire,
     pub(super) reads: Vec<Read>,
@@ -73,7 +74,7 @@ pub(super) struct Reader {
     pub(super) options: scanner::Options,
     /// How the tools were offered.
     pub(super) offered: &'static str,
-    /// Tokens of the prompt, about.
+    /// An estimate of the prompt's tokens.
     pub(super) estimated: u64,
 }
 
@@ -90,7 +91,7 @@ pub(super) enum Said {
     Note(String),
 }
 
-/// Watches a turn of which is kept what was said.
+/// The tap that keeps the content of a turn.
 struct Watch {
     entry: Entry,
     kept: Arc<Mutex<Kept>>,
@@ -103,7 +104,7 @@ const OFTEN: Duration = Duration::from_millis(250);
 /// Maximum number of events that are kept; adjacent pieces of text are one.
 const SAID: usize = 2000;
 
-/// The tap of a turn of which is kept what is said.
+/// The tap for a turn; `None` if its content is not kept.
 pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> Option<Box<dyn Tap>> {
     let kept = Arc::clone(entry.kept.as_ref()?);
     entry.update(|row| {
@@ -122,7 +123,7 @@ pub(in crate::server) fn tap(entry: &Entry, plan: &Plan, mode: &'static str) -> 
     Some(Box::new(Watch { entry: entry.clone(), kept, last: now, told: now }))
 }
 
-/// A copy of what is kept of a turn, for a long reading: the turn continues meanwhile.
+/// A copy of a turn's content, so that a long reading does not block the turn.
 pub(super) fn copied(kept: &Mutex<Kept>) -> Kept {
     kept.hold().clone()
 }
@@ -159,7 +160,7 @@ impl Kept {
         }
     }
 
-    /// Whether there is room for so many bytes more.
+    /// Whether there is space for this many more bytes.
     fn takes(&mut self, bytes: usize) -> bool {
         let Room { own, all, most } = &mut self.room;
         if all.fetch_add(bytes, Ordering::Relaxed) + bytes > *most {

@@ -22,7 +22,7 @@ use crate::{
     server::{guard::Sender, received::Received, reply, state::App},
 };
 
-/// How long a tool may take that somebody waits for.
+/// How long a tool may take while a person waits.
 const LONGEST: Duration = Duration::from_secs(120);
 const SHOWN_CHARS: usize = 500;
 
@@ -44,7 +44,7 @@ pub(super) async fn list(State(app): State<App>, Extension(sender): Extension<Se
     reply::json(&json!({"tools": tools.iter().map(tool).collect::<Vec<_>>(), "problems": problems}))
 }
 
-/// Runs a tool. Whoever presses the button has agreed to it.
+/// Runs a tool. Pressing the button is the consent.
 pub(super) async fn run(app: App, request: Request) -> Result<Response, Error> {
     let received = Received::read(&app, request).await?;
     received.check_values()?;

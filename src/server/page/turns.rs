@@ -19,25 +19,25 @@ use crate::{lock::Hold, redact, server::account::Facts};
 
 /// Maximum number of rows.
 pub(super) const ROWS: usize = 200;
-/// How many turns are kept with what was said, and in how many bytes together.
+/// Maximum number of turns with content, and of their bytes together.
 const KEPT: usize = 50;
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
-/// Space that a new turn gets, in bytes; one with a large request gets twice what that takes.
+/// Space reserved for a new turn, in bytes; for one with a large request, twice the size of that request.
 const ROOM: usize = 1024 * 1024;
 /// Maximum number of pairs of model and sender that are counted separately.
 const COUNTED: usize = 200;
-/// How many changes a page may lag behind.
+/// Maximum number of changes that a page may lag behind.
 const LAG: usize = 256;
 /// Maximum length of names and errors, in characters.
 const SHOWN_CHARS: usize = 300;
 
-/// What became of the turns since the start.
+/// The turns since the start.
 pub(in crate::server) struct Turns {
     state: Mutex<State>,
     changes: broadcast::Sender<Change>,
-    /// How many pages listen.
+    /// Number of listening pages.
     pages: AtomicUsize,
-    /// The bytes of everything that is kept.
+    /// Total size of the kept content, in bytes.
     bytes: Arc<AtomicUsize>,
 }
 
@@ -54,16 +54,16 @@ struct Listed {
     kept: Option<Arc<Mutex<Kept>>>,
 }
 
-/// What pages hear.
+/// A message for pages.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     /// A row of this sender's, as JSON.
     Row(Arc<str>, Arc<str>),
-    /// The server ends.
+    /// The server is ending.
     End,
 }
 
-/// A turn in the list: what may be shown of it without what was said in it.
+/// A turn in the list, without its content.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct Row {
     pub(super) number: u64,
@@ -109,7 +109,7 @@ pub(super) enum Outcome {
     /// The model was asked again, and a call came of it.
     Again,
     Text,
-    /// Nobody looked into it.
+    /// Mode `off`: the answer was not read.
     Passed,
     Left,
     Error,
@@ -237,7 +237,7 @@ impl Turns {
             return;
         }
         if let Ok(json) = serde_json::to_string(row) {
-            // Nobody listens any more: nobody is told.
+            // No page listens any more.
             let _ = self.changes.send(Change::Row(row.owner.as_str().into(), json.into()));
         }
     }

@@ -1,4 +1,4 @@
-//! The parts of a model's answer that are for the turn and not for the client: its calls, good and refused, and how it ended.
+//! Collects the parts of an answer that the client does not get directly: its calls, valid and refused, and how it ended.
 
 use crate::event::{Assembly, Event, FinishReason, ToolCall, Usage, Why};
 

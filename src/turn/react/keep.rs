@@ -1,7 +1,7 @@
-//! Our calls and their results in a turn that the client must finish, which the client does not know. They are stored for a while
-//! under the id of the client's first call. In its next request they replace the message that it knows. If the client's form of a
-//! call has no id, the call's content and position identify it. If the stored part has expired or was too large, it is missing,
-//! and the conversation is still valid.
+//! Stores the registry's calls and their results in a turn that the client must finish, because the client does not know them.
+//! They are kept for a while under the id of the client's first call. In its next request they replace the message that it knows.
+//! If the client's form of a call has no id, the call's content and position identify it. If the stored part has expired or was
+//! too large, it is missing, and the conversation is still valid.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -80,7 +80,7 @@ impl Unfinished {
     }
 }
 
-/// Puts back what was kept. If the turn that goes on now has seen results that strangers may have written: of which server.
+/// Puts back what was kept. Returns the server whose results strangers may have written, if the continued turn has seen any.
 pub(super) async fn bring_back(shared: &Shared, plan: &mut Plan) -> Option<String> {
     let mut tainted = None;
     let early = all_at_once(shared, plan).await;

@@ -1,5 +1,5 @@
-//! The calls of an answer -> their results, as they arrive. Several calls run at the same time; if a call has effects, the calls of
-//! its server run one after another, in their order. They are futures inside the turn: dropping the stream stops every call.
+//! Runs the calls of an answer and yields results as they arrive. Several calls run at the same time. If a call has effects, the
+//! calls of its server run one after another, in their order. They are futures inside the turn: dropping the stream stops them.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What the model has seen of results in this turn, as far as it affects later calls.
+//! Facts about the results that the model has seen in this turn and that affect later calls.
 
 use crate::{event::Tools, mcp::response::ServiceInfo, openai::ToolCall, turn::reask};
 

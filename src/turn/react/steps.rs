@@ -1,4 +1,4 @@
-//! What an answer and its calls mean for the turn: whether another round follows.
+//! Names the next step of a turn after an answer, and after its calls.
 
 use crate::openai::ToolCall;
 

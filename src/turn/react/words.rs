@@ -1,5 +1,5 @@
-//! What the user is told in addition to the model's answer: what runs, what was not run, and the results if the model says
-//! nothing.
+//! Words the lines that the user gets in addition to the model's answer: what runs, what was not run, and the results if the
+//! model writes nothing.
 
 use super::{Agent, Fate, observe};
 use crate::plan::Plan;

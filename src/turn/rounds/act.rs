@@ -1,5 +1,5 @@
-//! What lies between two answers of the model, and after the last one. In mode `react`: an answer with calls -> their results,
-//! said to the user as they come -> the next answer, or the client's calls.
+//! The steps between two answers of the model, and after the last one. In mode `react`, the calls of an answer run, the user is
+//! told about their results as they arrive, and then comes the next answer, or the client gets its calls.
 
 use super::Rounds;
 use crate::{
@@ -43,7 +43,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Waits for a result; with the last one, the model or the client goes on.
+    /// Waits for a result. After the last one, the model is asked again, or the client gets its calls.
     pub(super) async fn run_tools(&mut self) -> bool {
         let Some(agent) = &mut self.agent else { return false };
         if let Some(line) = agent.next(&self.plan, self.outlet.tap.as_mut()).await {

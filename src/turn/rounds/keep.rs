@@ -1,4 +1,4 @@
-//! What an answer leaves for later turns.
+//! Stores what later turns need of an answer.
 
 use super::{
     super::{count, spool},
@@ -7,7 +7,7 @@ use super::{
 use crate::{client::shape::shell::Spooled, event::Sink};
 
 impl<O: Sink> Rounds<O> {
-    /// Stores what the latest events have shown; before the bytes leave.
+    /// Stores what the latest events have shown. Must finish before the bytes are sent.
     pub(super) async fn keep(&mut self, spooled: Vec<Spooled>) {
         self.outlet.extras.keep(&self.shared, &self.plan).await;
         spool::keep(&self.shared, &self.plan, spooled).await;

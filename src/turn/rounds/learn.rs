@@ -1,4 +1,5 @@
-//! What a refusal teaches about the model: how to ask it in another way, in this turn and in later ones.
+//! Learns from a refusal how to ask the model in another way, in this turn and in later ones. `backend::errors` recognises
+//! refusals, `backend::learned` says what follows from each.
 
 use std::time::Duration;
 
@@ -10,12 +11,12 @@ use crate::{
     store,
 };
 
-/// How long what was learned of a model is valid: servers are updated.
+/// How long a learned fact is valid: servers are updated.
 const LEARNED_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl<O: Sink> Rounds<O> {
-    /// Learns from the error how to ask in another way: in this turn if the client has seen nothing of it yet (then `true`),
-    /// else from the next one on.
+    /// Learns from the error how to ask in another way. `true`: the client has seen nothing yet, so this turn asks again;
+    /// otherwise the next turn does.
     pub(super) async fn learn(&mut self, error: &Error) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
         if !self.plan.asking.learned.learn(refusal) {
@@ -34,7 +35,7 @@ impl<O: Sink> Rounds<O> {
         !self.outlet.sent.has_any()
     }
 
-    /// The server did not take a grammar: the model is asked without. Kept where the server said so itself.
+    /// The request with a grammar failed: the model is asked without. Remembered if the server itself refused the grammar.
     pub(super) async fn without_grammar(&mut self, error: &Error) {
         let refused = (400..=501).contains(&error.status) && error.code.as_deref() != Some("backend_unreachable");
         tracing::debug!(model = self.plan.chat.model, backend = self.plan.backend.name, refused, "no grammar: {error}");
@@ -44,7 +45,7 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Keeps what was learned of the model.
+    /// Stores what was learned about the model.
     pub(super) async fn remember(&mut self) {
         let key = self.plan.learned_key();
         store::write(&*self.shared.store, key, &self.plan.asking.learned, LEARNED_TTL).await;

@@ -1,4 +1,4 @@
-//! A server that answers 503 while it loads its model (llama.cpp): the request waits, and the client gets signs of life.
+//! Waits for a server that answers 503 while it loads its model (llama.cpp). Meanwhile the client gets signs of life.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::{
 
 /// How long a server may load its model.
 const LONGEST: Duration = Duration::from_secs(300);
-/// How long to wait before it is asked again.
+/// Pause between two attempts.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
 impl<O: Sink> Rounds<O> {
-    /// Whether the server loads its model and may go on doing so. The client is told once.
+    /// Whether the error means that the server is loading its model, within the time allowed for that. Tells the client once.
     pub(super) fn waits_for_the_model(&mut self, error: &Error) -> bool {
         if !backend::is_loading(error) {
             return false;

@@ -1,9 +1,9 @@
-//! JSON Schema into the subset that Google takes (an OpenAPI schema): keys that it refuses are left out, what it spells
-//! differently is respelled, references are resolved.
+//! Converts JSON Schema to Google's subset (an OpenAPI schema): removes keys that Google refuses, renames others, resolves
+//! references.
 
 use serde_json::{Map, Value, json};
 
-/// Keys that are taken as they are.
+/// Keys that stay unchanged.
 const KEPT: &[&str] = &[
     "type",
     "title",
@@ -23,7 +23,7 @@ const KEPT: &[&str] = &[
     "maxProperties",
     "propertyOrdering",
 ];
-/// References may be recursive; deeper than this a value is any object.
+/// References may be recursive: below this depth, a value is any object.
 const DEPTH: usize = 24;
 
 /// The schema in Google's subset.
@@ -47,7 +47,7 @@ fn convert(schema: &Value, root: &Value, depth: usize) -> Value {
                     out.insert("nullable".into(), json!(true));
                 }
             }
-            // Google knows enumerations of strings only.
+            // Google supports enumerations of strings only.
             ("enum", Value::Array(values)) if values.iter().all(Value::is_string) => drop(out.insert(key.clone(), value.clone())),
             ("enum", _) => {}
             ("const", Value::String(one)) => drop(out.insert("enum".into(), json!([one]))),

@@ -17,7 +17,7 @@ const APPLY_PATCH: &str = "apply_patch";
 const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "command")];
 /// The longest name that OpenAI's API allows.
 const NAME_BYTES: usize = 64;
-/// Small models need to see one.
+/// An example of a patch, which small models need.
 const PATCH_EXAMPLE: &str =
     "Creates, changes and deletes files by a patch. `input` is the whole patch. Paths are relative. Example:
 *** Begin Patch
@@ -175,7 +175,7 @@ fn written(arguments: Option<&Value>) -> String {
     }
 }
 
-/// The name by which the model knows a tool: with its namespace before it.
+/// The name under which the model knows a tool: prefixed with its namespace.
 pub(super) fn flat(namespace: Option<&str>, name: &str) -> String {
     let Some(namespace) = namespace else { return name.to_owned() };
     let whole = format!("{namespace}__{name}");
@@ -191,7 +191,7 @@ fn split(namespace: Option<&str>, name: &str) -> Option<(String, String)> {
     namespace.map(|namespace| (namespace.to_owned(), name.to_owned()))
 }
 
-/// What a tool is for, with the grammar that its text has to follow.
+/// The description of a tool, with the grammar of its text.
 fn with_grammar(description: &str, format: &Value) -> String {
     let field = |name: &str| format.get(name).and_then(Value::as_str).unwrap_or_default();
     match field("type") {
