@@ -34,6 +34,7 @@ mod header;
 mod left;
 mod line;
 mod message;
+mod named_line;
 mod options;
 mod spoken;
 mod strings;
@@ -225,7 +226,11 @@ impl Scanner {
                 return true;
             }
         }
-        let found = match adapter.triggers.next(&self.buf, self.buf.pos(), end) {
+        let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
+        if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
+            return progress;
+        }
+        let found = match found {
             Ok(found) => found,
             Err(held) => {
                 if self.leaves_wrap(held, out) {
@@ -351,7 +356,7 @@ impl Scanner {
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
-                            && (aside == Aside::Turn || self.left.calls() > 0 || !self.tentative.is_empty()))) =>
+                            && ((aside == Aside::Turn && self.left.has_said()) || self.left.calls() > 0 || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
                 self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);

@@ -53,7 +53,10 @@ impl Scanner {
         if meant.is_empty() && !self.left.has_said() {
             self.left.swallow_blank(true);
         }
-        self.left.set_last(meant, (form, marked));
+        // A third copy is one of the first as well.
+        if !echoed {
+            self.left.set_last(meant, (form, marked));
+        }
         self.left.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);

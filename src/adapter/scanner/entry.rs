@@ -71,7 +71,8 @@ impl Scanner {
         Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
     }
 
-    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
+    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket or, in
+    /// a line of its own, with the name of a tool.
     pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
         if self.buf.is_quoted(at) {
@@ -79,8 +80,9 @@ impl Scanner {
         }
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
+        let named = !fresh && !bracket;
         let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
-        if bracket
+        if (bracket || named)
             && (self.buf.is_inside_value(at)
                 || inside()
                 || self.is_in_block_quote(at)
@@ -96,7 +98,11 @@ impl Scanner {
             let fits = match call.syntax {
                 // The whole may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
-                Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
+                Syntax::Python => {
+                    let begins = fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                    rest.starts_with('[') || begins || (named && !call.whole_answer)
+                }
+                Syntax::Tagged(_) if named => self.options.elements,
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
@@ -145,13 +151,7 @@ impl Scanner {
 
     /// Whether a tag, whose bracket is left out here, names a tool, or may still do so.
     fn names_a_tool(&self, text: &str, end: bool) -> bool {
-        self.tools.iter().any(|tool| match self.options.elements {
-            true => element::may_be_named(text, &tool.name, end) != Start::No,
-            false => text.strip_prefix(tool.name.as_str()).map_or_else(
-                || !end && tool.name.starts_with(text),
-                |after| after.starts_with(['>', '/', ' ']) || (after.is_empty() && !end),
-            ),
-        })
+        self.tools.iter().any(|tool| element::may_be_named(text, &tool.name, end) != Start::No)
     }
 
     /// Whether a tag, whose bracket is left out here, may begin a call of a name that is not offered.
