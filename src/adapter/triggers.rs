@@ -8,6 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::{
     Call, Framing, Syntax,
     asides::{ASIDES, ENDED_TURNS, FINAL, RESULTS, TURNS},
+    syntax::recipient::stripped,
 };
 
 /// Fewer bytes of a marker than this may be text.
@@ -144,6 +145,10 @@ impl Triggers {
         if let Some(recipient) = recipient {
             recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.header = true));
             recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.message_end = true));
+            let headers: Vec<String> = stripped(recipient).collect();
+            let calls = calls.iter().flat_map(|call| &call.stripped);
+            let calls = calls.filter(|text| headers.iter().any(|header| text.starts_with(header.as_str())));
+            headers.iter().chain(calls).for_each(|text| add(text, &mut |mark| mark.header = true));
         }
         for token in calls.iter().flat_map(|call| control_tokens(call)) {
             add(token, &mut |mark| mark.drop = true);

@@ -121,7 +121,10 @@ impl Scanner {
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
-                    self.tentative.hold_stray(calls, why);
+                    // A name of one word may be anybody's markup.
+                    let no_text = call.element && candidate.fence.is_none() && calls.iter().any(|call| call.name.contains('_'));
+                    let element = no_text.then(|| [candidate.at, to].map(|at| self.buf.in_answer(at)));
+                    self.tentative.hold_stray(calls, why, element);
                     self.buf.look_to(to);
                     self.before.after_held_call(form);
                     return true;
@@ -192,6 +195,8 @@ impl Scanner {
                 let counts = match marked {
                     true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut), self.buf.len()),
                     false if call.whole_answer => false,
+                    // A line of text that only the end of the answer closes: the model can write it in another way.
+                    false if !call.transcript.is_empty() && !limited => self.options.strays && self.is_known(&cut.name),
                     false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
                 };
                 if counts {

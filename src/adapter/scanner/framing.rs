@@ -47,7 +47,7 @@ impl Scanner {
         let (at, behind) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
-        if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
+        if found.mark.reasoning_open && (anywhere || self.at_line_start(at) || self.is_behind_a_sentence(at)) {
             let label = match adapter
                 .framing
                 .reasoning
@@ -100,6 +100,12 @@ impl Scanner {
             }
         }
         None
+    }
+
+    /// Whether `at` is right after the end of a sentence, without a blank: nobody mentions a marker there.
+    fn is_behind_a_sentence(&self, at: usize) -> bool {
+        let before = &self.buf[self.buf.from()..at];
+        !before.ends_with(char::is_whitespace) && self.left.tail().after(before).ends_sentence()
     }
 
     /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.

@@ -120,6 +120,9 @@ impl Scanner {
         let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
         self.emit(to, out);
         let behind = found.at + if found.mark.message_end { found.len } else { 0 };
+        if found.mark.message_end {
+            self.message.end();
+        }
         self.leave_reasoning_at(behind);
         true
     }

@@ -36,6 +36,11 @@ impl Message {
         self.primed
     }
 
+    /// A message ended: the next one may begin inside of its header.
+    pub(super) fn end(&mut self) {
+        self.primed = true;
+    }
+
     /// The header that the prompt may have opened was read, or there is none.
     pub(super) fn leave_header(&mut self) {
         self.primed = false;

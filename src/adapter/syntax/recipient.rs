@@ -86,8 +86,42 @@ enum Body {
     },
 }
 
+/// The headers that are left in an answer whose special tokens were removed: `assistantfinal`.
+pub(crate) fn stripped(data: &Recipient) -> impl Iterator<Item = String> {
+    let channels = data.channel.iter().flat_map(|_| data.reasoning.iter().chain(&data.content));
+    channels.filter(|channel| *channel != ASSISTANT).map(|channel| format!("{ASSISTANT}{channel}"))
+}
+
+/// Such a header. The first one has lost its beginning as well: `analysisThe user ..`.
+fn stripped_header(text: &str, data: &Recipient, first: bool, end: bool) -> Seen<Header> {
+    let mut maybe = false;
+    for header in stripped(data) {
+        let channel = &header[ASSISTANT.len()..];
+        for written in [header.as_str(), channel].into_iter().take(1 + usize::from(first)) {
+            let Some(rest) = text.strip_prefix(written) else {
+                maybe |= written.starts_with(text);
+                continue;
+            };
+            // A call has a form of its own.
+            let calls = data.to.iter().any(|to| !to.is_empty() && rest.trim_start().starts_with(to.as_str()));
+            let may_call = data.to.iter().any(|to| to.starts_with(rest.trim_start()));
+            let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));
+            maybe |= may_call && (!first || rest.is_empty());
+            if glued && !calls && !(may_call && !end) {
+                let kind = if data.reasoning.iter().any(|known| known == channel) { Kind::Reasoning } else { Kind::Content };
+                return Seen::Yes(Header { length: written.len(), kind });
+            }
+        }
+    }
+    if maybe && !end { Seen::Maybe } else { Seen::No }
+}
+
 /// The header that `text` begins with. `inside`: the text begins after its first marker.
 pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
+    match stripped_header(text, data, inside, end) {
+        Seen::No => {}
+        seen => return seen,
+    }
     let limit = text.floor_char_boundary(HEADER_BYTES + data.message.len());
     let head = match text[..limit].find(&data.message) {
         Some(at) => &text[..at],
@@ -135,6 +169,11 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
 
 /// Whether an answer may begin inside of a header.
 pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bool) -> Seen<()> {
+    match stripped_header(text, data, true, end) {
+        Seen::Yes(_) => return Seen::Yes(()),
+        Seen::Maybe if !text.is_empty() => return Seen::Maybe,
+        Seen::Maybe | Seen::No => {}
+    }
     let marker =
         data.to.iter().filter(|marker| !marker.is_empty()).map(|marker| marker.trim_start().to_owned()).collect::<Vec<_>>();
     match starts_with_any(text, &marker, end) {
