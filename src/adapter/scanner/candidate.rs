@@ -30,6 +30,8 @@ pub(super) struct Candidate {
     /// Nothing but whitespace and calls come before it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
+    /// What closes the tag that it is in, if that is no marker of its form.
+    pub(super) tag: Option<[String; 1]>,
     /// The answer ended after its marker before a name did.
     pub(super) nameless: bool,
     /// The calls that were read, and where they end in the body, while what follows decides whether they are meant.
@@ -76,6 +78,7 @@ impl Scanner {
         let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(form)) else { return true };
         let in_code = self.is_wrapped_in_code() || self.message.is_aside();
         let around = if marked { None } else { self.wrap_close() };
+        let around = candidate.tag.as_ref().map(<[String; 1]>::as_slice).or(around);
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);

@@ -280,7 +280,7 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
             let inside = &after[..stop];
             let attributes = inside.strip_suffix('/').unwrap_or(inside);
             let closed = attributes.len() < stop;
-            if !context.lenient && !closed {
+            if !context.lenient && !closed && !attributes.trim().is_empty() {
                 return Head::No;
             }
             Head::Open { written: at + 1..start, attributes: start..start + attributes.len(), body: start + stop + 1, closed }

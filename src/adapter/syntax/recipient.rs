@@ -16,6 +16,11 @@ use crate::{
     },
 };
 
+mod stripped;
+
+pub(crate) use stripped::stripped;
+use stripped::stripped_header;
+
 /// The recipient of a tool's message.
 const ASSISTANT: &str = "assistant";
 /// Maximum length of a header, in bytes.
@@ -84,36 +89,6 @@ enum Body {
         key: Option<String>,
         seen: usize,
     },
-}
-
-/// The headers that are left in an answer whose special tokens were removed: `assistantfinal`.
-pub(crate) fn stripped(data: &Recipient) -> impl Iterator<Item = String> {
-    let channels = data.channel.iter().flat_map(|_| data.reasoning.iter().chain(&data.content));
-    channels.filter(|channel| *channel != ASSISTANT).map(|channel| format!("{ASSISTANT}{channel}"))
-}
-
-/// Such a header. The first one has lost its beginning as well: `analysisThe user ..`.
-fn stripped_header(text: &str, data: &Recipient, first: bool, end: bool) -> Seen<Header> {
-    let mut maybe = false;
-    for header in stripped(data) {
-        let channel = &header[ASSISTANT.len()..];
-        for written in [header.as_str(), channel].into_iter().take(1 + usize::from(first)) {
-            let Some(rest) = text.strip_prefix(written) else {
-                maybe |= written.starts_with(text);
-                continue;
-            };
-            // A call has a form of its own.
-            let calls = data.to.iter().any(|to| !to.is_empty() && rest.trim_start().starts_with(to.as_str()));
-            let may_call = data.to.iter().any(|to| to.starts_with(rest.trim_start()));
-            let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));
-            maybe |= may_call && (!first || rest.is_empty());
-            if glued && !calls && !(may_call && !end) {
-                let kind = if data.reasoning.iter().any(|known| known == channel) { Kind::Reasoning } else { Kind::Content };
-                return Seen::Yes(Header { length: written.len(), kind });
-            }
-        }
-    }
-    if maybe && !end { Seen::Maybe } else { Seen::No }
 }
 
 /// The header that `text` begins with. `inside`: the text begins after its first marker.

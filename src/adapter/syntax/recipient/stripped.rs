@@ -1,0 +1,34 @@
+//! What is left of headers where a backend removed all special tokens: `analysisThe user ..assistantfinalHere it is.`
+
+use super::{ASSISTANT, Header, Kind, Seen};
+use crate::adapter::Recipient;
+
+/// The headers that are left in an answer whose special tokens were removed: `assistantfinal`.
+pub(crate) fn stripped(data: &Recipient) -> impl Iterator<Item = String> {
+    let channels = data.channel.iter().flat_map(|_| data.reasoning.iter().chain(&data.content));
+    channels.filter(|channel| *channel != ASSISTANT).map(|channel| format!("{ASSISTANT}{channel}"))
+}
+
+/// Such a header. The first one has lost its beginning as well: `analysisThe user ..`.
+pub(super) fn stripped_header(text: &str, data: &Recipient, first: bool, end: bool) -> Seen<Header> {
+    let mut maybe = false;
+    for header in stripped(data) {
+        let channel = &header[ASSISTANT.len()..];
+        for written in [header.as_str(), channel].into_iter().take(1 + usize::from(first)) {
+            let Some(rest) = text.strip_prefix(written) else {
+                maybe |= written.starts_with(text);
+                continue;
+            };
+            // A call has a form of its own.
+            let calls = data.to.iter().any(|to| !to.is_empty() && rest.trim_start().starts_with(to.as_str()));
+            let may_call = data.to.iter().any(|to| to.starts_with(rest.trim_start()));
+            let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));
+            maybe |= may_call && (!first || rest.is_empty());
+            if glued && !calls && !(may_call && !end) {
+                let kind = if data.reasoning.iter().any(|known| known == channel) { Kind::Reasoning } else { Kind::Content };
+                return Seen::Yes(Header { length: written.len(), kind });
+            }
+        }
+    }
+    if maybe && !end { Seen::Maybe } else { Seen::No }
+}
