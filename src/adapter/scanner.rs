@@ -307,7 +307,7 @@ impl Scanner {
             return false;
         }
         if self.options.framing
-            && mark.header
+            && (mark.header || mark.stripped_header)
             && !self.is_in_block_quote(at)
             && let Some(progress) = self.step_header(at, found.len, end, out)
         {

@@ -157,7 +157,7 @@ impl Scanner {
             self.reason_on(at, out);
             return false;
         }
-        if found.mark.header || found.mark.message_end {
+        if found.mark.header || found.mark.message_end || (found.mark.stripped_header && self.message.is_stripped()) {
             return self.leave_reasoning(found, out);
         }
         self.buf.look_to(behind);

@@ -65,6 +65,7 @@ impl Scanner {
             return None;
         }
         let body = at + length;
+        let is_stripped = recipient.channel.is_some() && !self.buf[at..body].contains(&recipient.message);
         if let Kind::Call(name) = &kind {
             let tool = match resolve(&self.tools, name) {
                 Resolved::Known { tool, .. } => Some(tool),
@@ -96,6 +97,7 @@ impl Scanner {
         self.before.leave_call();
         self.left.begin_line();
         self.message.address(kind == Kind::Content);
+        self.message.set_stripped(is_stripped);
         match kind {
             // After a call it is made up, and so is all that follows from it.
             Kind::Result if self.left.calls() > 0 => {
