@@ -34,6 +34,7 @@ mod header;
 mod left;
 mod line;
 mod message;
+mod named_line;
 mod options;
 mod spoken;
 mod strings;
@@ -225,7 +226,11 @@ impl Scanner {
                 return true;
             }
         }
-        let found = match adapter.triggers.next(&self.buf, self.buf.pos(), end) {
+        let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
+        if let Some(progress) = self.step_named_line(found.map_or_else(|held| held, |found| found.at), end, out) {
+            return progress;
+        }
+        let found = match found {
             Ok(found) => found,
             Err(held) => {
                 if self.leaves_wrap(held, out) {
@@ -302,7 +307,7 @@ impl Scanner {
             return false;
         }
         if self.options.framing
-            && mark.header
+            && (mark.header || mark.stripped_header)
             && !self.is_in_block_quote(at)
             && let Some(progress) = self.step_header(at, found.len, end, out)
         {
@@ -322,7 +327,8 @@ impl Scanner {
             let begun = match () {
                 () if !mark.calls.is_empty() => self.begin_marked(found, end),
                 () if mark.bare => Some(self.begin_bare(at, found.len)),
-                () if mark.element && result.is_none() => Some(self.begin_element(at, end)),
+                () if mark.element && result.is_none() && self.begin_element(at, end) => Some(true),
+                () if mark.element && result.is_none() => self.begin_call_tag(at, end),
                 () => Some(false),
             };
             match begun {
@@ -351,7 +357,7 @@ impl Scanner {
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
-                            && (aside == Aside::Turn || self.left.calls() > 0 || !self.tentative.is_empty()))) =>
+                            && ((aside == Aside::Turn && self.left.has_said()) || self.left.calls() > 0 || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
                 self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);

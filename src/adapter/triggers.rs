@@ -8,6 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::{
     Call, Framing, Syntax,
     asides::{ASIDES, ENDED_TURNS, FINAL, RESULTS, TURNS},
+    syntax::recipient::stripped,
 };
 
 /// Fewer bytes of a marker than this may be text.
@@ -30,6 +31,8 @@ pub(super) struct Mark {
     pub(super) answer_close: bool,
     /// The header of a message may begin.
     pub(super) header: bool,
+    /// The same where all special tokens were removed.
+    pub(super) stripped_header: bool,
     /// Ends a message that has a header.
     pub(super) message_end: bool,
     /// `` ` `` or `~~~`: code may begin.
@@ -104,6 +107,7 @@ impl Mark {
             || self.answer_open
             || self.answer_close
             || self.header
+            || self.stripped_header
             || self.message_end
             || self.code
             || self.family.is_some()
@@ -144,6 +148,10 @@ impl Triggers {
         if let Some(recipient) = recipient {
             recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.header = true));
             recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.message_end = true));
+            let headers: Vec<String> = stripped(recipient).map(|[header, _]| header).collect();
+            let begins = |text: &str| stripped(recipient).flatten().any(|header| text.starts_with(&header));
+            let calls = calls.iter().flat_map(|call| &call.stripped).filter(|text| begins(text));
+            headers.iter().chain(calls).for_each(|text| add(text, &mut |mark| mark.stripped_header = true));
         }
         for token in calls.iter().flat_map(|call| control_tokens(call)) {
             add(token, &mut |mark| mark.drop = true);

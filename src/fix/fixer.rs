@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
-use super::{Code, End, MAX_BYTES, Report, Schemas, Tally, Verdict, are_placeholders, fix, name, patch};
+use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, are_placeholders, fix, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
@@ -128,7 +128,11 @@ impl Fixer {
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
-        let resolved = name::resolve(&tools, &open.name);
+        let resolved = match name::resolve(&tools, &open.name) {
+            name::Resolved::Unknown { near } => name::in_namespace(&tools, &open.name)
+                .map_or(name::Resolved::Unknown { near }, |tool| name::Resolved::Known { tool, exact: false }),
+            known => known,
+        };
         let again = |name: &str| match end {
             End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if self.unclosed.as_deref() == Some(name) => End::CutAgain,
             end => end,
@@ -162,7 +166,8 @@ impl Fixer {
             self.tally.count_rule(Code::M1);
         }
         self.log(&open, name, &report);
-        let unsure = if reads { None } else { unsure(&report) };
+        let meant = || report.arguments.as_deref().and_then(|arguments| meant_tool(name, arguments, &tools));
+        let unsure = if reads { None } else { unsure(&report).or_else(meant) };
         match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
                 let index = self.next;
@@ -221,6 +226,15 @@ fn unsure(report: &Report) -> Option<Why> {
     Some(Why::Unsure(format!(
         "a backslash at {place} is an escape or a character; write every backslash that is a character twice"
     )))
+}
+
+/// Why a command should be confirmed that begins with the name of another offered tool: no program has such a name of several words.
+fn meant_tool(name: &str, arguments: &str, tools: &Tools) -> Option<Why> {
+    let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(arguments).ok()?;
+    let commands = given.iter().filter(|(key, _)| Role::of(key, false).command).filter_map(|(_, value)| value.as_str());
+    let tool = commands.filter_map(|command| tools.get(command.split_whitespace().next()?)).find(|tool| tool.name != name)?;
+    let why = || Why::Unsure(format!("{0} is a tool of its own; call {0} if it is meant", tool.name));
+    tool.name.contains('_').then(why)
 }
 
 /// The first bytes of a text's SHA-256, to recognise it without showing it.

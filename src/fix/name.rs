@@ -69,6 +69,15 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
     }
 }
 
+/// The offered tool whose name of several words follows a namespace that nobody offers: `github.create_issue`. Only after a marker, or
+/// from the backend: code calls the methods of its own objects.
+pub(super) fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
+    let (space, name) = written.trim().rsplit_once(['.', '/', ':'])?;
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let is_space = !space.is_empty() && space.split(['.', '/', ':']).all(|part| part.chars().all(is_word));
+    tools.by_wire_name(name).filter(|_| is_space && has_words(name))
+}
+
 /// Whether `written` means an offered tool. Cheaper than [`resolve`], which also looks for names that are near.
 pub fn is_known(tools: &Tools, written: &str) -> bool {
     tools.by_wire_name(written).is_some() || spellings(written).iter().any(|spelling| meant(tools, spelling).is_some())

@@ -17,6 +17,9 @@ const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 /// A description of fewer words, without a full stop, may be the usual value.
 const SENTENCE_WORDS: usize = 4;
 
+/// So many lines of a description in a row are an example.
+const EXAMPLE_LINES: usize = 3;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The parameter's own name in brackets, or its description.
@@ -39,7 +42,10 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     let described = |key: &str, value: &Value| {
         let description = view.root().property(key).keyword("description").and_then(Value::as_str);
         let sentence = |text: &&str| text.ends_with('.') || text.split_whitespace().nth(SENTENCE_WORDS - 1).is_some();
-        description.map(str::trim).filter(sentence).is_some_and(|text| value.as_str().is_some_and(|value| value.trim() == text))
+        let Some(description) = description.map(str::trim) else { return false };
+        value.as_str().is_some_and(|value| {
+            (value.trim() == description && sentence(&description)) || is_example_of(value, description)
+        })
     };
     let texts = |(key, value)| if described(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
     let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
@@ -53,6 +59,16 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
         kinds => kinds.iter().all(|(_, kind)| *kind != Kind::Real),
     };
     all || kinds.iter().any(proves)
+}
+
+/// Whether a text of several lines is the example that a description shows: it begins with consecutive lines of it, and goes on with no
+/// more than one of its own.
+fn is_example_of(text: &str, description: &str) -> bool {
+    let lines = |text: &'_ str| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let (text, description) = (lines(text), lines(description));
+    let same = |at: usize| text.iter().zip(&description[at..]).take_while(|(one, other)| one == other).count();
+    let longest = (0..description.len()).map(same).max().unwrap_or_default();
+    longest >= EXAMPLE_LINES && text.len() <= longest + 1
 }
 
 /// What the strings of one argument are.
@@ -123,7 +139,7 @@ mod tests {
     use super::*;
 
     fn shows_a_form(arguments: &str) -> bool {
-        let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"Where the file is."},"old_text":{"type":"string","description":"text"},"tags":{"type":"array"}},"required":["path"]}"#;
+        let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"Where the file is."},"old_text":{"type":"string","description":"text"},"tags":{"type":"array"},"blocks":{"type":"string","description":"Blocks of this form:\n<<<<\n// old\n====\n// new\n>>>>\nSeveral may follow."}},"required":["path","blocks"]}"#;
         are_placeholders(arguments, &Tool::new("edit", "", schema))
     }
 
@@ -147,6 +163,7 @@ mod tests {
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
             r#"{"path": "/path/to/file.txt", "old_text": "your text here"}"#,
             r#"{"old_text": "YOUR_TEXT"}"#,
+            r#"{"path": "a.rs", "blocks": "<<<<\n// old\n====\n// new\n>>>>\n\ndone"}"#,
         ] {
             assert!(shows_a_form(arguments), "{arguments}");
         }
@@ -169,6 +186,7 @@ mod tests {
             r#"{"path": "/path/to/file.txt"}"#,
             r#"{"path": "/path/to/file.txt", "old_text": "a"}"#,
             r#"{"path": "your_file.txt"}"#,
+            r#"{"path": "a.rs", "blocks": "<<<<\nlet a = 1;\n====\n// new\n>>>>"}"#,
         ] {
             assert!(!shows_a_form(arguments), "{arguments}");
         }

@@ -30,6 +30,8 @@ pub(super) struct Candidate {
     /// Nothing but whitespace and calls come before it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
+    /// What closes the tag that it is in, if that is no marker of its form.
+    pub(super) tag: Option<[String; 1]>,
     /// The answer ended after its marker before a name did.
     pub(super) nameless: bool,
     /// The calls that were read, and where they end in the body, while what follows decides whether they are meant.
@@ -76,6 +78,7 @@ impl Scanner {
         let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(form)) else { return true };
         let in_code = self.is_wrapped_in_code() || self.message.is_aside();
         let around = if marked { None } else { self.wrap_close() };
+        let around = candidate.tag.as_ref().map(<[String; 1]>::as_slice).or(around);
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);
@@ -121,7 +124,10 @@ impl Scanner {
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
-                    self.tentative.hold_stray(calls, why);
+                    // A name of one word may be anybody's markup.
+                    let no_text = call.element && candidate.fence.is_none() && calls.iter().any(|call| call.name.contains('_'));
+                    let element = no_text.then(|| [candidate.at, to].map(|at| self.buf.in_answer(at)));
+                    self.tentative.hold_stray(calls, why, element);
                     self.buf.look_to(to);
                     self.before.after_held_call(form);
                     return true;
@@ -192,6 +198,8 @@ impl Scanner {
                 let counts = match marked {
                     true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut), self.buf.len()),
                     false if call.whole_answer => false,
+                    // A line of text that only the end of the answer closes: the model can write it in another way.
+                    false if !call.transcript.is_empty() && !limited => self.options.strays && self.is_known(&cut.name),
                     false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
                 };
                 if counts {

@@ -30,6 +30,7 @@ impl Scanner {
             self.before.after_held_call(form);
             return;
         }
+        self.leave_element(out);
         self.tentative.drop_stray();
         let adapter = std::sync::Arc::clone(&self.adapter);
         let call = adapter.calls.get(form);
@@ -53,7 +54,10 @@ impl Scanner {
         if meant.is_empty() && !self.left.has_said() {
             self.left.swallow_blank(true);
         }
-        self.left.set_last(meant, (form, marked));
+        // A third copy is one of the first as well.
+        if !echoed {
+            self.left.set_last(meant, (form, marked));
+        }
         self.left.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
@@ -129,6 +133,7 @@ impl Scanner {
 
     /// The answer ended inside of a call.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
+        self.leave_element(out);
         self.tentative.drop_stray();
         self.accept_at_end(whole, candidate, out);
         match self.buf.ended() {

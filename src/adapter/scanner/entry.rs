@@ -18,6 +18,8 @@ use crate::adapter::{
 /// Maximum whitespace between two markers, in bytes.
 const GAP_BYTES: usize = 256;
 const REPEATED_MARKERS: usize = 2;
+/// Maximum length of the name of a tag around a call, in bytes.
+const TAG_BYTES: usize = 32;
 
 /// A form that is to be tried.
 pub(super) struct Entry {
@@ -71,7 +73,8 @@ impl Scanner {
         Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
     }
 
-    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket.
+    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket or, in
+    /// a line of its own, with the name of a tool.
     pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
         if self.buf.is_quoted(at) {
@@ -79,8 +82,9 @@ impl Scanner {
         }
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
+        let named = !fresh && !bracket;
         let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
-        if bracket
+        if (bracket || named)
             && (self.buf.is_inside_value(at)
                 || inside()
                 || self.is_in_block_quote(at)
@@ -96,7 +100,11 @@ impl Scanner {
             let fits = match call.syntax {
                 // The whole may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
-                Syntax::Python => rest.starts_with('[') || (fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_')),
+                Syntax::Python => {
+                    let begins = fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                    rest.starts_with('[') || begins || (named && !call.whole_answer)
+                }
+                Syntax::Tagged(_) if named => self.options.elements,
                 _ => fresh && !rest.starts_with("```") && !rest.starts_with('~'),
             };
             if fits {
@@ -124,6 +132,30 @@ impl Scanner {
         self.begin(at, (1, false), entries, None)
     }
 
+    /// Tries the forms without a marker in a tag whose name says that it is around a call: `<action_call>{..}</action_call>`. `None`: more
+    /// text is needed to know.
+    pub(super) fn begin_call_tag(&mut self, at: usize, end: bool) -> Option<bool> {
+        let (name, body) = match call_tag(&self.buf[at..], end) {
+            Start::Yes(length) => (self.buf[at + 1..at + length - 1].to_owned(), at + length),
+            Start::Maybe => return None,
+            Start::No => return Some(false),
+        };
+        if self.buf.is_quoted(at) || self.buf.is_inside_value(at) || self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at) {
+            return Some(false);
+        }
+        let fits = |form: &usize| {
+            let call = self.adapter.calls.get(*form);
+            call.is_some_and(|call| matches!(call.syntax, Syntax::Json(_) | Syntax::Python) && !call.start_only && !call.whole_answer)
+        };
+        let forms = self.adapter.triggers.bare().iter().copied().filter(fits);
+        let entries = forms.map(|form| Entry::new(form, body, false)).collect();
+        let begun = self.begin(at, (1, false), entries, None);
+        if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
+            candidate.tag = Some([format!("</{name}>")]);
+        }
+        Some(begun)
+    }
+
     /// Whether a tag begins or ends a result in the form in which clients whose prompts ask for elements send them
     /// (`<read_file_result>`: Void). `None`: more text is needed to know.
     pub(super) fn client_result(&mut self, at: usize, end: bool) -> Option<Option<Aside>> {
@@ -145,13 +177,7 @@ impl Scanner {
 
     /// Whether a tag, whose bracket is left out here, names a tool, or may still do so.
     fn names_a_tool(&self, text: &str, end: bool) -> bool {
-        self.tools.iter().any(|tool| match self.options.elements {
-            true => element::may_be_named(text, &tool.name, end) != Start::No,
-            false => text.strip_prefix(tool.name.as_str()).map_or_else(
-                || !end && tool.name.starts_with(text),
-                |after| after.starts_with(['>', '/', ' ']) || (after.is_empty() && !end),
-            ),
-        })
+        self.tools.iter().any(|tool| element::may_be_named(text, &tool.name, end) != Start::No)
     }
 
     /// Whether a tag, whose bracket is left out here, may begin a call of a name that is not offered.
@@ -201,10 +227,36 @@ impl Scanner {
             confirmed: false,
             fresh: self.before.is_fresh(),
             fence,
+            tag: None,
             nameless: false,
             read: None,
         });
         begun
+    }
+}
+
+/// Words in the name of a tag around a call, and those that say otherwise.
+const CALLING: [&str; 9] = ["call", "calls", "tool", "tools", "function", "action", "actions", "invoke", "invocation"];
+const NOT_CALLING: [&str; 12] = [
+    "result", "results", "response", "responses", "output", "outputs", "example", "examples", "description", "definition", "definitions",
+    "schema",
+];
+
+/// Whether a tag is here whose name says that it is around a call; the length of it.
+fn call_tag(text: &str, end: bool) -> Start {
+    let inside = text.get(1..).unwrap_or_default();
+    let length = element::foreign::name_length(inside);
+    let words = || inside[..length].split(['_', '-']).map(str::to_ascii_lowercase);
+    match inside[length..].chars().next() {
+        None if !end && length <= TAG_BYTES => Start::Maybe,
+        Some('>')
+            if length <= TAG_BYTES
+                && words().any(|word| CALLING.contains(&word.as_str()))
+                && !words().any(|word| NOT_CALLING.contains(&word.as_str())) =>
+        {
+            Start::Yes(length + 2)
+        }
+        _ => Start::No,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Region, Scanner, candidate::Fence};
 use crate::{
     adapter::{
-        Inside, Reasoning,
+        Framing, Inside, Reasoning,
         syntax::{Start, blank, starts_with_any},
         triggers::Found,
     },
@@ -47,7 +47,7 @@ impl Scanner {
         let (at, behind) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
-        if found.mark.reasoning_open && (anywhere || self.at_line_start(at)) {
+        if found.mark.reasoning_open && (anywhere || self.at_line_start(at) || self.is_behind_a_sentence(at)) {
             let label = match adapter
                 .framing
                 .reasoning
@@ -102,6 +102,12 @@ impl Scanner {
         None
     }
 
+    /// Whether `at` is right after the end of a sentence, without a blank: nobody mentions a marker there.
+    fn is_behind_a_sentence(&self, at: usize) -> bool {
+        let before = &self.buf[self.buf.from()..at];
+        !before.ends_with(char::is_whitespace) && self.left.tail().after(before).ends_sentence()
+    }
+
     /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.
     pub(super) fn ends_line(&self, behind: usize, end: bool) -> Option<bool> {
         let rest = &self.buf[behind..];
@@ -151,7 +157,7 @@ impl Scanner {
             self.reason_on(at, out);
             return false;
         }
-        if found.mark.header || found.mark.message_end {
+        if found.mark.header || found.mark.message_end || (found.mark.stripped_header && self.message.is_stripped()) {
             return self.leave_reasoning(found, out);
         }
         self.buf.look_to(behind);
@@ -258,7 +264,7 @@ impl Scanner {
             let is_long = looked_at.len() < line.len();
             let closes = if self.line_begins(offset) {
                 let is_whole = !is_long && (end || newline.is_some());
-                closes_fence(looked_at, tick, length, &self.adapter.framing.drop, is_whole)
+                closes_fence(looked_at, tick, length, &self.adapter.framing, is_whole)
             } else {
                 Start::No
             };
@@ -315,17 +321,19 @@ pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head
     }
 }
 
-/// Whether a line closes a fence: up to after its ticks, which only whitespace or a control token may follow.
-fn closes_fence(line: &str, tick: u8, length: usize, control: &[String], whole: bool) -> Start {
+/// Whether a line closes a fence: up to after its ticks, which only whitespace, a control token or the end of the answer proper may
+/// follow.
+fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: bool) -> Start {
     let body = line.trim_start();
     let ticks = body.bytes().take_while(|&byte| byte == tick).count();
     let rest = body[ticks..].trim_start();
     let behind = line.len() - body.len() + ticks;
+    let closes_answer = framing.answer.iter().flat_map(|answer| &answer.close);
     match rest.is_empty() {
         true if !whole => Start::Maybe,
         _ if ticks < length => Start::No,
         true => Start::Yes(behind),
-        false => match starts_with_any(rest, control, whole) {
+        false => match starts_with_any(rest, framing.drop.iter().chain(closes_answer), whole) {
             Start::Yes(_) => Start::Yes(behind),
             other => other,
         },

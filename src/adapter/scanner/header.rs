@@ -65,6 +65,7 @@ impl Scanner {
             return None;
         }
         let body = at + length;
+        let is_stripped = recipient.channel.is_some() && !self.buf[at..body].contains(&recipient.message);
         if let Kind::Call(name) = &kind {
             let tool = match resolve(&self.tools, name) {
                 Resolved::Known { tool, .. } => Some(tool),
@@ -96,6 +97,7 @@ impl Scanner {
         self.before.leave_call();
         self.left.begin_line();
         self.message.address(kind == Kind::Content);
+        self.message.set_stripped(is_stripped);
         match kind {
             // After a call it is made up, and so is all that follows from it.
             Kind::Result if self.left.calls() > 0 => {
@@ -120,6 +122,9 @@ impl Scanner {
         let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
         self.emit(to, out);
         let behind = found.at + if found.mark.message_end { found.len } else { 0 };
+        if found.mark.message_end {
+            self.message.end();
+        }
         self.leave_reasoning_at(behind);
         true
     }

@@ -171,6 +171,11 @@ impl Tail {
         }
     }
 
+    /// Whether a sentence ends here, or what announces something.
+    pub(super) fn ends_sentence(self) -> bool {
+        matches!(self.0[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
+    }
+
     /// Whether JSON data goes on here: a value after a key, a member of a list; or code that assigns or compares.
     pub(super) fn is_inside_data(self) -> bool {
         match self.0 {

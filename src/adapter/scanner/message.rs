@@ -7,6 +7,8 @@ pub(super) struct Message {
     at_start: bool,
     /// The text may begin inside of a header.
     primed: bool,
+    /// Its header has no special tokens: a backend removes them.
+    stripped: bool,
     /// It is addressed to the user: nothing in it is a call.
     for_user: bool,
     /// The marker that opens the answer proper was met.
@@ -21,7 +23,7 @@ pub(super) struct Message {
 
 impl Message {
     pub(super) fn new(primed: bool) -> Message {
-        Message { at_start: true, primed, for_user: false, in_answer: false, transcript: false, aside: false }
+        Message { at_start: true, primed, stripped: false, for_user: false, in_answer: false, transcript: false, aside: false }
     }
 
     pub(super) fn is_at_start(&self) -> bool {
@@ -36,9 +38,23 @@ impl Message {
         self.primed
     }
 
+    /// A message ended: the next one may begin inside of its header.
+    pub(super) fn end(&mut self) {
+        self.primed = true;
+    }
+
     /// The header that the prompt may have opened was read, or there is none.
     pub(super) fn leave_header(&mut self) {
         self.primed = false;
+    }
+
+    pub(super) fn is_stripped(&self) -> bool {
+        self.stripped
+    }
+
+    /// A header was read, with or without its special tokens.
+    pub(super) fn set_stripped(&mut self, stripped: bool) {
+        self.stripped = stripped;
     }
 
     pub(super) fn is_for_user(&self) -> bool {

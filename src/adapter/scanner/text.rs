@@ -33,10 +33,22 @@ impl Scanner {
         if is_blank {
             return;
         }
+        self.leave_element(out);
         self.tentative.clear();
         self.before.after_text();
         let end = if self.tools.wanted() || self.left.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
+    }
+
+    /// Something follows an element that nobody can run: it is no text for the user.
+    pub(super) fn leave_element(&mut self, out: &mut dyn Sink) {
+        let Some([at, to]) = self.tentative.take_element().map(|element| element.map(|at| self.buf.place(at))) else { return };
+        // In a sentence it is spoken of.
+        if !self.buf[to..].trim_start_matches([' ', '\r']).starts_with(['\n', '<']) {
+            return;
+        }
+        self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
+        self.buf.discard_to(to);
     }
 
     /// Sends the text up to `to` on.

@@ -44,8 +44,10 @@ pub(super) enum Outcome {
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     phase: Phase,
-    /// The members so far, as JSON text without the braces.
-    members: String,
+    /// The members so far, with their values as JSON text.
+    members: Vec<(String, String)>,
+    /// Those of them whose values are the items of a list, each in a tag of its own.
+    listed: Vec<String>,
     /// Keys that were read, in order.
     known: Vec<String>,
     /// Those of them whose values have not come.
@@ -96,9 +98,7 @@ impl Arguments {
 
     /// Arguments that are in the call's head, as JSON text.
     pub(super) fn given(&mut self, pairs: Vec<(String, String)>) {
-        for (key, value) in pairs {
-            self.put(&key, &value);
-        }
+        self.members.extend(pairs);
     }
 
     /// They begin there.
@@ -314,14 +314,24 @@ impl Arguments {
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
         self.damaged |= checked && is_residue(text, tag, &|key| types.has(key));
         let value = types.value(&key, &form.value(text, self.between), hint);
-        self.put(&key, &value);
+        let wants_list = types.parameter(&key).is_list() && !value.starts_with('[');
+        match self.members.iter_mut().find(|(known, _)| *known == key).filter(|_| wants_list) {
+            Some((_, list)) if self.listed.contains(&key) => {
+                list.insert(list.len() - 1, ',');
+                list.insert_str(list.len() - 1, &value);
+            }
+            Some((_, first)) if !first.starts_with('[') => {
+                *first = format!("[{first},{value}]");
+                self.listed.push(key);
+            }
+            _ => self.members.push((key, value)),
+        }
     }
 
-    fn put(&mut self, key: &str, value: &str) {
-        if !self.members.is_empty() {
-            self.members.push(',');
-        }
-        self.members.push_str(&format!("{}:{value}", serde_json::Value::from(key)));
+    /// The members so far, as JSON text without the braces.
+    fn members(&self) -> String {
+        let members = self.members.iter().map(|(key, value)| format!("{}:{value}", serde_json::Value::from(key.as_str())));
+        members.collect::<Vec<_>>().join(",")
     }
 
     /// Why the arguments are not what the model meant, if that can be seen.
@@ -331,14 +341,14 @@ impl Arguments {
 
     /// The arguments so far, as JSON text.
     pub(super) fn object(&self) -> String {
-        format!("{{{}}}", self.members)
+        format!("{{{}}}", self.members())
     }
 
     /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
     fn open(&self, marked: bool) -> Outcome {
         match marked {
             // The space shows that the last value is whole: its tag closed.
-            true => Outcome::Cut { arguments: format!("{{{} ", self.members) },
+            true => Outcome::Cut { arguments: format!("{{{} ", self.members()) },
             false => self.torn(),
         }
     }
@@ -346,7 +356,7 @@ impl Arguments {
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
         let comma = if self.members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members) }
+        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members()) }
     }
 }
 

@@ -22,6 +22,13 @@ pub(super) fn lines(text: &str, types: &Types) -> Option<Vec<(String, String)>> 
     Some(lines.collect::<Option<Vec<_>>>()?.concat()).filter(|pairs| !pairs.is_empty())
 }
 
+/// Whether the last value of such lines is in quotes, which close with the text.
+pub(super) fn ends_quoted(text: &str, types: &Types) -> bool {
+    let line = text.trim_end().rsplit('\n').next().unwrap_or_default().trim_start();
+    let value = key(line, types).map(|(_, length)| line[length..].trim_start());
+    value.and_then(quoted).is_some_and(|(_, rest)| rest.trim().is_empty())
+}
+
 /// A parameter's name that an assignment begins with, and the length of it with its sign.
 pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))?;

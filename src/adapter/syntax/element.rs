@@ -154,14 +154,14 @@ impl ElementReader {
                 arguments.map_or(Step::Reject, |arguments| Step::Done { calls: vec![parsed(&tool.name, arguments)], end: body }),
             );
         }
-        if written != tool.name || !text[attributes.clone()].trim().is_empty() {
+        if (context.lenient && written != tool.name) || !text[attributes.clone()].trim().is_empty() {
             self.loose = Some(Closing::after(body));
         }
-        self.close = vec![format!("</{}>", tool.name)];
+        self.close = vec![format!("</{written}>")];
         if context.lenient {
-            self.close.extend([format!("</{written}>"), format!("</{} >", tool.name), format!("</{}>", fold(&tool.name))]);
+            self.close.extend([format!("</{}>", tool.name), format!("</{} >", tool.name), format!("</{}>", fold(&tool.name))]);
         }
-        let form = Element { name: &tool.name, types: &self.types, context };
+        let form = Element { name: written, types: &self.types, context };
         self.arguments = Arguments::new(body, None, &form);
         (self.name, self.body, self.attributes) = (Some(written.to_owned()), body, attributes);
         None
@@ -270,7 +270,6 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
     }
     let Some(inside) = rest.strip_prefix('<') else { return Head::No };
     let length = match may_be_named(inside, name, context.end) {
-        Start::Yes(length) if !context.lenient && &inside[..length] != name => return Head::No,
         Start::Yes(length) => length,
         Start::Maybe => return Head::Maybe,
         Start::No => return Head::No,
@@ -281,7 +280,7 @@ fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
             let inside = &after[..stop];
             let attributes = inside.strip_suffix('/').unwrap_or(inside);
             let closed = attributes.len() < stop;
-            if !context.lenient && !closed {
+            if !context.lenient && !closed && !attributes.trim().is_empty() {
                 return Head::No;
             }
             Head::Open { written: at + 1..start, attributes: start..start + attributes.len(), body: start + stop + 1, closed }

@@ -18,7 +18,7 @@ use crate::{
 
 mod calls;
 
-use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, repaired, written_name};
+use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, calls, repaired, wraps, written_name};
 pub(super) use calls::{bundled, introduced};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
@@ -324,7 +324,8 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     // A key without quotes ends with the colon.
     let key = if quote.is_alphabetic() { key.split(':').next().unwrap_or(key) } else { key };
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
-        || [&WRAPPERS[..], &OTHER_KEYS, &UNSURE_NAMES, &THOUGHTS, &MESSAGE].concat().contains(&key)
+        || [&OTHER_KEYS[..], &UNSURE_NAMES, &THOUGHTS, &MESSAGE].concat().contains(&key)
+        || wraps(key)
         || context.tools.iter().any(|tool| tool.name == key);
     Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }

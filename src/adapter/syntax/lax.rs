@@ -136,6 +136,8 @@ impl LaxReader {
                     self.open(name, open, context);
                     None
                 }
+                // A word between the tags.
+                Head::Bare { name, .. } if !is_known(context.tools, &name) && !self.is_announced(text, lax) => Some(Step::Reject),
                 Head::Bare { name, end } => {
                     self.calls.push(Parsed { name, id: None, arguments: "{}".to_owned() });
                     Some(self.done(end))
@@ -169,6 +171,11 @@ impl LaxReader {
             },
             _ => Some(self.done(self.at)),
         }
+    }
+
+    /// Whether what announces a name is here.
+    fn is_announced(&self, text: &str, lax: &Lax) -> bool {
+        lax.open.iter().any(|open| text[self.at..].trim_start().starts_with(open.as_str()))
     }
 
     fn done(&mut self, end: usize) -> Step {

@@ -183,8 +183,8 @@ impl PythonReader {
             }
         }
         self.bracket = rest.starts_with('[');
-        // A call by itself is code; who prints its result wants it.
-        if context.call.whole_answer && !self.bracket && !rest.starts_with(PRINT) {
+        // A call by itself is the other form's; who prints its result wants it, too.
+        if context.call.whole_answer && context.close.is_empty() && !rest.starts_with(PRINT) {
             return Some(if PRINT.starts_with(rest) && !context.end { Step::More } else { Step::Reject });
         }
         (self.at, self.phase) = (at + usize::from(self.bracket), Phase::Head);
@@ -208,7 +208,7 @@ impl PythonReader {
                 Start::Maybe | Start::No => {}
             }
         }
-        match head(rest, !self.bracket && !context.close.is_empty(), &self.assigned) {
+        match head(rest, !self.bracket && in_lines(context), &self.assigned) {
             Head::Skip(length) => {
                 self.at += length;
                 None
@@ -315,6 +315,11 @@ fn callee(name: String, context: Context<'_>) -> String {
     }
 }
 
+/// Whether the calls have a place of their own, where lines may be around them.
+fn in_lines(context: Context<'_>) -> bool {
+    !context.close.is_empty() || context.call.whole_answer
+}
+
 /// Whether a closing marker or the end of a fence is here.
 fn closes(rest: &str, context: Context<'_>) -> Start {
     match starts_with_any(rest, context.close, context.end) {
@@ -330,7 +335,7 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     let rest = &rest[gap..];
     // Asked where quotes are not escaped: the end of the text proves nothing then.
     let Some(first) = rest.as_bytes().first() else { return if context.end { Start::No } else { Start::Maybe } };
-    let begins_call = |text: &str| match head(text, !bracket && !context.close.is_empty(), &[]) {
+    let begins_call = |text: &str| match head(text, !bracket && in_lines(context), &[]) {
         Head::Call { .. } | Head::Skip(_) => Start::Yes(0),
         Head::Maybe if !context.end => Start::Maybe,
         Head::Maybe | Head::No => Start::No,

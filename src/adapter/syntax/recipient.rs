@@ -16,6 +16,11 @@ use crate::{
     },
 };
 
+mod stripped;
+
+pub(crate) use stripped::stripped;
+use stripped::stripped_header;
+
 /// The recipient of a tool's message.
 const ASSISTANT: &str = "assistant";
 /// Maximum length of a header, in bytes.
@@ -88,6 +93,10 @@ enum Body {
 
 /// The header that `text` begins with. `inside`: the text begins after its first marker.
 pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
+    match stripped_header(text, data, inside, end) {
+        Seen::No => {}
+        seen => return seen,
+    }
     let limit = text.floor_char_boundary(HEADER_BYTES + data.message.len());
     let head = match text[..limit].find(&data.message) {
         Some(at) => &text[..at],
@@ -135,6 +144,11 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
 
 /// Whether an answer may begin inside of a header.
 pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bool) -> Seen<()> {
+    match stripped_header(text, data, true, end) {
+        Seen::Yes(_) => return Seen::Yes(()),
+        Seen::Maybe if !text.is_empty() => return Seen::Maybe,
+        Seen::Maybe | Seen::No => {}
+    }
     let marker =
         data.to.iter().filter(|marker| !marker.is_empty()).map(|marker| marker.trim_start().to_owned()).collect::<Vec<_>>();
     match starts_with_any(text, &marker, end) {

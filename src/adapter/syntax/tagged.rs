@@ -5,7 +5,7 @@ use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED,
     ahead::{Seen, gap, may_be_gap},
     arguments::{Arguments, Form, Outcome},
-    assignments::{self, assignments, lines},
+    assignments::{self, assignments, ends_quoted, lines},
     element::Element,
     field::{FIELD_BYTES, attribute, whole_attribute},
     json::introduced,
@@ -80,19 +80,15 @@ impl TaggedReader {
                 None => return Step::More,
             }
         }
-        let read_lines = if context.call.whole_answer { lines } else { assignments };
         let outcome = match &mut self.body {
-            Body::Lines(start, closing) => match closing.find(text, context.close) {
-                Some((begin, end)) => match read_lines(&text[*start..begin], &self.types) {
-                    Some(pairs) => {
-                        self.arguments.given(pairs);
-                        Outcome::Done { arguments: self.arguments.object(), end }
-                    }
-                    None => Outcome::Reject,
-                },
-                None if context.end => Outcome::Cut { arguments: UNFINISHED.to_owned() },
-                None => Outcome::More,
-            },
+            Body::Lines(start, closing) => {
+                let (body, found) = (*start, closing.find(text, &closers(context)));
+                match found {
+                    Some((begin, end)) => self.done_lines(&text[body..begin], end, context),
+                    None if context.end => self.end_lines(&text[body..], text.len(), &form),
+                    None => Outcome::More,
+                }
+            }
             Body::Elements => {
                 let form = Element { name: &name, types: &self.types, context };
                 self.arguments.read(text, &form, &self.types, context.marked, context.end)
@@ -154,6 +150,26 @@ impl TaggedReader {
         Ok(self.name.insert(head.name).clone())
     }
 
+    /// Assignments that a marker closed, which ends there.
+    fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Outcome {
+        let read = if context.call.whole_answer { lines } else { assignments };
+        let Some(pairs) = read(body, &self.types) else { return Outcome::Reject };
+        self.arguments.given(pairs);
+        Outcome::Done { arguments: self.arguments.object(), end }
+    }
+
+    /// Assignments that only the end of the answer closes: the last value has its own end, or no parameter is left that could follow.
+    fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Outcome {
+        let pairs = lines(body, &self.types).filter(|_| form.open_ended()).unwrap_or_default();
+        let given = || pairs.iter().map(|(key, _)| key.as_str());
+        let all = self.types.keys().all(|key| given().any(|given| given == key));
+        if pairs.is_empty() || !self.types.take(given()) || !(all || ends_quoted(body, &self.types)) {
+            return Outcome::Cut { arguments: UNFINISHED.to_owned() };
+        }
+        self.arguments.given(pairs);
+        Outcome::Done { arguments: self.arguments.object(), end }
+    }
+
     /// How the arguments are written that begin at `at`. `None`: that cannot be seen yet.
     fn begin(&mut self, text: &str, at: usize, name: &str, form: &Markers<'_>) -> Option<Body> {
         let Markers { tagged, context, .. } = form;
@@ -201,6 +217,11 @@ impl TaggedReader {
     pub(crate) fn name(&self) -> Option<String> {
         self.name.clone()
     }
+}
+
+/// What closes a call, itself or with what is around it.
+fn closers(context: Context<'_>) -> Vec<String> {
+    context.close.iter().chain(&context.call.section_close).cloned().collect()
 }
 
 fn parsed(name: String, arguments: String) -> Parsed {

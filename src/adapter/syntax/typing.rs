@@ -177,6 +177,11 @@ impl<'a> Type<'a> {
         self.0.accepts(value) != Some(false)
     }
 
+    /// Whether a list is wanted here, and no text.
+    pub(crate) fn is_list(self) -> bool {
+        self.0.allows(crate::fix::Types::ARRAY) == Some(true) && self.0.allows(crate::fix::Types::STRING) == Some(false)
+    }
+
     /// Whether the schema says anything of it.
     pub(crate) fn known(self) -> bool {
         self.0.is_known()

@@ -105,6 +105,8 @@ impl Arguments {
                     return match self.mark(text, at + length, form, end).1 {
                         Mark::Call => Place::End(at),
                         Mark::Outer if own => Place::End(at),
+                        // Text on one line that nothing else can close.
+                        Mark::End if own && !text[start..at].contains(['\n', '<']) => Place::End(at),
                         // With a closing tag inside there are two readings.
                         Mark::End | Mark::Outer if self.has_close(text, start, at, &key, form) => Place::Content,
                         Mark::Outer => Place::End(at),

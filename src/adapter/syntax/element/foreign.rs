@@ -92,7 +92,7 @@ enum Name<'t> {
 }
 
 /// The length of the name of a tag, also of one that was escaped for Markdown.
-pub(super) fn name_length(text: &str) -> usize {
+pub(in crate::adapter) fn name_length(text: &str) -> usize {
     text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\\'))).unwrap_or(text.len())
 }
 

@@ -29,18 +29,7 @@ const ARGUMENT_KEYS: [&str; 10] =
     ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];
 const NESTED_WRAPPERS: usize = 3;
 /// Keys of what calls may be wrapped in.
-pub(super) const WRAPPERS: [&str; 10] = [
-    "tool_calls",
-    "tool_call",
-    "function_call",
-    BUNDLE,
-    "function_calls",
-    "calls",
-    "functionCall",
-    "toolUse",
-    "toolCall",
-    "toolCalls",
-];
+const WRAPPERS: [&str; 7] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "toolUse"];
 /// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
 const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
@@ -50,7 +39,9 @@ const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
 pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
 /// What a whole message of the model begins with, around its calls.
-pub(super) const MESSAGE: [&str; 1] = ["role"];
+pub(super) const MESSAGE: [&str; 2] = ["role", WHOLE_MESSAGE];
+/// The only key of an object around a whole message.
+const WHOLE_MESSAGE: &str = "message";
 /// Keys of the record of a call that was made, or that was judged.
 const RECORD: [&str; 29] = [
     "result",
@@ -139,9 +130,12 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     }
     let members = members(value)?;
     let get = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
-    if let Some(wrapped) = WRAPPERS.into_iter().find_map(get).filter(|value| value.starts_with(['{', '['])) {
+    if let Some(wrapped) = wrapped(&members).filter(|value| value.starts_with(['{', '['])) {
         let record = !context.marked && RECORD.into_iter().any(|key| get(key).is_some());
         return if record { None } else { calls(wrapped, keys, context, depth + 1, open) };
+    }
+    if let [(WHOLE_MESSAGE, message)] = members.iter().map(|(key, value)| (key.as_str(), *value)).collect::<Vec<_>>().as_slice() {
+        return calls(message, keys, context, depth + 1, open);
     }
     if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
         return calls(params, keys, context, depth + 1, open);
@@ -272,8 +266,7 @@ pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Optio
 pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
     let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
     let members = members(if value.starts_with(DOUBLED) { &value[1..] } else { value })?;
-    let wrapped = WRAPPERS.into_iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value));
-    match wrapped.or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
+    match wrapped(&members).or_else(|| find(&members, &keys.name).map(|(_, value)| value)) {
         Some(inner) if inner.starts_with(['{', '[']) => {
             (depth < NESTED_WRAPPERS).then(|| written_name(inner, keys, depth + 1))?
         }
@@ -283,6 +276,17 @@ pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option
             members.into_iter().next().filter(wraps).map(|(name, _)| name)
         }
     }
+}
+
+/// Whether a key is one of what calls may be wrapped in, however it is spelt.
+pub(super) fn wraps(key: &str) -> bool {
+    WRAPPERS.into_iter().any(|known| fold(known) == fold(key))
+}
+
+/// What is wrapped around the calls of an object.
+fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
+    let written = |wrapper: &str| members.iter().find(|(key, _)| fold(key) == fold(wrapper)).map(|(_, value)| *value);
+    WRAPPERS.into_iter().find_map(written)
 }
 
 /// The first of these keys that is there, and its value.

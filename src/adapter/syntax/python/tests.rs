@@ -33,8 +33,9 @@ fn code_and_prose_that_look_like_a_call_are_text() {
         "Call water_bed(bed=\"x\")",
         "[unknown(bed=\"x\")]",
         "beds = list_beds()",
-        "print(list_beds())",
         "[1, 2, 3]",
+        "Beds are listed by\nprint(list_beds())",
+        "It is a call:\n\nlist_beds() # of all beds\n\nand prints them.",
         "[x](y)",
     ] {
         for piece in [1, 3, 1000] {
@@ -52,6 +53,9 @@ fn a_call_that_is_the_whole_answer_counts() {
         ("water_bed({'bed': 'x'})", &["water_bed"]),
         ("[list_beds(), water_bed(bed='x')]", &["list_beds", "water_bed"]),
         ("functions.list_beds()", &["functions.list_beds"]),
+        ("print(list_beds())", &["list_beds"]),
+        ("```python\nwater_bed(bed=\"x\")\n```", &["water_bed"]),
+        ("```\nwater_bed(bed=\"x\")\nlist_beds()\n```\n", &["water_bed", "list_beds"]),
         ("```tool_code\nb = list_beds()\nprint(b) \n```", &["list_beds"]),
         ("```tool_code\nprint(default_api.water_bed(bed='x'))\n```\n", &["default_api.water_bed"]),
     ] {

@@ -13,7 +13,7 @@ use super::super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
-    fix::name::is_known,
+    fix::name::{Resolved, is_known, resolve},
 };
 
 /// What comes before the arguments.
@@ -106,6 +106,26 @@ impl Markers<'_> {
         Seen::Yes(Head { name: field.text, key: None, body: field.next, closed, attributes, lone: bare && !ended })
     }
 
+    /// A parameter of the tool whose tag lost its opening half: `days</arg_key>`.
+    fn unopened(&self, text: &str, end: bool) -> Option<(String, Start)> {
+        let closes = self.tagged.argument[1].iter().filter(|close| close.starts_with("</"));
+        let close: Vec<String> = closes.cloned().collect();
+        if close.is_empty() || !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return None;
+        }
+        let Resolved::Known { tool, .. } = resolve(self.context.tools, self.name) else { return None };
+        let types = Types::new(Some(tool));
+        let mut found = types.keys().filter_map(|key| match text.strip_prefix(key) {
+            Some(rest) => match starts_with_any(rest, &close, end) {
+                Start::Yes(length) => Some((key.to_owned(), Start::Yes(key.len() + length))),
+                Start::Maybe => Some((key.to_owned(), Start::Maybe)),
+                Start::No => None,
+            },
+            None => (!end && key.starts_with(text)).then(|| (key.to_owned(), Start::Maybe)),
+        });
+        found.next()
+    }
+
     /// A name with a key right after it, or with a stray closing tag of one.
     fn split(&self, text: &str) -> Option<(String, Option<String>)> {
         let fits = self.context.tools.iter().filter_map(|tool| {
@@ -119,10 +139,16 @@ impl Markers<'_> {
 
 impl Form for Markers<'_> {
     fn argument_begins(&self, text: &str, end: bool) -> Start {
-        starts_with_key_tag(text, &self.tagged.argument[0], end)
+        match starts_with_key_tag(text, &self.tagged.argument[0], end) {
+            Start::No => self.unopened(text, end).map_or(Start::No, |(_, start)| start),
+            start => start,
+        }
     }
 
     fn argument(&self, text: &str, end: bool) -> Seen<Tag> {
+        if let Some((key, Start::Yes(length))) = self.unopened(text, end) {
+            return Seen::Yes(Tag { hint: Hint::None, key, length, value: None });
+        }
         let Start::Yes(length) = self.argument_begins(text, end) else { return Seen::Maybe };
         // Some models write its tags twice.
         let Some(length) = past_twin(text, length, &self.tagged.argument[0], end) else { return Seen::Maybe };

@@ -1,0 +1,57 @@
+//! Lines after prose that begin with the name of an offered tool: a call in Python at the end of the answer, or, where elements are
+//! asked for, the name alone before its parameters. No marker announces them, and no bracket.
+
+use super::Scanner;
+use crate::event::Sink;
+
+/// Maximum whitespace between a name and the end of its line, in bytes.
+const GAP_BYTES: usize = 64;
+
+impl Scanner {
+    /// Tries such a line before `to`. `None`: there is none.
+    pub(super) fn step_named_line(&mut self, to: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
+        if !self.wanted() || self.left.inline() > 0 || self.is_wrapped() {
+            return None;
+        }
+        let (at, is_whole) = self.named_line(to, end)?;
+        self.advance(at, out);
+        if is_whole && !self.begin_bare(at, 1) {
+            self.not_a_call(at, 1, false, out);
+        }
+        Some(is_whole)
+    }
+
+    /// Where a line after text begins with a tool's name and with what follows that in a call, and whether all of that is there.
+    fn named_line(&self, to: usize, end: bool) -> Option<(usize, bool)> {
+        let mut line = self.buf.pos();
+        if !self.at_line_start(line) {
+            line += self.buf[line..to].find('\n')? + 1;
+        }
+        while line < to {
+            let at = line + self.buf[line..].len() - self.buf[line..].trim_start().len();
+            let is_first = self.before.is_fresh() && self.buf[self.buf.pos()..line].trim().is_empty();
+            let begins = if is_first { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
+            if let Some(is_whole) = begins {
+                return Some((at, is_whole));
+            }
+            line = at + self.buf.get(at..to)?.find('\n')? + 1;
+        }
+        None
+    }
+
+    fn begins_with_a_tool(&self, text: &str, end: bool) -> Option<bool> {
+        let mut may_be = false;
+        for tool in self.tools.iter() {
+            let Some(after) = text.strip_prefix(tool.name.as_str()) else {
+                may_be |= tool.name.starts_with(text);
+                continue;
+            };
+            let rest = after.trim_start_matches([' ', '\t', '\r']);
+            if after.starts_with('(') || (self.options.elements && rest.starts_with('\n')) {
+                return Some(true);
+            }
+            may_be |= rest.is_empty() && after.len() <= GAP_BYTES;
+        }
+        (may_be && !end && !text.is_empty()).then_some(false)
+    }
+}
