@@ -70,7 +70,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
     let words: Vec<&str> = clause.split_whitespace().collect();
-    let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && acts(act)));
+    let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && (acts(act) || *act == "do")));
     let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
     // An example file is none.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
@@ -81,20 +81,22 @@ pub(super) fn is_disowned(head: &str) -> bool {
         || is_example
         || words.contains(&"wrong")
         || EXAMPLE.iter().any(|word| clause.contains(word))
-        || ["instead of", "rather than", "contents of"].iter().any(|words| clause.starts_with(words))
-        || line.starts_with("for example")
-        || ["such as", "e.g", "(e.g", "format is", "call was"].iter().any(|words| line.ends_with(words))
+        || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
+        || ["for example", "for instance"].iter().any(|words| line.starts_with(words))
+        || ["such as", "e.g", "e.g.", "format is"].iter().any(|words| line.ends_with(words))
         || clause.contains("format of") && clause.ends_with(" is")
         || clause.contains("looks like")
         || clause.contains("look like")
 }
 
-/// Whether a line says that what is on the next one is what a file holds, or what was printed or said.
+/// Whether a line says that what is on the next one is what a file holds, or what was printed, said or done.
 pub(super) fn is_quoting(head: &str) -> bool {
     let line = head.to_lowercase();
     let line = line.trim_end().trim_end_matches(':');
     let last = line.split_whitespace().next_back().unwrap_or_default();
-    matches!(last, "contains" | "contained" | "printed" | "logged" | "returned" | "wrote" | "says" | "reads")
+    const LAST: [&str; 11] =
+        ["contains", "contained", "printed", "logged", "returned", "wrote", "says", "reads", "was", "were", "tried"];
+    LAST.contains(&last)
         || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign))
         || is_header(line)
 }
