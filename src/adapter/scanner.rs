@@ -247,6 +247,10 @@ impl Scanner {
             return true;
         }
         self.advance(at, out);
+        // A message to a tool begins.
+        if mark.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
+            self.message.address(false);
+        }
         let wanted = self.wanted();
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;

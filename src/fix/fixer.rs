@@ -128,11 +128,7 @@ impl Fixer {
     fn check(&mut self, end: End, extra: Option<&str>, out: &mut dyn Sink) {
         let Some(open) = self.open.take() else { return };
         let tools = Arc::clone(&self.tools);
-        let resolved = match name::resolve(&tools, &open.name) {
-            name::Resolved::Unknown { near } => name::in_namespace(&tools, &open.name)
-                .map_or(name::Resolved::Unknown { near }, |tool| name::Resolved::Known { tool, exact: false }),
-            known => known,
-        };
+        let resolved = name::resolve(&tools, &open.name);
         let again = |name: &str| match end {
             End::Cut(FinishReason::Stop | FinishReason::ToolCalls) if self.unclosed.as_deref() == Some(name) => End::CutAgain,
             end => end,

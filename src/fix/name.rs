@@ -63,15 +63,24 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
     if let Some(tool) = tools.by_wire_name(written) {
         return Resolved::Known { tool, exact: true };
     }
-    match spellings(written).iter().find_map(|spelling| meant(tools, spelling)) {
+    match spelt(tools, written).or_else(|| in_namespace(tools, written)) {
         Some(tool) => Resolved::Known { tool, exact: false },
         None => Resolved::Unknown { near: near(tools, written) },
     }
 }
 
-/// The offered tool whose name of several words follows a namespace that nobody offers: `github.create_issue`. Only after a marker, or
-/// from the backend: code calls the methods of its own objects.
-pub(super) fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
+/// Whether `written` means an offered tool only without what is before it, which in code is an object of its own: `client.read_file`.
+pub(crate) fn is_method(tools: &Tools, written: &str) -> bool {
+    tools.by_wire_name(written).is_none() && spelt(tools, written).is_none() && in_namespace(tools, written).is_some()
+}
+
+/// The offered tool that this means, in another spelling.
+fn spelt<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
+    spellings(written).iter().find_map(|spelling| meant(tools, spelling))
+}
+
+/// The offered tool whose name of several words follows a namespace that nobody offers: `github.create_issue`.
+fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     let (space, name) = written.trim().rsplit_once(['.', '/', ':'])?;
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let is_space = !space.is_empty() && space.split(['.', '/', ':']).all(|part| part.chars().all(is_word));
@@ -80,7 +89,7 @@ pub(super) fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t To
 
 /// Whether `written` means an offered tool. Cheaper than [`resolve`], which also looks for names that are near.
 pub fn is_known(tools: &Tools, written: &str) -> bool {
-    tools.by_wire_name(written).is_some() || spellings(written).iter().any(|spelling| meant(tools, spelling).is_some())
+    tools.by_wire_name(written).is_some() || spelt(tools, written).or_else(|| in_namespace(tools, written)).is_some()
 }
 
 /// What models write in the place of a name to say that they call nothing, folded.

@@ -242,11 +242,25 @@ const NOT_CALLING: [&str; 12] = [
     "schema",
 ];
 
+/// The words of a name: `tool_call`, `tool-call`, `ToolCall`.
+fn words_of(name: &str) -> impl Iterator<Item = &str> {
+    let mut before = '_';
+    name.split(['_', '-']).flat_map(move |part| {
+        let ends = part.char_indices().filter_map(move |(at, c)| {
+            let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+            before = c;
+            begins.then_some(at)
+        });
+        let mut at = 0;
+        ends.chain([part.len()]).map(move |end| &part[std::mem::replace(&mut at, end)..end]).collect::<Vec<_>>()
+    })
+}
+
 /// Whether a tag is here whose name says that it is around a call; the length of it.
 fn call_tag(text: &str, end: bool) -> Start {
     let inside = text.get(1..).unwrap_or_default();
     let length = element::foreign::name_length(inside);
-    let words = || inside[..length].split(['_', '-']).map(str::to_ascii_lowercase);
+    let words = || words_of(&inside[..length]).map(str::to_ascii_lowercase);
     match inside[length..].chars().next() {
         None if !end && length <= TAG_BYTES => Start::Maybe,
         Some('>')

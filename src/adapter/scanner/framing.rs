@@ -102,10 +102,14 @@ impl Scanner {
         None
     }
 
+    /// Whether no blank comes before `at`.
+    pub(super) fn ends_in_a_word(&self, at: usize) -> bool {
+        !self.buf[self.buf.from()..at].ends_with(char::is_whitespace)
+    }
+
     /// Whether `at` is right after the end of a sentence, without a blank: nobody mentions a marker there.
     fn is_behind_a_sentence(&self, at: usize) -> bool {
-        let before = &self.buf[self.buf.from()..at];
-        !before.ends_with(char::is_whitespace) && self.left.tail().after(before).ends_sentence()
+        self.ends_in_a_word(at) && self.left.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
     }
 
     /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.
@@ -157,7 +161,8 @@ impl Scanner {
             self.reason_on(at, out);
             return false;
         }
-        if found.mark.header || found.mark.message_end || (found.mark.stripped_header && self.message.is_stripped()) {
+        let is_stripped = found.mark.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
+        if found.mark.header || found.mark.message_end || is_stripped {
             return self.leave_reasoning(found, out);
         }
         self.buf.look_to(behind);

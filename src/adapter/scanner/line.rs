@@ -176,6 +176,19 @@ const CALLING: [&str; 23] = [
     "strument",
 ];
 
+/// Whether a line that introduces something says what could be done, or what the user may do.
+pub(super) fn advises(head: &str) -> bool {
+    let head = head.trim_end().to_lowercase();
+    let mut words = head.split(|c: char| !c.is_alphanumeric());
+    head.ends_with([':', '\u{ff1a}']) && (words.any(|word| ADVICE.contains(&word)) || head.contains("\u{53ef}\u{4ee5}"))
+}
+
+/// Words of such a line.
+const ADVICE: [&str; 16] = [
+    "you", "your", "would", "could", "kannst", "k\u{f6}nnen", "k\u{f6}nnte", "w\u{e4}re", "vous", "serait", "pourrait", "puedes",
+    "ser\u{ed}a", "podr\u{ed}a", "voc\u{ea}", "seria",
+];
+
 /// Whether a line begins text that is only data up to its own end: a here-document of the shell, a listing of LaTeX.
 pub(super) fn opens_data(head: &str) -> bool {
     let here = head.rsplit_once("<<").map(|(_, word)| word.trim_start_matches('-').trim_matches(['\'', '"', ' ']));
@@ -300,6 +313,16 @@ mod tests {
             "The lamp is on.",
         ] {
             assert!(!describes(head), "{head}");
+        }
+    }
+
+    #[test]
+    fn lines_that_advise() {
+        for head in ["You can list them with:", "The call would be:", "Der Aufruf w\u{e4}re:", "\u{4f60}\u{53ef}\u{4ee5}\u{8fd9}\u{6837}:"] {
+            assert!(advises(head), "{head}");
+        }
+        for head in ["I list them now:", "I thank you.", "Ich liste sie auf:", "Next:"] {
+            assert!(!advises(head), "{head}");
         }
     }
 

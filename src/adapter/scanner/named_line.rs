@@ -1,7 +1,7 @@
 //! Lines after prose that begin with the name of an offered tool: a call in Python at the end of the answer, or, where elements are
 //! asked for, the name alone before its parameters. No marker announces them, and no bracket.
 
-use super::Scanner;
+use super::{Scanner, line, text::CODE_INDENT};
 use crate::event::Sink;
 
 /// Maximum whitespace between a name and the end of its line, in bytes.
@@ -15,7 +15,9 @@ impl Scanner {
         }
         let (at, is_whole) = self.named_line(to, end)?;
         self.advance(at, out);
-        if is_whole && !self.begin_bare(at, 1) {
+        // What the user may do is said in code more often than done.
+        let is_advice = self.introduction(at).is_some_and(|head| line::advises(&head));
+        if is_whole && (is_advice || !self.begin_bare(at, 1)) {
             self.not_a_call(at, 1, false, out);
         }
         Some(is_whole)
@@ -29,8 +31,9 @@ impl Scanner {
         }
         while line < to {
             let at = line + self.buf[line..].len() - self.buf[line..].trim_start().len();
+            let is_code = self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);
             let is_first = self.before.is_fresh() && self.buf[self.buf.pos()..line].trim().is_empty();
-            let begins = if is_first { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
+            let begins = if is_first || is_code { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
             if let Some(is_whole) = begins {
                 return Some((at, is_whole));
             }

@@ -13,7 +13,7 @@ use crate::{
 const INLINE_BYTES: usize = 1000;
 
 /// Blanks before a line of a code block that has no fence.
-const CODE_INDENT: usize = 4;
+pub(super) const CODE_INDENT: usize = 4;
 
 pub(super) enum Inline {
     Closes(usize),
@@ -118,7 +118,7 @@ impl Scanner {
     }
 
     /// How the line before what is on lines of its own from `at` on begins.
-    fn introduction(&self, at: usize) -> Option<String> {
+    pub(super) fn introduction(&self, at: usize) -> Option<String> {
         if !self.at_line_start(at) {
             return None;
         }

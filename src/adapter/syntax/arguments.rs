@@ -58,6 +58,8 @@ pub(super) struct Arguments {
     blank: (usize, usize),
     /// In the value that begins at the first offset, whether its closing tag comes before the second one.
     closed: (usize, usize, bool),
+    /// The tag that opened the current value.
+    tag: Range<usize>,
     /// A value goes on over a misspelt tag of another parameter.
     damaged: bool,
 }
@@ -106,15 +108,13 @@ impl Arguments {
         (self.phase, self.leads) = (Phase::Between { at }, form.leads());
     }
 
-    /// Where a value begins whose opening tag ends at `at`, and may be there twice. `None`: that cannot be seen yet.
-    fn value_start(text: &str, tag: Range<usize>, end: bool) -> Option<usize> {
-        let (tag, at) = (&text[tag.clone()], tag.end);
-        let next = at + gap(&text[at..]);
-        if text[next..].starts_with(tag) {
-            return Some(next + tag.len());
-        }
-        let may_be_twin = !end && tag.starts_with(&text[next..]);
-        (!may_be_twin).then_some(at)
+    /// Where the value begins that ends at `to`, after an opening tag that may be there twice. Not where it closes twice as well.
+    fn value_start(&mut self, text: &str, start: usize, to: usize, form: &dyn Form) -> usize {
+        let next = start + gap(&text[start..to]);
+        let tag = self.tag.clone();
+        let is_twin = !tag.is_empty() && text[next..to].starts_with(&text[tag.clone()]);
+        let key = self.waiting.front().map(|(key, _)| key.clone()).unwrap_or_default();
+        if is_twin && !self.has_close(text, start, to, &key, form) { next + tag.len() } else { start }
     }
 
     /// Reads on. `marked`: a marker of its own comes before the call.
@@ -128,8 +128,8 @@ impl Arguments {
                     }
                 }
                 Phase::Opened { tag } => {
-                    let Some(start) = Arguments::value_start(text, tag.clone(), end) else { return Outcome::More };
-                    self.phase = Phase::Value { start, seen: start, depth: 0 };
+                    let start = tag.end;
+                    (self.tag, self.phase) = (tag.clone(), Phase::Value { start, seen: start, depth: 0 });
                 }
                 Phase::Value { start, seen, depth } => {
                     let (start, from, depth) = (*start, *seen, *depth);
@@ -142,7 +142,7 @@ impl Arguments {
                         Place::Enter(length) => (at + length, depth + 1),
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
-                            let value = &text[start..at];
+                            let value = &text[self.value_start(text, start, at, form)..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
                             let value = match torn_tag(value, form.closing_name(key), key) {
@@ -155,6 +155,7 @@ impl Arguments {
                             continue;
                         }
                         Place::Cut => {
+                            let start = self.value_start(text, start, at, form);
                             self.take(&text[start..at], form, types);
                             return self.open(marked);
                         }
@@ -294,7 +295,7 @@ impl Arguments {
             Mark::Maybe => Some(Outcome::More),
             Mark::End => Some(self.torn()),
             Mark::Other if self.waiting.len() == 1 => {
-                self.phase = Phase::Value { start: at, seen: at, depth: 0 };
+                (self.tag, self.phase) = (at..at, Phase::Value { start: at, seen: at, depth: 0 });
                 None
             }
             _ => Some(Outcome::Reject),

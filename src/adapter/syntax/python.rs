@@ -11,7 +11,7 @@ use super::{
 };
 use crate::fix::{
     Types,
-    name::{Resolved, is_known, resolve},
+    name::{Resolved, is_known, is_method, resolve},
 };
 
 mod head;
@@ -214,7 +214,7 @@ impl PythonReader {
                 None
             }
             Head::Call { name, open, around, variable } => {
-                if !context.marked && !is_known(context.tools, &name) {
+                if !context.marked && (!is_known(context.tools, &name) || is_method(context.tools, &name)) {
                     return Some(self.stop(text));
                 }
                 self.assigned.extend(variable);

@@ -153,7 +153,7 @@ impl Arguments {
     }
 
     /// Whether a closing tag of the value that begins at `start` comes before `at`.
-    fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
+    pub(super) fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
         let (begun, seen, found) = self.closed;
         let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
         while let Some(place) = next(text, seen, &self.leads).filter(|&place| place < at && !found) {

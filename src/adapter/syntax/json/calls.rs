@@ -27,7 +27,7 @@ const NAME_KEYS: [&str; 9] =
 /// Keys that hold the arguments, where the adapter has no `argument_keys`.
 const ARGUMENT_KEYS: [&str; 10] =
     ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];
-const NESTED_WRAPPERS: usize = 3;
+const NESTED_WRAPPERS: usize = 4;
 /// Keys of what calls may be wrapped in.
 const WRAPPERS: [&str; 7] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "toolUse"];
 /// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
