@@ -38,7 +38,7 @@ const LEFT_OUT: &[&str] = &["raw", "options", "keep_alive", "think", "context", 
 /// Reads the body.
 ///
 /// # Errors
-/// 400 if the prompt would have to be put into the model's chat template first.
+/// 501 if the prompt would have to be put into the model's chat template first.
 pub fn read(body: &[u8]) -> Result<Generate, Error> {
     let mut request: Map<String, Value> =
         serde_json::from_slice(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;
