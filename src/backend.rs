@@ -1,5 +1,5 @@
-//! The servers that run models: how a request is written for each of them ([`request`]), how its answer is read
-//! ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), and which models it has ([`models`]). `traits` is the
+//! The servers that run models: how a request is written for each of them ([`request()`]), how its answer is read
+//! ([`Decoder`]), what its errors mean ([`error_from`], [`Refusal`]), and which models it has ([`models()`]). `traits` is the
 //! table of their differences.
 
 use std::{sync::Arc, time::Duration};
@@ -100,7 +100,7 @@ pub struct Backend {
     pub replay: Replay,
 }
 
-/// Everything that a request to a backend is built from. [`request`] depends on nothing else.
+/// Everything that a request to a backend is built from. [`request()`] depends on nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct Round<'a> {
     /// The backend that gets the request.

@@ -21,23 +21,23 @@ pub struct Builtin {
     file: PathBuf,
 }
 
-/// What a built-in tool is called, does and takes.
+/// The definition of a built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
     /// The name.
     pub name: &'static str,
-    /// What it is for, as a model is told.
+    /// The description for a model.
     pub description: &'static str,
     /// JSON Schema of its arguments, as JSON text.
     pub schema: &'static str,
 }
 
-/// How a tool ended.
+/// The outcome of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// What it found.
+    /// Its result.
     Success(Value),
-    /// What was wrong, as a sentence that a model can act on.
+    /// The error: a sentence that a model can act on.
     Failure(String),
 }
 
@@ -48,12 +48,12 @@ pub const DEFINITIONS: &[Definition] = &[];
 // === impl Builtin ===
 
 impl Builtin {
-    /// Tools over this database file, which is created with a small sample when it is first used.
+    /// Tools over this database file, which is created with sample data on first use.
     pub fn new(file: impl Into<PathBuf>) -> Builtin {
         Builtin { file: file.into() }
     }
 
-    /// Runs a tool. Never fails otherwise than by its [`Outcome`]. Blocks for the time of a few file reads.
+    /// Runs a tool. Failures are part of the [`Outcome`]. Blocks for a few file reads.
     #[cfg_attr(not(feature = "sample-tools"), allow(unused_variables, reason = "there is no tool that could take them"))]
     pub fn execute_tool(&self, name: &str, arguments: &Map<String, Value>) -> Outcome {
         #[cfg(feature = "sample-tools")]

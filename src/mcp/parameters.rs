@@ -38,7 +38,7 @@ pub use apply::{Applied, Values};
 pub use merge::{merge_parameter, merge_tool};
 pub use view::View;
 
-/// Everything that was decided about the parameters of one tool.
+/// The policy for the parameters of one tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
     /// By the name that the model sees.
@@ -46,7 +46,7 @@ pub struct Policy {
     factors: Vec<Factor>,
 }
 
-/// What was decided about one parameter.
+/// The policy for one parameter.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Parameter {
     /// The tool's own name of it.
@@ -55,7 +55,7 @@ struct Parameter {
     factor: Option<String>,
     hide: bool,
     default: Option<Source>,
-    /// The value whatever the model says.
+    /// The value, whatever the model gives (`override`).
     fixed: Option<Source>,
 }
 
@@ -66,7 +66,7 @@ struct Factor {
     internal: bool,
     target: Option<String>,
     values: Map<String, Value>,
-    /// From the operator's file, not from the tool's schema.
+    /// Whether it is from the operator's file, not from the tool's schema.
     configured: bool,
 }
 

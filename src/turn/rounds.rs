@@ -1,5 +1,4 @@
-//! Runs the upstream rounds of a turn: ask, read, ask again. Each step waits for the backend once. What a client sees if the
-//! backend breaks off is decided in `Rounds::abandon` and [`Rounds::step`].
+//! Runs the upstream rounds of a turn: ask, read, ask again. `Rounds::abandon` says what a client sees of a broken answer.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -117,11 +116,8 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    /// Waits once for the backend, or for a tool that runs here, and passes on what came. `false`: the turn is over.
-    ///
-    /// # Errors
-    /// The turn failed. In mode `react`, a turn that has run tools ends with a line of text instead if the client would repeat
-    /// the whole request.
+    /// Waits once for the backend, or for a tool that runs here, and passes on what came. `false`: the turn is over. A turn that
+    /// has run tools does not fail if the client would then repeat the request: it ends with a line of text.
     pub(super) async fn step(&mut self) -> Result<bool, Error> {
         let stepped = match self.agent.as_ref().and_then(Agent::end) {
             None => self.step_on().await,
@@ -381,8 +377,7 @@ impl<O: Sink> Rounds<O> {
         true
     }
 
-    /// After the backend broke off: releases the held text and drops a call that was cut. Does nothing if the client has got
-    /// nothing yet, because the error is then the whole answer.
+    /// After the backend broke off: releases held text, drops a cut call. Before the first byte, the error is the whole answer.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.outlet.sent.has_any() {

@@ -1,6 +1,6 @@
 //! Decodes a line of Ollama's answer. `/api/chat`: `{"message": {content, thinking, tool_calls}, "done", "done_reason",
-//! counters}`. `/api/generate`: the same with `response` and `thinking` instead of `message`. Or `{"error"}`. A call is always whole, and its
-//! arguments are an object.
+//! counters}`. `/api/generate`: the same with `response` and `thinking` instead of `message`. Or `{"error"}`. A call is always
+//! whole, and its arguments are an object.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -57,8 +57,8 @@ impl Answer {
         Value::Object(out)
     }
 
-    /// The object of an answer that ended for this reason. An answer with a call is complete whatever the backend says: a
-    /// client would throw the call away. So is one whose call was cut: the notice in its text lets the model go on.
+    /// The object of an answer that ended for this reason. An answer with a call is always complete, because a client would
+    /// otherwise discard the call. So is an answer whose call was cut: the notice in its text lets the model continue.
     fn ended(&self, reason: FinishReason, usage: Option<Usage>) -> (&'static str, Value) {
         let cut = reason == FinishReason::Length && !self.output.iter().any(items::is_notice);
         let usage = Some(usage.unwrap_or_default());

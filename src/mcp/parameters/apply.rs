@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Source, View, merge_parameter, merge_tool};
 use crate::config::Environment;
 
-/// Where values are looked up.
+/// The sources of an operator's values.
 #[derive(Clone, Copy)]
 pub struct Values<'a> {
     /// The variables of the process.
@@ -22,22 +22,25 @@ pub struct Values<'a> {
 /// The arguments of one call after the policy.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Applied {
-    /// What the tool gets.
+    /// The arguments for the tool.
     pub arguments: Map<String, Value>,
-    /// Hidden parameters that the model gave nevertheless: a sign of prompt injection.
+    /// Hidden parameters that the model gave all the same, which is a sign of prompt injection.
     pub dropped: Vec<String>,
-    /// Texts that must not appear in logs or in what is fed back, longest first.
+    /// Texts that must not appear in logs or results, the longest first.
     pub secrets: Vec<String>,
 }
 
-/// Shorter texts and numbers occur everywhere: taking them out would destroy results and hide nothing.
+/// Shorter texts and numbers are not hidden: they occur everywhere, so removing them would destroy results. In bytes.
 const SHORTEST_TEXT: usize = 4;
 const SHORTEST_NUMBER: usize = 6;
 
 // === impl View ===
 
 impl View {
-    /// Applies the policy. Fails where a value of the operator cannot be had; the message names it, never a value.
+    /// Applies the policy.
+    ///
+    /// # Errors
+    /// A value of the operator is missing. The message names the parameter and the source, never a value.
     pub fn apply(&self, given: &Map<String, Value>, values: &Values<'_>) -> Result<Applied, String> {
         let mut applied = Applied { arguments: given.clone(), ..Applied::default() };
         let mut merged: Vec<(String, Value)> = Vec::new();
@@ -123,7 +126,7 @@ impl Source {
 
 // === private ===
 
-/// The text of a file. A pipe or a device is an error: reading it might never end.
+/// The text of a regular file. A pipe or a device is an error, because reading it might never end.
 fn read(file: &Path) -> io::Result<String> {
     if !fs::metadata(file)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -131,7 +134,7 @@ fn read(file: &Path) -> io::Result<String> {
     fs::read_to_string(file)
 }
 
-/// Two parameters that the model sees and that go to the same one of the tool: the later lies over the earlier.
+/// Merges two visible parameters with the same target: the later overrides the earlier.
 fn overlay(before: &Value, after: Value) -> Value {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
@@ -141,7 +144,7 @@ fn overlay(before: &Value, after: Value) -> Value {
     }
 }
 
-/// Collects the texts of a value, also as JSON writes them inside a string.
+/// Collects the texts of a value, plain and in their JSON spelling.
 fn note_secrets(value: &Value, secrets: &mut Vec<String>) {
     match value {
         Value::String(text) if text.len() >= SHORTEST_TEXT => {

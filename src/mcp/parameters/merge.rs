@@ -1,4 +1,4 @@
-//! The two merges, as pure functions: the model's arguments over the defaults, and internal values over the result.
+//! The two merges, as pure functions: the model's arguments over the defaults, and the result over internal values.
 
 use serde_json::{Map, Value};
 
@@ -38,7 +38,7 @@ pub fn merge_tool(internal: &Map<String, Value>, signature: Option<&Value>) -> O
     }
 }
 
-/// Whether this is what "the model gave nothing" looks like. `false` and `0` are inputs.
+/// Whether the value means that the model gave nothing. `false` and `0` are inputs.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,

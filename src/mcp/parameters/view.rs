@@ -4,19 +4,19 @@ use serde_json::{Map, Value, json};
 
 use super::{FACTOR, FACTORS, Factor, Policy, Source, TARGET};
 
-/// One tool as a model sees it, and how its arguments become the tool's.
+/// A tool as a model sees it, and how the model's arguments become the tool's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    /// The input schema without hidden parameters and our keywords.
+    /// The input schema without hidden parameters and without toolglot's keywords.
     pub schema: Value,
-    /// Parameters whose explicit null says something: a policy merges them.
+    /// Parameters whose explicit `null` has a meaning, because a policy merges them.
     pub keeps_null: Vec<String>,
     pub(super) bindings: Vec<Binding>,
     /// Internal values by the tool's own parameter.
     pub(super) internal: Vec<(String, Map<String, Value>)>,
 }
 
-/// How one parameter goes from the model to the tool.
+/// The path of one parameter from the model to the tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Binding {
     /// The name that the model uses (or would use, if it is hidden).
@@ -26,14 +26,14 @@ pub(super) struct Binding {
     pub(super) hidden: bool,
     pub(super) default: Option<Source>,
     pub(super) fixed: Option<Source>,
-    /// Something is merged into it.
+    /// Whether something is merged into it.
     pub(super) merged: bool,
 }
 
 // === impl View ===
 
 impl View {
-    /// Derives it. `original` is the tool's input schema; without decisions in `policy` the view shows it unchanged.
+    /// Derives the view. `original`: the tool's input schema, which an empty `policy` leaves unchanged.
     pub fn new(original: &Value, policy: &Policy) -> View {
         if policy.parameters.is_empty() && policy.factors.is_empty() {
             return View { schema: original.clone(), keeps_null: Vec::new(), bindings: Vec::new(), internal: Vec::new() };
@@ -131,7 +131,8 @@ fn rename_key(object: &Map<String, Value>, from: &str, to: &str) -> Map<String, 
     object.iter().map(|(key, value)| (name(key), value.clone())).collect()
 }
 
-/// A parameter as the model sees it: not at all, or with its default, without our keywords.
+/// Changes a parameter in the schema to what the model sees: removes a hidden one; otherwise adds the default, and removes
+/// toolglot's keywords.
 fn show(schema: &mut Map<String, Value>, binding: &Binding) {
     let name = &binding.visible;
     if binding.hidden || binding.merged {
@@ -218,7 +219,7 @@ fn not_required(schema: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Removes definitions that nothing points to any more (also those that only such definitions point to).
+/// Removes definitions that nothing refers to any more, repeatedly.
 fn drop_unused_definitions(schema: &mut Map<String, Value>) {
     for key in ["$defs", "definitions"] {
         while let Some(Value::Object(definitions)) = schema.get(key) {

@@ -20,13 +20,13 @@ enum Entries {
     Object(CstObject),
 }
 
-/// The keys of the object forms. The first one that is there holds the entries; a new file of this form gets the first.
+/// The keys of the object forms. The first one that exists holds the entries. A new file of this form gets the first key.
 const KEYS: &[&str] = &["mcpServers", "servers"];
 
 // === impl Document ===
 
 impl Document {
-    /// Reads a text; an empty one is an empty list. The error says line and column.
+    /// Parses a text. An empty one is an empty list. An error names line and column.
     pub(super) fn parse(text: &str) -> Result<Document, String> {
         let text = if text.trim().is_empty() { "[]\n" } else { text.trim_start_matches('\u{feff}') };
         let options = ParseOptions {
@@ -51,7 +51,7 @@ impl Document {
         }
     }
 
-    /// Names and entries in the order of the file; entries that are no objects or have no name are left out.
+    /// Names and entries in the order of the file, without entries that are not objects or have no name.
     pub(super) fn entries(&self) -> Vec<(String, Map<String, Value>)> {
         let object = |value: Option<Value>| match value {
             Some(Value::Object(object)) => Some(object),
@@ -75,7 +75,7 @@ impl Document {
         }
     }
 
-    /// Writes an entry, in the place of the one of this name if there is one.
+    /// Writes an entry. Replaces the one of this name, if any.
     pub(super) fn put(&self, name: &str, entry: &Map<String, Value>) {
         match self.find() {
             Some(Entries::List(list)) => {

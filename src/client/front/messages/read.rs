@@ -128,7 +128,8 @@ fn kind(block: &Value) -> &str {
     block.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// How many tokens are left of Anthropic's context: says nothing about this model's, and is another one in each turn.
+/// Whether a text is Claude Code's count of the tokens left in Anthropic's context. It does not apply to the local model, and
+/// changes in each turn.
 fn is_countdown(text: &str) -> bool {
     let text = text.trim();
     let inside = text.strip_prefix("<system-reminder>").and_then(|text| text.strip_suffix("</system-reminder>"));
@@ -183,7 +184,7 @@ fn mark_error(parts: &mut Vec<Value>) {
     }
 }
 
-/// The arguments of a call. What Claude Code could not read is given as it was written, to be mended like any other.
+/// The arguments of a call. If Claude Code could not read them, the model's own text, which is mended like any other.
 fn arguments(input: Option<&Value>) -> String {
     let raw = input.and_then(|input| input.get(UNPARSED)?.get("raw")?.as_str());
     match (raw, input) {

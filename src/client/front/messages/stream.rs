@@ -42,7 +42,7 @@ impl Stream {
         Stream { head, calls: Calls::default(), open: None, next: 0, stop_sequence: None }
     }
 
-    /// A piece of the block of this kind, which begins where another one was open.
+    /// Writes a piece of a block of this kind. Ends an open block of another kind first.
     fn piece(&mut self, block: Block, text: &str, out: &mut BytesMut) {
         if self.open != Some(block) {
             self.close(out);

@@ -35,7 +35,10 @@ pub struct Generated {
 /// Fields that mean nothing to a text completion elsewhere.
 const LEFT_OUT: &[&str] = &["raw", "options", "keep_alive", "think", "context", "stream", "system", "template", "images"];
 
-/// Reads the body. Fails where the prompt would have to be put into the model's chat template first.
+/// Reads the body.
+///
+/// # Errors
+/// 501 if the prompt would have to be put into the model's chat template first.
 pub fn read(body: &[u8]) -> Result<Generate, Error> {
     let mut request: Map<String, Value> =
         serde_json::from_slice(body).map_err(|error| Error::client(format!("the body must be a JSON object: {error}")))?;

@@ -26,7 +26,7 @@ pub(super) fn output_text(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": []})
 }
 
-/// Whether an item says that a call was not run.
+/// Whether an item reports that a call was not run.
 pub(super) fn is_notice(item: &Value) -> bool {
     let text = item.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
     text.lines().any(|line| line.starts_with(OURS))

@@ -53,7 +53,7 @@ impl Stream {
         Stream { answer: Answer::new(head), calls: Calls::default(), open: None, sequence: 0 }
     }
 
-    /// A piece of the item of this kind, which begins where another one was open.
+    /// Writes a piece of an item of this kind. Ends an open item of another kind first.
     fn piece(&mut self, kind: Piece, text: &str, out: &mut BytesMut) {
         if self.open.as_ref().is_none_or(|open| open.kind != kind) {
             self.close(out);

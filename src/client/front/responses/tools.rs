@@ -1,5 +1,5 @@
 //! Turns the tools of a request into functions: a namespace becomes part of the name, and a tool that takes text becomes a
-//! function with one argument. [`super::items`] translates calls back, and this file translates the history.
+//! function with one argument. The module `items` translates calls back, and this file translates the history.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

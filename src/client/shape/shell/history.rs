@@ -12,7 +12,7 @@ use crate::openai::{ChatRequest, Content, Message, ToolCall, answer::call_id};
 /// Calls by the id of their command.
 pub type Known = HashMap<String, Spooled>;
 
-/// What a command says.
+/// The content of a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Command<'a> {
     Id(&'a str),
@@ -38,7 +38,7 @@ pub fn mentioned(chat: &ChatRequest) -> Vec<String> {
         .collect()
 }
 
-/// Turns the commands into calls, and gives a result to those that have none.
+/// Turns the commands into calls, and adds a result to calls without one.
 pub fn translate(chat: &mut ChatRequest, known: &Known) {
     let messages = std::mem::take(&mut chat.messages);
     for (at, mut message) in messages.into_iter().enumerate() {

@@ -39,7 +39,7 @@ pub(super) fn body(values: &[(&str, String)]) -> Result<String, Why> {
     Ok(lines.collect())
 }
 
-/// The result that a user message begins with: the tool's name, what it said, and what else the message says.
+/// The result at the beginning of a user message: the tool's name, its text, and the rest of the message.
 pub(super) fn result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let (first, more) = texts.split_first()?;
     let head = first.strip_prefix('[')?;
@@ -152,7 +152,7 @@ fn is_heading(line: &str) -> bool {
     line.starts_with("Usage") || line.starts_with("Example") || line.trim_end_matches('*').trim_end().ends_with("Parameters:")
 }
 
-/// A parameter as the list of a section names it: `- name: (required) what it is`.
+/// A parameter in the list of a section: `- name: (required) description`.
 struct Listed<'a> {
     name: &'a str,
     required: bool,

@@ -10,7 +10,7 @@ use memchr::memchr;
 pub(super) struct Defuser {
     /// `<name` of every tool.
     tags: Vec<String>,
-    /// The end of the text so far, where it may be the beginning of a mention.
+    /// The end of the text so far, if it may be the beginning of a mention.
     held: String,
     /// How many mentions were defused.
     pub(super) count: u32,
@@ -23,7 +23,7 @@ impl Defuser {
         Defuser { tags: tools.map(|name| format!("<{name}")).collect(), held: String::new(), count: 0 }
     }
 
-    /// Takes a piece of text and gives what can be sent of it; the rest is held back, never more than one tag.
+    /// Takes a piece of text, and returns the part that can be sent. The rest, at most one tag, is held back.
     pub(super) fn push<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         if self.held.is_empty() && memchr(b'<', text.as_bytes()).is_none() {
             return Cow::Borrowed(text);

@@ -6,7 +6,7 @@ use crate::event::Tools;
 /// A call that Void executes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Executed {
-    /// Where its tag begins in the answer; Void shows what comes before.
+    /// The position of its tag in the answer. Void shows the text before it.
     pub at: usize,
     /// The tool.
     pub name: String,

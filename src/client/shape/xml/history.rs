@@ -10,7 +10,7 @@ use crate::{
     openai::{Content, Message, ToolCall, answer::call_id},
 };
 
-/// What Void writes where a message would be empty.
+/// Void writes this instead of an empty message.
 const EMPTY: &str = "(empty message)";
 /// The result of a call that has none.
 const NOT_RUN: &str = "not run";
@@ -160,7 +160,7 @@ impl Result {
     }
 }
 
-/// `<NAME_result>`, what the tool said, `</NAME_result>`, and what the user said after it.
+/// Splits `<NAME_result>`, the tool's text, `</NAME_result>`, and the user's words after it.
 fn void_result(texts: &[&str]) -> Option<(String, String, Vec<String>)> {
     let (text, more) = texts.split_first()?;
     let (tag, after) = tags::opening(text)?;

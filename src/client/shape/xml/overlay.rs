@@ -40,7 +40,7 @@ impl Overlay {
         self.tools.get(tool).is_some_and(|entry| parameters.all(|name| entry.types.contains_key(name)))
     }
 
-    /// Completes one of Void's own tools by what it does to the world and which of its parameters are paths.
+    /// Completes one of Void's own tools: its effect, and its parameters that are paths.
     pub(super) fn complete(&self, tool: &mut Tool) {
         let Some(entry) = self.tools.get(&tool.name) else { return };
         tool.effect = if entry.reads { Effect::Reads } else { Effect::default() };

@@ -37,7 +37,7 @@ pub(super) fn find(messages: &[Message]) -> Option<Prompt> {
 // === impl Prompt ===
 
 impl Prompt {
-    /// Takes the prompt out of the messages and gives its tools.
+    /// Removes the prompt from the messages, and returns its tools.
     pub(super) fn cut_out(self, messages: &mut [Message]) -> (Grammar, Tools) {
         match messages.get_mut(self.at).map(|message| &mut message.content) {
             Some(Content::Text(text)) => *text = self.without,

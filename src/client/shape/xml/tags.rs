@@ -19,7 +19,7 @@ pub(super) fn split(body: &str) -> Option<Vec<(&str, &str)>> {
     Some(parameters)
 }
 
-/// The name of the tag that `text` begins with, and what follows it.
+/// The name of the tag at the beginning of `text`, and the rest of the text.
 pub(super) fn opening(text: &str) -> Option<(&str, &str)> {
     let (name, after) = text.strip_prefix('<')?.split_once('>')?;
     is_name(name).then_some((name, after))

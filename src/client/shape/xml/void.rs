@@ -24,8 +24,8 @@ pub(super) fn cut(text: &str) -> Option<(Tools, String)> {
     Some((tools, tags::without(text, start, end)?))
 }
 
-/// Completes Void's own tools where it sent them natively, without any types: the overlay is for the fixer only, the model
-/// sees what the client sent. Says whether this is Void.
+/// Completes Void's own tools if it sent them natively, without types. The completed schema is only for the fixer; the model sees
+/// the client's own. Returns whether the tools identify Void.
 pub(in crate::client::shape) fn complete_native(tools: &mut Tools) -> bool {
     let overlay = LazyCell::new(Overlay::embedded);
     let mut found = false;
@@ -80,7 +80,7 @@ pub(super) fn body(declared: &[&str], values: &[(&str, String)]) -> Result<Strin
     Err(culprit(values, tags).unwrap_or_else(|| Why::Inexpressible("more than ten parameters".to_owned())))
 }
 
-/// The line that consists of this heading: where it starts and where the next one does.
+/// The line that consists of this heading: its start, and the start of the next line.
 fn heading(text: &str, heading: &str) -> Option<(usize, usize)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
