@@ -92,13 +92,14 @@ struct Held {
 /// Runs the turn as a stream of bytes, one piece for each read from the backend that had something to say. An error is only
 /// ever the first item: the client has seen nothing then. Later faults are part of the bytes.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+    // Made before the stream, which would hold the plan beside the turn that is made from it.
+    let mut front = Front::new(plan.reply.head.clone());
+    let mut opening = BytesMut::new();
+    front.open(&mut opening);
+    let alive = keep_alive(&mut front);
+    let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
+    let mut rounds = Rounds::new(plan, shared, tap, written);
     async_stream::stream! {
-        let mut front = Front::new(plan.reply.head.clone());
-        let mut opening = BytesMut::new();
-        front.open(&mut opening);
-        let alive = keep_alive(&mut front);
-        let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
-        let mut rounds = Rounds::new(plan, shared, tap, written);
         let mut opened = false;
         let mut silence = Silence::new(FIRST_SIGN);
         loop {

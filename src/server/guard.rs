@@ -1,5 +1,5 @@
 //! The checks before every route: Host (against DNS rebinding), Origin (against foreign web pages), Via (against loops), the
-//! client key, and the content type of a body.
+//! client key, and the content type of a body. A server that is about to end lets nothing pass.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -14,7 +14,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{account::Account, page, reply, state::App};
+use super::{account::Account, draining, page, reply, state::App};
 use crate::{
     config::{Config, Mode, Tenant},
     error::Error,
@@ -54,6 +54,9 @@ const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "comple
 
 /// Runs the checks, answers preflight requests, and lets the page read the answer.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    if let Some(refusal) = draining::refusal(&app, request.uri().path()) {
+        return refusal;
+    }
     let origin = request.headers().get(header::ORIGIN).cloned();
     let sender = match check(&app, &mut request) {
         Ok(sender) => sender,
