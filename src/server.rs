@@ -8,7 +8,7 @@ use axum::{
     middleware::{from_fn, from_fn_with_state, map_response},
     routing::{get, post},
 };
-use tower::ServiceBuilder;
+use tower::{ServiceBuilder, util::MapRequestLayer};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{client::front::Kind, config::Mode, error::Error};
@@ -54,7 +54,8 @@ pub use state::{App, Live, Settings, State, app, library};
 /// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
-    let (asked, named) = (from_fn_with_state(live.clone(), answer::counted), map_response(messages::named));
+    let asked = MapRequestLayer::new(answer::counted(Arc::clone(&live.app().process)));
+    let named = map_response(messages::named);
     let under = |prefix: Prefix| {
         let routes = Router::new()
             .route("/chat/completions", answer::route(Kind::OpenAi, chat::ENDPOINT, chat::completions).layer(asked.clone()))
@@ -106,7 +107,6 @@ pub fn router(live: impl Into<Live>) -> Router {
             ServiceBuilder::new()
                 .layer(from_fn_with_state(live.clone(), trace::trace))
                 .layer(from_fn(discard::discard))
-                .layer(from_fn_with_state(live.clone(), draining::refuse))
                 .layer(from_fn_with_state(live.clone(), guard::guard))
                 .layer(from_fn_with_state(Arc::clone(&live.app().process.apart), apart::apart))
                 .layer(CatchPanicLayer::custom(|_| {

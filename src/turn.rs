@@ -97,13 +97,14 @@ struct Held {
 /// # Errors
 /// Only the first item can be an error: the client has seen nothing then. Later faults are written into the stream.
 pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+    // Made before the stream, which would hold the plan beside the turn that is made from it.
+    let mut front = Front::new(plan.reply.head.clone());
+    let mut opening = BytesMut::new();
+    front.open(&mut opening);
+    let alive = keep_alive(&mut front);
+    let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
+    let mut rounds = Rounds::new(plan, shared, tap, written);
     async_stream::stream! {
-        let mut front = Front::new(plan.reply.head.clone());
-        let mut opening = BytesMut::new();
-        front.open(&mut opening);
-        let alive = keep_alive(&mut front);
-        let written = Written { front, bytes: BytesMut::new(), begun: Instant::now(), held: Held::default() };
-        let mut rounds = Rounds::new(plan, shared, tap, written);
         let mut opened = false;
         let mut silence = Silence::new(FIRST_SIGN);
         loop {

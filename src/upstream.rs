@@ -134,20 +134,17 @@ impl Client {
     /// # Errors
     /// The connection failed: `backend_unreachable` if nothing was sent, `backend_failed` if it was closed without an answer,
     /// `backend_timeout` (504) if no head came in time.
-    pub async fn send(&self, request: Outgoing) -> Result<Response, Error> {
-        match request {
-            Outgoing::Recorded(recording) => Ok(recording.into_response()),
-            Outgoing::Http(request) => self.send_http(request).await,
-        }
-    }
-
-    async fn send_http(&self, request: HttpRequest) -> Result<Response, Error> {
+    pub async fn send(&self, request: &Outgoing) -> Result<Response, Error> {
+        let request = match request {
+            Outgoing::Recorded(recording) => return Ok(recording.clone().into_response()),
+            Outgoing::Http(request) => request,
+        };
         let url: Url = request.url.parse().map_err(|error| Error::proxy(format!("`{}` is not a URL: {error}", request.url)))?;
         // Only reqwest handles TLS, and a user's name in the URL.
         let plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
         match direct::loopback(&url).filter(|_| plain) {
             Some(addresses) => direct::send(&self.idle, &addresses, request, &url, self.timeouts).await,
-            None => outside::send(&self.outside, request, url).await,
+            None => outside::send(&self.outside, request.clone(), url).await,
         }
     }
 }

@@ -203,8 +203,10 @@ impl Triggers {
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
         let fallback = calls.iter().enumerate().filter(|(_, call)| call.fallback).map(|(form, _)| form).collect();
         let closers = closers(framing, calls);
-        let mut builder = AhoCorasick::builder();
-        let automaton = builder.match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(&sorted).ok();
+        // A DFA would take a megabyte, and most of the time of the first answer, and be asked about few bytes: prose has few
+        // that begin a marker.
+        let kind = Some(AhoCorasickKind::ContiguousNFA);
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).build(&sorted).ok();
         Triggers { automaton, sorted, marks, first, pairs, longest, bare, fallback, closers }
     }
 

@@ -145,7 +145,7 @@ pub(super) async fn send(
 ) -> Result<Value, Error> {
     let body = body.map(Value::to_string).unwrap_or_default().into();
     let request = HttpRequest { method, url, headers: backend.headers(None), body };
-    let mut response = client.send(Outgoing::Http(request)).await?;
+    let mut response = client.send(&Outgoing::Http(request)).await?;
     let answer = response.collect(ANSWER_BYTES).await?;
     if !response.status.is_success() {
         let headers = pace_headers(&response.headers);

@@ -100,7 +100,7 @@ impl Held {
             .map_err(|error| Error::proxy(format!("the request is no JSON object: {error}")))?;
         let url = format!("{}/apply-template", round.backend.origin());
         let asked = HttpRequest { url, ..request.clone() };
-        let mut answer = client.send(Outgoing::Http(asked)).await?;
+        let mut answer = client.send(&Outgoing::Http(asked)).await?;
         let bytes = answer.collect(PROMPT_BYTES).await?;
         if !answer.status.is_success() {
             return Err(error_from(answer.status.as_u16(), &bytes));

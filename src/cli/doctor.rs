@@ -211,7 +211,7 @@ impl Proxy {
 
 async fn health(url: &str) -> Option<Value> {
     let client = Client::new(Timeouts { connect: PATIENCE, idle: PATIENCE });
-    let mut response = client.send(Outgoing::Http(HttpRequest::get(format!("{url}/healthz")))).await.ok()?;
+    let mut response = client.send(&Outgoing::Http(HttpRequest::get(format!("{url}/healthz")))).await.ok()?;
     let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
     Some(serde_json::from_slice(&body).unwrap_or_default())
 }

@@ -9,12 +9,11 @@ use std::{
 use axum::{
     body::Body,
     extract::{Request, State},
-    middleware::Next,
     response::Response,
     routing::{MethodRouter, post},
 };
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
@@ -23,7 +22,7 @@ use super::{
     react,
     received::{Received, Target},
     reply,
-    state::{App, Live},
+    state::{App, Live, Process},
 };
 use crate::{
     backend::Learned,
@@ -59,8 +58,8 @@ where
     A: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     post(move |State(app): State<App>, request: Request| {
-        let answer = handler(app, request);
-        async move { answer.await.unwrap_or_else(|error| reply::error(front, &error)) }
+        // An async block would hold the answer twice: as it was taken in, and as it is awaited.
+        handler(app, request).map(move |answer| answer.unwrap_or_else(|error| reply::error(front, &error)))
     })
 }
 
@@ -84,20 +83,24 @@ where
 }
 
 /// Counts a request for an answer. `doctor` shows the count, so users see whether a client has found the proxy.
-pub(super) async fn counted(State(app): State<App>, request: Request, next: Next) -> Response {
-    app.process.seen.chats.fetch_add(1, Ordering::Relaxed);
-    next.run(request).await
+pub(super) fn counted(process: Arc<Process>) -> impl Fn(Request) -> Request + Clone + Send + Sync {
+    move |request| {
+        process.seen.chats.fetch_add(1, Ordering::Relaxed);
+        request
+    }
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.
-pub(super) async fn respond(app: &App, asked: &Asked, request: impl Into<front::Request>) -> Result<Response, Error> {
+pub(super) async fn respond(app: &App, asked: Asked, request: impl Into<front::Request>) -> Result<Response, Error> {
     let request = request.into();
     let streamed = request.chat.stream;
-    let plan = planned(app, asked, request).await?;
+    let plan = planned(app, &asked, request).await?;
     let mut warnings: Vec<HeaderValue> = plan.reply.warnings.iter().filter_map(warning).collect();
-    let tap = tap(app, asked, &plan);
+    let (front, tap) = (asked.front, tap(app, &asked, &plan));
+    // A turn may be long: body and headers of the request are not needed any more.
+    drop(asked);
     let mut response = if streamed {
-        events(asked.front, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
+        events(front, Box::pin(turn::run(plan, app.turns.clone(), tap))).await?
     } else {
         let (answer, notes) = Box::pin(turn::collect(plan, app.turns.clone(), tap)).await?;
         warnings.extend(notes.iter().filter_map(warning));

@@ -148,7 +148,8 @@ impl Backends {
         if let Some(kept) = kept {
             return kept;
         }
-        let (holds, described) = match timeout(PATIENCE, backend::describe(&self.client, backend, model)).await {
+        // Boxed, as the next look is: this is rare, and the future of every request would hold it.
+        let (holds, described) = match timeout(PATIENCE, Box::pin(backend::describe(&self.client, backend, model))).await {
             Ok(Ok(described)) => (DESCRIBED, described),
             failed => {
                 tracing::debug!(backend = backend.name, model, ?failed, "no description");
@@ -185,7 +186,7 @@ impl Backends {
         if let Some(found) = young() {
             return found;
         }
-        self.look().await
+        Box::pin(self.look()).await
     }
 
     async fn look(&self) -> Arc<[Found]> {

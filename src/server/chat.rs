@@ -12,7 +12,7 @@ use crate::{backend::Kind, error::Error, openai::ChatRequest};
 
 pub(super) const ENDPOINT: Endpoint = Endpoint::OpenAi("/chat/completions");
 
-pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, Error> {
+pub(super) async fn completions(app: App, asked: Asked) -> Result<Response, Error> {
     let chat = ChatRequest::parse(&asked.received.body)?;
     if asked.target.backend.kind == Kind::OpenAi && wants_more_than_an_answer(&chat) {
         tracing::warn!(
@@ -21,8 +21,7 @@ pub(super) async fn completions(app: App, mut asked: Asked) -> Result<Response, 
         );
         return forward::forward(&app, &asked.target.backend, ENDPOINT, asked.received).await;
     }
-    asked.received.forget_body();
-    answer::respond(&app, &asked, chat).await
+    answer::respond(&app, asked, chat).await
 }
 
 /// Several answers at once, or probabilities of tokens where no call is looked for: only the backend's own bytes have that.

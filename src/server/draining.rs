@@ -3,11 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use axum::{
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::response::Response;
 use http::{HeaderValue, header};
 
 use super::{reply, state::App};
@@ -42,14 +38,13 @@ impl Draining {
 }
 
 /// Refuses what comes too late. Nothing of such a request has been done: it may be sent again at once.
-pub(super) async fn refuse(State(app): State<App>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
+pub(super) fn refusal(app: &App, path: &str) -> Option<Response> {
     if !app.process.draining.refuses.load(Relaxed) || OPEN.contains(&path) {
-        return next.run(request).await;
+        return None;
     }
     let mut error = Error::proxy("this toolglot is about to end; send the request again").with_status(503).with_code("draining");
     error.headers.push((header::RETRY_AFTER.to_string(), "1".into()));
     let mut response = reply::error_at(path, &error);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
+    Some(response)
 }

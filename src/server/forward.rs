@@ -85,7 +85,7 @@ pub(super) async fn send(
     sent.extend(backend.extra_headers.clone());
     sent.extend(app.process.instance.onward(headers));
     backend.turn(&*app.turns.store).await?;
-    app.turns.client.send(Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
+    app.turns.client.send(&Outgoing::Http(HttpRequest { method: Method::POST, url, headers: sent, body })).await
 }
 
 // === impl Endpoint ===

@@ -1,6 +1,7 @@
 //! The checks before every route: Host (against DNS rebinding), Origin (against foreign web pages), Via (against loops), the
-//! client key, and the content type of a body. Of web pages, the routes of MCP and of the page admit only those of this very
-//! server (`mcp::engine::admits`) and of `allowed_origins`. With client keys, a route that no table here names is for operators.
+//! client key, and the content type of a body. Routes of MCP and of the page only admit pages of this very server
+//! (`mcp::engine::admits`). A route that no table here names is for operators only. A server that is about to end lets nothing
+//! pass.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -15,7 +16,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{account::Account, page, reply, state::App};
+use super::{account::Account, draining, page, reply, state::App};
 use crate::{
     config::{Config, Mode, Tenant},
     error::Error,
@@ -56,6 +57,9 @@ const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "comple
 
 /// Runs the checks, answers preflight requests, and adds the CORS headers for an admitted page.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    if let Some(refusal) = draining::refusal(&app, request.uri().path()) {
+        return refusal;
+    }
     let origin = request.headers().get(header::ORIGIN).cloned();
     let sender = match check(&app, &mut request) {
         Ok(sender) => sender,

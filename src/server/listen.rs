@@ -102,7 +102,7 @@ struct Found {
 
 async fn get(client: &Client, address: SocketAddr, path: &str) -> Option<Found> {
     let request = HttpRequest::get(format!("http://{address}{path}"));
-    let mut response = client.send(Outgoing::Http(request)).await.ok()?;
+    let mut response = client.send(&Outgoing::Http(request)).await.ok()?;
     let server = response.headers.get(http::header::SERVER).and_then(|server| server.to_str().ok()).map(str::to_owned);
     let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
     let json = if response.status.is_success() { serde_json::from_slice(&body).unwrap_or_default() } else { Value::Null };

@@ -11,10 +11,9 @@ use super::{
 };
 use crate::{client::front::messages, error::Error, turn};
 
-pub(super) async fn create(app: App, mut asked: Asked) -> Result<Response, Error> {
+pub(super) async fn create(app: App, asked: Asked) -> Result<Response, Error> {
     let chat = messages::read(&asked.received.body)?;
-    asked.received.forget_body();
-    answer::respond(&app, &asked, chat).await
+    answer::respond(&app, asked, chat).await
 }
 
 pub(super) async fn count(app: App, asked: Asked) -> Result<Response, Error> {

@@ -45,7 +45,7 @@ const LONG_AGO: &str = "2025-01-01T00:00:00Z";
 /// A frame of a text completion is a few words; an error is a page at most.
 const FRAME_BYTES: usize = 1024 * 1024;
 
-pub(super) async fn chat(app: App, mut asked: Asked) -> Result<Response, Error> {
+pub(super) async fn chat(app: App, asked: Asked) -> Result<Response, Error> {
     let chat = front::ollama::read(&asked.received.body)?;
     if chat.messages.is_empty() {
         // It asks for the model to be loaded.
@@ -54,8 +54,7 @@ pub(super) async fn chat(app: App, mut asked: Asked) -> Result<Response, Error> 
             _ => Ok(reply::json(&front::ollama::loaded(&asked.target.model, plan::now()))),
         };
     }
-    asked.received.forget_body();
-    answer::respond(&app, &asked, chat).await
+    answer::respond(&app, asked, chat).await
 }
 
 pub(super) async fn version() -> Response {

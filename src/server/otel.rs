@@ -182,7 +182,7 @@ impl Spans {
     async fn post(&self, body: String) -> Result<(StatusCode, String), Error> {
         let Collector { url, headers, .. } = &self.collector;
         let request = HttpRequest { method: Method::POST, url: url.clone(), headers: headers.clone(), body: Bytes::from(body) };
-        let mut response = self.client.send(Outgoing::Http(request)).await?;
+        let mut response = self.client.send(&Outgoing::Http(request)).await?;
         let status = response.status;
         let said = response.collect(ANSWER_BYTES).await?;
         Ok((status, redact::shown(&format!("status {status}: {}", String::from_utf8_lossy(&said)), SHOWN_CHARS)))

@@ -118,11 +118,6 @@ impl Received {
         );
         Err(Error::client(what).with_status(413).with_code("request_too_large"))
     }
-
-    /// Frees the body once it has been read, because a turn may be long.
-    pub(super) fn forget_body(&mut self) {
-        self.body = Bytes::new();
-    }
 }
 
 // === impl Target ===

@@ -40,11 +40,10 @@ struct Kept {
     response: Value,
 }
 
-pub(super) async fn create(app: App, mut asked: Asked) -> Result<Response, Error> {
-    let received = &mut asked.received;
+pub(super) async fn create(app: App, asked: Asked) -> Result<Response, Error> {
+    let received = &asked.received;
     let mut body: Value =
         serde_json::from_slice(&received.body).map_err(|error| Error::client(format!("the body is not JSON: {error}")))?;
-    received.forget_body();
     let items = responses::items(body.get("input"))?;
     let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
     let tenant = received.sender.tenant.prefix.clone();
@@ -60,7 +59,7 @@ pub(super) async fn create(app: App, mut asked: Asked) -> Result<Response, Error
         // It asks for the model to be loaded.
         reply::json(&answer::empty(&app, &asked, request).await?)
     } else {
-        answer::respond(&app, &asked, request).await?
+        answer::respond(&app, asked, request).await?
     };
     if !kept {
         return Ok(response);

@@ -152,7 +152,7 @@ impl<O: Sink> Rounds<O> {
         let Some(reading) = &mut self.reading else {
             // Whatever is rare is boxed: the future of a step is made anew for each piece, and is small.
             match Box::pin(self.ask()).await {
-                Ok(reading) => self.reading = Some(Box::new(reading)),
+                Ok(reading) => self.reading = Some(reading),
                 Err(error) if self.waits_for_the_model(&error) => sleep(loading::PAUSE).await,
                 Err(error) => return Err(error),
             }
@@ -202,7 +202,7 @@ impl<O: Sink> Rounds<O> {
     }
 
     /// Sends the conversation. If the backend refuses its form, sends it again in another form.
-    async fn ask(&mut self) -> Result<Reading, Error> {
+    async fn ask(&mut self) -> Result<Box<Reading>, Error> {
         if self.plan.reply.shell.is_some() {
             spool::bring_back(&self.shared, &mut self.plan).await;
         }
@@ -274,10 +274,10 @@ impl<O: Sink> Rounds<O> {
         }
     }
 
-    fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Reading {
+    fn reading(&mut self, body: upstream::Body, dialect: Dialect, cuttable: Option<Size>) -> Box<Reading> {
         self.outlet.sent.begin();
         let plan = &self.plan;
-        Reading {
+        Box::new(Reading {
             body,
             frames: Frames::new(dialect.framing(), plan.rules.scanner.argument_bytes.saturating_add(FRAME_SLACK)),
             decoder: Decoder::new(dialect),
@@ -285,7 +285,7 @@ impl<O: Sink> Rounds<O> {
             batch: BytesMut::new(),
             cuttable,
             lags: false,
-        }
+        })
     }
 
     fn answer(&self) -> Answer {
@@ -377,7 +377,8 @@ impl<O: Sink> Rounds<O> {
         true
     }
 
-    /// After the backend broke off: releases held text, drops a cut call. Before the first byte, the error is the whole answer.
+    /// After the backend broke off: releases the held text, drops a cut call. Before the first byte, the error is the whole
+    /// answer.
     fn abandon(&mut self) {
         let Some(mut answer) = self.reading.take().map(|reading| reading.answer) else { return };
         if !self.outlet.sent.has_any() {

@@ -16,14 +16,14 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis
 
 pub(super) async fn send(client: &Client, request: &Outgoing) -> Result<Response, Error> {
     for pause in PAUSES {
-        match client.send(request.clone()).await {
+        match client.send(request).await {
             Err(error) if refused(&error) => tracing::debug!(%error, "once more"),
             Ok(response) if response.status == StatusCode::SERVICE_UNAVAILABLE => tracing::debug!("503, once more"),
             answered => return answered,
         }
         tokio::time::sleep(pause).await;
     }
-    client.send(request.clone()).await
+    client.send(request).await
 }
 
 /// Whether the connection was refused at once. One that timed out is not tried again.

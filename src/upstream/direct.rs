@@ -71,14 +71,14 @@ pub(super) fn loopback(url: &Url) -> Option<Vec<SocketAddr>> {
 pub(super) async fn send(
     idle: &Idle,
     addresses: &[SocketAddr],
-    request: HttpRequest,
+    request: &HttpRequest,
     url: &Url,
     timeouts: Timeouts,
 ) -> Result<Response, Error> {
     let origin = url.origin().ascii_serialization();
     let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    let written: Bytes = http1::request_head(&request, target, host, USER_AGENT).into();
+    let written: Bytes = http1::request_head(request, target, host, USER_AGENT).into();
     let server = idle.server(&origin);
     let waiting = server.waiting();
     let (wire, (head, rest, stays)) = loop {

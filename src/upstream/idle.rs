@@ -177,7 +177,7 @@ mod tests {
         async fn post(&self, client: &Client) -> Response {
             let (headers, body) = (HeaderMap::new(), Bytes::from_static(b"{}"));
             let request = HttpRequest { method: Method::POST, url: self.url.clone(), headers, body };
-            client.send(Outgoing::Http(request)).await.expect("an answer")
+            client.send(&Outgoing::Http(request)).await.expect("an answer")
         }
 
         /// Asks and reads the answer's text; its end is not asked for.

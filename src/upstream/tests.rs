@@ -25,7 +25,7 @@ impl Way {
         client.outside.of(&url).expect("a client");
         async move {
             match self {
-                Way::Direct => client.send(Outgoing::Http(request)).await,
+                Way::Direct => client.send(&Outgoing::Http(request)).await,
                 Way::Outside => outside::send(&client.outside, request, url).await,
             }
         }
