@@ -29,8 +29,9 @@ pub(super) use void::complete_native;
 mod tests;
 
 /// Whose elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grammar {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grammar {
+    /// Void.
     Void,
     /// Cline, and Roo and Kilo that come from it, before they used native calls.
     Cline,
