@@ -2,6 +2,7 @@
 //! names. Typed where we act; everything else is kept as it came and goes on to backends that speak the same language.
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
@@ -62,6 +63,16 @@ pub struct ToolCall {
     pub arguments: String,
     /// Opaque data of the backend (`extra_content`), returned to it.
     pub extra: Option<Value>,
+}
+
+/// The longest name of a function, in bytes.
+pub const NAME_BYTES: usize = 64;
+
+/// A name of at most [`NAME_BYTES`]: `name`, or its beginning, and a hash of `whole`, which tells it from others that begin so.
+pub fn distinct(name: &str, whole: &str) -> String {
+    let hash = format!("{:x}", Sha256::digest(whole));
+    let (hash, room) = (&hash[..8], name.floor_char_boundary(NAME_BYTES - "_".len() - 8));
+    format!("{}_{hash}", &name[..room])
 }
 
 /// The JSON of a request body. The error says where it is not valid.
