@@ -75,7 +75,7 @@ pub fn read(request: impl Into<front::Request>, hints: &Hints) -> Result<Incomin
     tools.choice = shape::native::read_choice(&request, &tools, &mut warnings)?;
     let marks = request.messages.iter_mut().map(without_void_marks).filter(|marked| *marked).count();
     request.messages.iter_mut().for_each(without_progress);
-    let profile = profile::detect(hints, kind == shape::Kind::VoidXml || own_tools || marks > 0);
+    let profile = profile::detect(hints, kind == shape::Kind::VOID || own_tools || marks > 0);
     let one_call = profile.one_call || kind != shape::Kind::Native || shape::native::one_call_asked(&request);
     Ok(Incoming { request, tools, verbatim, shape: kind, one_call, profile, warnings, echo })
 }

@@ -2,6 +2,7 @@
 //! names. Fields that toolglot acts on have types. All others are kept unchanged, for backends that speak the same API.
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
@@ -62,6 +63,16 @@ pub struct ToolCall {
     pub arguments: String,
     /// Opaque data of the backend (`extra_content`), which goes back to it.
     pub extra: Option<Value>,
+}
+
+/// The longest name of a function, in bytes.
+pub const NAME_BYTES: usize = 64;
+
+/// A name of at most [`NAME_BYTES`]: `name`, or its beginning, and a hash of `whole`, which tells it from others that begin so.
+pub fn distinct(name: &str, whole: &str) -> String {
+    let hash = format!("{:x}", Sha256::digest(whole));
+    let (hash, room) = (&hash[..8], name.floor_char_boundary(NAME_BYTES - "_".len() - 8));
+    format!("{}_{hash}", &name[..room])
 }
 
 /// Parses the JSON of a request body.

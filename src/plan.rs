@@ -208,7 +208,7 @@ pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<
                 ..scanner::Options::default()
             },
             // Cline and its kin ask for the call themselves. With a result at hand, the words may be the answer.
-            nudges: as_written && shape == shape::Kind::VoidXml && repeats.is_empty(),
+            nudges: as_written && shape == shape::Kind::VOID && repeats.is_empty(),
             repeats,
             retry: config.retry,
             log_excerpts: config.log_excerpts,

@@ -8,12 +8,11 @@ use std::{
 };
 
 use serde_json::{Value, json, value::RawValue};
-use sha2::{Digest, Sha256};
 
 use crate::{
     adapter::quote::Turns,
     event::Note,
-    openai::{ChatRequest, Content, Message, ToolCall},
+    openai::{ChatRequest, Content, Message, ToolCall, answer::call_id},
 };
 
 pub(super) mod leaked;
@@ -194,8 +193,8 @@ fn mend(call: &mut ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) 
         call.arguments = mended;
     }
     if call.id.is_empty() {
-        let hash = Sha256::digest(format!("{at} {position} {} {}", call.name, call.arguments));
-        call.id = hash.iter().take(12).fold("call_".to_owned(), |id, byte| id + &format!("{byte:02x}"));
+        let place = [(at as u64).to_le_bytes(), (position as u64).to_le_bytes()];
+        call.id = call_id(&[&place.concat(), call.name.as_bytes(), call.arguments.as_bytes()]);
     }
 }
 

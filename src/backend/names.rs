@@ -3,18 +3,15 @@
 
 use std::collections::HashSet;
 
-use sha2::{Digest, Sha256};
-
 use super::{Backend, traits::Spelling};
-use crate::{adapter::Names, event::Tools};
+use crate::{
+    adapter::Names,
+    event::Tools,
+    openai::{NAME_BYTES, distinct},
+};
 
 #[cfg(test)]
 mod tests;
-
-/// OpenAI's and Google's limit, in characters.
-const LONGEST: usize = 64;
-/// Length of the suffix that distinguishes two names with the same spelling, in characters.
-const SUFFIX: usize = 7;
 
 /// Gives each tool a wire name that the backend accepts and the model's family can write: its own name if possible. The result
 /// depends only on the names of the tools, so it is the same in every request.
@@ -23,7 +20,7 @@ pub fn spell(backend: &Backend, names: Names, tools: &mut Tools) {
     for tool in tools.iter_mut() {
         let plain = limited(names, spelled(backend, &tool.name));
         let alike = taken.contains(&plain);
-        tool.wire_name = if alike || plain.len() > LONGEST { with_suffix(&plain, &tool.name) } else { plain };
+        tool.wire_name = if alike || plain.len() > NAME_BYTES { distinct(&plain, &tool.name) } else { plain };
         taken.insert(tool.wire_name.clone());
     }
 }
@@ -70,11 +67,4 @@ fn snake_case(name: &str) -> String {
         out.push(letter.to_ascii_lowercase());
     }
     out
-}
-
-fn with_suffix(plain: &str, name: &str) -> String {
-    let hash = Sha256::digest(name);
-    let room = plain.len().min(LONGEST - SUFFIX);
-    let start = plain.get(..room).unwrap_or_default(); // all of it is ASCII, except for backends that take any name
-    hash.iter().take(SUFFIX / 2).fold(format!("{start}_"), |out, byte| out + &format!("{byte:02x}"))
 }

@@ -1,6 +1,6 @@
 //! Turns a conversation into a backend's request: cleans the history, adds the tools natively or in the prompt, maps the fields.
-//! A pure function of the [`Round`]: the same conversation always gives the same bytes, and turn N's messages are a prefix of turn
-//! N+1's.
+//! A pure function of the [`Round`]: the same conversation always gives the same bytes, and turn N's messages are a prefix of
+//! turn N+1's.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -22,6 +22,18 @@ mod ollama;
 mod openai;
 #[cfg(test)]
 mod tests;
+
+/// Fields whose loss changes nothing of the answer.
+const QUIET: &[&str] = &[
+    "stream_options",
+    "user",
+    "store",
+    "metadata",
+    "service_tier",
+    "parallel_tool_calls",
+    "safety_identifier",
+    "prompt_cache_key",
+];
 
 /// The names of the calls so far, by id. If an id repeats, the last message counts.
 #[derive(Default)]
@@ -187,6 +199,23 @@ fn dropped(notes: &mut Vec<Note>, field: &str, backend: &str) {
         code: "field_dropped",
         text: format!("`{field}` cannot be said in {backend}'s API and was left out"),
     });
+}
+
+/// Notes the loss of a field that has no place in the backend's API, unless the answer is the same without it.
+fn left_out(field: &str, value: &Value, backend: &str, notes: &mut Vec<Note>) {
+    let is_usual = match field {
+        "n" => *value == json!(1),
+        "logprobs" => *value == json!(false),
+        _ => QUIET.contains(&field),
+    };
+    if !is_usual {
+        dropped(notes, field, backend);
+    }
+}
+
+/// Where in the conversation a part of a message is.
+fn in_message(at: usize, part: &Value) -> String {
+    format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null))
 }
 
 /// An image of a message as (MIME type, base64); `None` if the part is no image. A URL that would have to be fetched is an error.

@@ -5,13 +5,17 @@ use std::{
     fmt::Write as _,
     io::{Read, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::{Args, Subcommand};
 
-use super::{output::print, response_template};
+use super::{
+    output::{self, columns, print},
+    response_template,
+};
 use crate::{
-    adapter::{Call, Found, Inside, Library},
+    adapter::{Adapter, Call, Found, Inside, Library},
     config::{Config, Environment, Overrides},
     error::Error,
     server,
@@ -102,28 +106,25 @@ impl Adapters {
 
 /// The text of a file, or of standard input.
 fn read(path: &Path, input: &mut dyn Read) -> Result<String, Error> {
-    let fail = |error: std::io::Error| Error::client(format!("{}: {error}", path.display()));
     if path != Path::new("-") {
-        return std::fs::read_to_string(path).map_err(fail);
+        return output::read(path);
     }
     let mut text = String::new();
-    input.read_to_string(&mut text).map_err(fail)?;
+    input.read_to_string(&mut text).map_err(|error| Error::client(format!("standard input: {error}")))?;
     Ok(text)
 }
 
 /// One line for each adapter.
 fn list(library: &Library) -> String {
-    let width = library.iter().map(|adapter| adapter.name.len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for adapter in library.iter() {
+    let row = |adapter: &Arc<Adapter>| {
         let models = if adapter.signs.models.is_empty() {
             "every model that no other adapter knows".to_owned()
         } else {
             adapter.signs.models.join(" ")
         };
-        let _ = writeln!(out, "{:width$}  {:8}  {models}", adapter.name, adapter.proven().0);
-    }
-    out
+        [adapter.name.clone(), adapter.proven().0.to_owned(), models]
+    };
+    columns(&library.iter().map(row).collect::<Vec<_>>()).map(|line| line + "\n").collect()
 }
 
 /// Everything that decides how the answers of this model are read.

@@ -7,6 +7,7 @@ use std::{
 
 use clap::Args;
 
+use super::output::read;
 use crate::{
     adapter::{Adapter, Library},
     config::{Config, Environment, Overlay, Overrides, quoting_line},
@@ -85,10 +86,6 @@ fn is_adapter(path: &Path) -> Result<bool, Error> {
     let text = read(path)?;
     let begins = |line: &str| ["proof", "[[call]]", "models", "templates"].iter().any(|key| line.trim_start().starts_with(key));
     Ok(text.lines().any(begins))
-}
-
-fn read(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))
 }
 
 /// The lines of a file that a fault is about.

@@ -6,6 +6,7 @@ use std::{io::Write, path::PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
+use super::output::print;
 use crate::error::Error;
 
 /// `toolglot completions`.
@@ -30,7 +31,7 @@ impl Completions {
         // The generator panics where it cannot write; a vector takes everything.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "toolglot", &mut script);
-        out.write_all(&script).map_err(|error| Error::proxy(format!("standard output: {error}")))
+        print(out, &String::from_utf8_lossy(&script))
     }
 }
 

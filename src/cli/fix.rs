@@ -15,6 +15,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::output;
 use crate::{
     error::Error,
     event::FinishReason,
@@ -125,7 +126,7 @@ fn lines(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn schema(path: &Path) -> Result<Arc<Schema>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
+    let text = output::read(path)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|error| Error::client(format!("{}: {error}", path.display())))?;
     Ok(Schemas::default().get(&Arc::from(text)))
 }

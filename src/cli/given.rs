@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
+use super::output::read;
 use crate::{
     config::{Config, Environment, Overrides},
     error::Error,
@@ -34,9 +35,8 @@ pub(super) struct Given {
 
 /// The tools in a JSON file, in OpenAI's form.
 pub(super) fn tools(path: &Path) -> Result<Vec<Value>, Error> {
-    let fail = |what: String| Error::client(format!("{}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| fail(format!("expected a JSON array of tools: {error}")))
+    serde_json::from_str(&read(path)?)
+        .map_err(|error| Error::client(format!("{}: expected a JSON array of tools: {error}", path.display())))
 }
 
 // === impl Configured ===

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{
     block_on,
     call::{self, PATIENCE, Source},
-    output::{fail_with, print},
+    output::{columns, fail_with, print, read},
 };
 use crate::{
     config::Environment,
@@ -246,7 +246,7 @@ impl Json {
 
 fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &mut dyn Write) -> Result<String, Error> {
     let file = known_file(from, environment).unwrap_or_else(|| PathBuf::from(from));
-    let text = std::fs::read_to_string(&file).map_err(|error| Error::client(format!("{}: {error}", file.display())))?;
+    let text = read(&file)?;
     let Imported { taken, known, left_out } = registry.import(&text)?;
     for (name, key) in left_out {
         note(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
@@ -287,17 +287,15 @@ fn servers(all: &[Status]) -> String {
     if all.is_empty() {
         return "no MCP server is registered; `toolglot mcp add NAME URL` registers one\n".into();
     }
-    let width = all.iter().map(|status| status.name.len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for status in all {
-        let what =
-            status.error.as_ref().map(|error| format!("  ({}: {error})", status.state)).unwrap_or_else(|| match status.state {
-                "disabled" => "  (switched off)".into(),
-                _ => String::new(),
-            });
-        let _ = writeln!(out, "{:width$}  {}{what}", status.name, status.address);
-    }
-    out
+    let row = |status: &Status| {
+        let what = match (&status.error, status.state) {
+            (Some(error), state) => format!("({state}: {error})"),
+            (None, "disabled") => "(switched off)".into(),
+            _ => String::new(),
+        };
+        [status.name.clone(), format!("{}  {what}", status.address)]
+    };
+    columns(&all.iter().map(row).collect::<Vec<_>>()).map(|line| line + "\n").collect()
 }
 
 fn tools(offered: &Catalogue) -> String {

@@ -1,10 +1,25 @@
-//! Writes a command's output to standard output: text, JSON, tables.
+//! What commands read and write: files, embedded lists, and standard output with text, JSON and tables.
 
-use std::{fmt::Write as _, io::Write};
+use std::{collections::BTreeMap, fmt::Write as _, fs, io::Write, path::Path};
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::Error;
+
+/// The text of a file that the command line names.
+pub(super) fn read(file: &Path) -> Result<String, Error> {
+    fs::read_to_string(file).map_err(|error| Error::client(format!("{}: {error}", file.display())))
+}
+
+/// The table of this name in a list of `what`s that is part of this program.
+pub(super) fn listed<T: DeserializeOwned>(list: &str, what: &str, name: &str) -> Result<T, Error> {
+    let broken = |error| Error::proxy(format!("the list of {what}s inside of this program is broken: {error}"));
+    let mut all: BTreeMap<String, T> = toml::from_str(list).map_err(broken)?;
+    all.remove(name).ok_or_else(|| {
+        let names: Vec<&str> = all.keys().map(String::as_str).collect();
+        Error::client(format!("there is no {what} `{name}`; there are: {}", names.join(", ")))
+    })
+}
 
 /// Writes a whole output.
 pub(super) fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {

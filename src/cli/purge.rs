@@ -11,6 +11,7 @@ use std::{
 use clap::Args;
 
 use super::{
+    output::print,
     service,
     setup::journal::{self, Journal, Undone},
 };
@@ -40,16 +41,14 @@ enum Task {
 impl Purge {
     pub(super) fn run(self, environment: &Environment, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
         let tasks = tasks(environment)?;
-        let mut say = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        let written = |error| Error::proxy(format!("standard output: {error}"));
         if tasks.is_empty() {
-            return say("there is nothing to remove\n".into()).map_err(written);
+            return print(out, "there is nothing to remove\n");
         }
         for task in &tasks {
-            say(format!("{task}\n")).map_err(written)?;
+            print(out, &format!("{task}\n"))?;
         }
         if !self.yes {
-            say("Do this? [y/N] ".into()).map_err(written)?;
+            print(out, "Do this? [y/N] ")?;
             let mut answer = String::new();
             let heard = BufReader::new(input).read_line(&mut answer);
             if heard.is_err() || !["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
@@ -61,7 +60,7 @@ impl Purge {
             return Err(Error::proxy(format!("not everything was removed: {}", failures.join("; "))));
         }
         let program = std::env::current_exe().map(|program| program.display().to_string()).unwrap_or_default();
-        say(format!("removed; the program itself is {program}: remove it the way you installed it\n")).map_err(written)
+        print(out, &format!("removed; the program itself is {program}: remove it the way you installed it\n"))
     }
 }
 

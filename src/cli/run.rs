@@ -11,7 +11,7 @@ use std::{
 use clap::Args;
 use serde::Deserialize;
 
-use super::given::Configured;
+use super::{given::Configured, output::listed};
 use crate::{
     backend::{self, Backend, Kind, Model},
     config::{Config, Environment},
@@ -39,15 +39,7 @@ pub(super) struct Run {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Agents {
-    agent: Vec<Agent>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Agent {
-    /// The agent's name, and that of its program.
-    name: String,
     /// How to get it.
     install: String,
     #[serde(default)]
@@ -68,6 +60,8 @@ pub(super) struct Place {
 /// A proxy that `run` has started. It ends when this is dropped.
 struct Daemon(Child);
 
+/// The agents, by the names of their programs.
+const AGENTS: &str = include_str!("run/agents.toml");
 /// How long a proxy may take to listen.
 const START: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -77,13 +71,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 impl Run {
     /// Runs the command. Returns the agent's exit status.
     pub(super) fn run(self, environment: &Environment) -> Result<ExitStatus, Error> {
-        let agents = agents()?;
-        let Some(agent) = agents.iter().find(|agent| agent.name == self.agent) else {
-            let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
-            return Err(Error::client(format!("there is no agent `{}`; there are: {}", self.agent, names.join(", "))));
-        };
-        let Some(program) = environment.find(&agent.name) else {
-            return Err(Error::client(format!("`{}` is not installed: {}", agent.name, agent.install)));
+        let agent: Agent = listed(AGENTS, "agent", &self.agent)?;
+        let Some(program) = environment.find(&self.agent) else {
+            return Err(Error::client(format!("`{}` is not installed: {}", self.agent, agent.install)));
         };
         let config = self.configured.load(environment)?;
         let address = super::setup::reachable(&config.listen);
@@ -95,7 +85,7 @@ impl Run {
         }
         command.args(agent.arguments.iter().map(|argument| place.fill(argument))).args(&self.arguments);
         tracing::debug!(?place, "starting the agent");
-        let ended = command.status().map_err(|error| Error::proxy(format!("cannot start `{}`: {error}", agent.name)));
+        let ended = command.status().map_err(|error| Error::proxy(format!("cannot start `{}`: {error}", self.agent)));
         drop(daemon);
         ended
     }
@@ -148,12 +138,6 @@ impl Drop for Daemon {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn agents() -> Result<Vec<Agent>, Error> {
-    let agents: Agents = toml::from_str(include_str!("run/agents.toml"))
-        .map_err(|error| Error::proxy(format!("the list of agents inside of this program is broken: {error}")))?;
-    Ok(agents.agent)
 }
 
 /// The models of the proxy at this address; none if nothing listens there.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     given::Configured,
+    output::{listed, print},
     run::{self, Place},
 };
 use crate::{
@@ -44,14 +45,7 @@ pub struct Setup {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Clients {
-    client: Vec<Client>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Client {
-    name: String,
     title: String,
     steps: String,
     #[serde(default)]
@@ -69,16 +63,14 @@ struct File {
     text: Option<String>,
 }
 
+const CLIENTS: &str = include_str!("setup/clients.toml");
+
 // === impl Setup ===
 
 impl Setup {
     /// Runs the command. What was done is written to `remarks`.
     pub fn run(self, environment: &Environment, out: &mut dyn Write, remarks: &mut dyn Write) -> Result<(), Error> {
-        let clients = clients()?;
-        let Some(client) = clients.iter().find(|client| client.name == self.client) else {
-            let names: Vec<&str> = clients.iter().map(|client| client.name.as_str()).collect();
-            return Err(Error::client(format!("there is no client `{}`; there are: {}", self.client, names.join(", "))));
-        };
+        let client: Client = listed(CLIENTS, "client", &self.client)?;
         let config = self.configured.load(environment)?;
         let address = reachable(&config.listen);
         let place = match run::place(&config, address, self.model.as_deref()) {
@@ -92,8 +84,7 @@ impl Setup {
         // In TOML and JSON a backslash would begin an escape.
         let home_text = environment.home().unwrap_or_default().display().to_string().replace('\\', "/");
         let filled = |text: &str| place.fill(text.trim_start_matches('\n')).replace("{home}", &home_text);
-        let written = |error| Error::proxy(format!("standard output: {error}"));
-        writeln!(out, "{}\n\n{}", client.title, filled(&client.steps)).map_err(written)?;
+        print(out, &format!("{}\n\n{}\n", client.title, filled(&client.steps)))?;
         if client.files.is_empty() && self.write {
             return Err(Error::client(format!("nothing of {}'s settings can be installed: enter them by hand", client.title)));
         }
@@ -103,7 +94,7 @@ impl Setup {
             let before = read(&file)?;
             let own = part.own(&filled)?;
             let after = part.over(before.as_deref().unwrap_or_default(), own.clone(), &filled)?;
-            writeln!(out, "\n~/{}:\n\n{after}", part.path).and_then(|()| out.flush()).map_err(written)?;
+            print(out, &format!("\n~/{}:\n\n{after}\n", part.path))?;
             if self.write {
                 let installed = install(&file, before.as_deref(), &after)?;
                 // Without a reader of standard error there is nobody to tell.
@@ -111,7 +102,7 @@ impl Setup {
                 if installed.changed {
                     let mut journal = Journal::read(environment)?;
                     let backups = installed.backup.into_iter().collect();
-                    journal.add(Entry { client: client.name.clone(), file, before, after, merged: own, backups });
+                    journal.add(Entry { client: self.client.clone(), file, before, after, merged: own, backups });
                     journal.write(environment)?;
                 }
             }
@@ -166,12 +157,6 @@ fn merge(into: &mut Value, own: Value) -> Result<(), String> {
 pub(super) fn reachable(listen: &Listen) -> SocketAddr {
     let one = listen.addresses.first().copied().filter(|address| !address.ip().is_unspecified());
     one.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, listen.port()).into())
-}
-
-fn clients() -> Result<Vec<Client>, Error> {
-    let clients: Clients = toml::from_str(include_str!("setup/clients.toml"))
-        .map_err(|error| Error::proxy(format!("the list of clients inside of this program is broken: {error}")))?;
-    Ok(clients.client)
 }
 
 /// The file's text; `None` if there is no file.

@@ -16,8 +16,7 @@ pub mod shell;
 mod xml;
 
 use shell::{Shell, Spooled};
-use xml::Grammar;
-pub use xml::{Executed, executed};
+pub use xml::{Executed, Grammar, executed};
 
 /// The known shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -25,10 +24,8 @@ pub enum Kind {
     /// OpenAI's `tool_calls`.
     #[default]
     Native,
-    /// Void's calls in the text.
-    VoidXml,
-    /// The calls in the text of Cline, Roo and Kilo, before they used native calls.
-    ClineXml,
+    /// Elements in the text.
+    Xml(Grammar),
 }
 
 /// Counts of what a shape changed or dropped, for traces and metrics.
@@ -68,6 +65,13 @@ enum Writer {
     Xml(Box<xml::Writer>),
 }
 
+// === impl Kind ===
+
+impl Kind {
+    /// Void's calls in the text.
+    pub const VOID: Kind = Kind::Xml(Grammar::Void);
+}
+
 // === impl Shape ===
 
 impl Shape {
@@ -75,8 +79,7 @@ impl Shape {
     pub fn new(kind: Kind, tools: Arc<Tools>, one_call: bool) -> Shape {
         let writer = match kind {
             Kind::Native => Writer::Native(native::Writer::new(one_call)),
-            Kind::VoidXml => Writer::Xml(Box::new(xml::Writer::new(Grammar::Void, Arc::clone(&tools)))),
-            Kind::ClineXml => Writer::Xml(Box::new(xml::Writer::new(Grammar::Cline, Arc::clone(&tools)))),
+            Kind::Xml(grammar) => Writer::Xml(Box::new(xml::Writer::new(grammar, Arc::clone(&tools)))),
         };
         Shape { kind, shell: None, tools, writer }
     }
@@ -136,8 +139,7 @@ impl Carrier {
         }
         match self.kind {
             Kind::Native => Ok(()),
-            Kind::VoidXml => xml::expressible(Grammar::Void, &self.tools, name, arguments),
-            Kind::ClineXml => xml::expressible(Grammar::Cline, &self.tools, name, arguments),
+            Kind::Xml(grammar) => xml::expressible(grammar, &self.tools, name, arguments),
         }
     }
 }
@@ -173,20 +175,14 @@ impl Writer {
 
 /// Reads the tools and the history of a request in a form other than OpenAI's. Also returns the original messages.
 pub(super) fn read_prompt(request: &mut ChatRequest) -> Option<(Kind, Tools, Vec<Message>)> {
-    let (grammar, tools, verbatim) = xml::read(request)?;
-    let kind = match grammar {
-        Grammar::Void => Kind::VoidXml,
-        Grammar::Cline => Kind::ClineXml,
-    };
-    Some((kind, tools, verbatim))
+    xml::read(request).map(|(grammar, tools, verbatim)| (Kind::Xml(grammar), tools, verbatim))
 }
 
 /// A call in this client's form; `None` if the form cannot carry it, or is not text.
 pub fn written(kind: Kind, tools: &Tools, name: &str, arguments: &str) -> Option<String> {
     match kind {
         Kind::Native => None,
-        Kind::VoidXml => xml::written(Grammar::Void, tools, name, arguments),
-        Kind::ClineXml => xml::written(Grammar::Cline, tools, name, arguments),
+        Kind::Xml(grammar) => xml::written(grammar, tools, name, arguments),
     }
 }
 

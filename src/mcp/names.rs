@@ -3,15 +3,11 @@
 
 use std::collections::HashMap;
 
-use sha2::{Digest, Sha256};
-
 use super::response::ServiceInfo;
+use crate::openai::{NAME_BYTES, distinct};
 
 #[cfg(test)]
 mod tests;
-
-/// The longest function name that OpenAI's clients allow, in bytes.
-const LONGEST: usize = 64;
 
 /// The wire names of these tools, in their order: their full names spelled in `[A-Za-z0-9_-]{1,64}`. Two tools never share one,
 /// and the order of the tools does not matter.
@@ -21,7 +17,7 @@ pub fn wire_names(tools: &[ServiceInfo]) -> Vec<String> {
     for name in &plain {
         *count.entry(name).or_default() += 1;
     }
-    let unique = |name: &str| name.len() <= LONGEST && count.get(name) == Some(&1);
+    let unique = |name: &str| name.len() <= NAME_BYTES && count.get(name) == Some(&1);
     tools.iter().zip(&plain).map(|(tool, plain)| if unique(plain) { plain.clone() } else { hashed(tool, plain) }).collect()
 }
 
@@ -94,8 +90,5 @@ fn plain(full: &str) -> String {
 
 fn hashed(tool: &ServiceInfo, plain: &str) -> String {
     // Server and tool apart: `a` + `b__c` is not `a__b` + `c`.
-    let of = Sha256::digest(format!("{}\n{}\n{}", tool.backend.as_str(), tool.server, tool.tool));
-    let hash: String = of.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let kept: String = plain.chars().take(LONGEST - 1 - hash.len()).collect();
-    format!("{kept}_{hash}")
+    distinct(plain, &format!("{}\n{}\n{}", tool.backend.as_str(), tool.server, tool.tool))
 }

@@ -91,7 +91,7 @@ fn hash(tool: &Definition) -> String {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(text))
 }
 
 fn canonical(value: &Value, out: &mut String) {

@@ -34,7 +34,7 @@ impl Files {
 
     fn path(&self, key: &Key) -> PathBuf {
         let name = Sha256::digest(format!("{}\n{:?}\n{}", key.tenant, key.kind, key.id));
-        self.folder.join(name.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        self.folder.join(format!("{name:x}"))
     }
 
     fn write(&self, key: &Key, value: &[u8], ttl: Duration) -> io::Result<()> {

@@ -319,8 +319,7 @@ fn name(key: &Key) -> String {
     // Braces would say which part of a cluster it belongs to, colons where the tenant ends.
     let tenant: String =
         key.tenant.chars().map(|c| if plain(c) { c.to_string() } else { format!("%{:x}", u32::from(c)) }).collect();
-    let id: String = Sha256::digest(&key.id).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("toolglot:{tenant}:{:?}:{id}", key.kind)
+    format!("toolglot:{tenant}:{:?}:{:x}", key.kind, Sha256::digest(&key.id))
 }
 
 /// What is worth no command: a comparison for the log of this instance.

@@ -41,7 +41,7 @@ fn names_that_would_be_alike_stay_apart() {
     let long = "x".repeat(80);
     let longer = format!("{long}y");
     let spelled = spelled_by(Kind::Google, Profile::Generic, &[&long, &longer]);
-    assert!(spelled.iter().all(|name| name.len() <= LONGEST) && spelled[0] != spelled[1], "{spelled:?}");
+    assert!(spelled.iter().all(|name| name.len() <= NAME_BYTES) && spelled[0] != spelled[1], "{spelled:?}");
 }
 
 #[test]

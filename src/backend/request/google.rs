@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, image, named, parameters_of};
+use super::{Called, dropped, image, in_message, left_out, named, parameters_of};
 use crate::{
     error::Error,
     event::{Note, ToolChoice, Tools},
@@ -22,16 +22,6 @@ const CONFIG: &[(&str, &str)] = &[
     ("seed", "seed"),
     ("frequency_penalty", "frequencyPenalty"),
     ("presence_penalty", "presencePenalty"),
-];
-const QUIET: &[&str] = &[
-    "stream_options",
-    "user",
-    "store",
-    "metadata",
-    "service_tier",
-    "parallel_tool_calls",
-    "safety_identifier",
-    "prompt_cache_key",
 ];
 
 /// The path after the base URL (`https://.../v1beta`).
@@ -127,10 +117,7 @@ fn config(chat: &ChatRequest, notes: &mut Vec<Note>) -> Map<String, Value> {
                 };
                 config.insert("thinkingConfig".into(), json!({"thinkingBudget": budget}));
             }
-            ("n", one) if one == &json!(1) => {}
-            ("logprobs", no) if no == &json!(false) => {}
-            (name, _) if QUIET.contains(&name) => {}
-            _ => dropped(notes, name, "Google"),
+            _ => left_out(name, value, "Google", notes),
         }
     }
     config
@@ -151,7 +138,7 @@ fn parts(at: usize, message: &Message, notes: &mut Vec<Note>) -> Result<Vec<Valu
                     let (mime, data) = image?;
                     parts.push(json!({"inlineData": {"mimeType": mime, "data": data}}));
                 } else {
-                    dropped(notes, &format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null)), "Google");
+                    dropped(notes, &in_message(at, part), "Google");
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Called, dropped, functions, image};
+use super::{Called, dropped, functions, image, in_message, left_out};
 use crate::{
     backend::Round,
     error::Error,
@@ -29,17 +29,6 @@ const OPTIONS: &[(&str, &str)] = &[
 ];
 /// Ollama's own fields, passed on unchanged.
 const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
-/// Fields that can be dropped without a change to the answer.
-const QUIET: &[&str] = &[
-    "stream_options",
-    "user",
-    "store",
-    "metadata",
-    "service_tier",
-    "parallel_tool_calls",
-    "safety_identifier",
-    "prompt_cache_key",
-];
 
 pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
     let mut body = Map::new();
@@ -71,10 +60,7 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>,
                     None if form.get("type").and_then(Value::as_str) == Some("text") => {}
                     None => dropped(notes, name, "Ollama"),
                 },
-                ("n", one) if one == &json!(1) => {}
-                ("logprobs", no) if no == &json!(false) => {}
-                (name, _) if QUIET.contains(&name) => {}
-                _ => dropped(notes, name, "Ollama"),
+                _ => left_out(name, value, "Ollama", notes),
             }
         }
     }
@@ -96,9 +82,7 @@ fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<No
         for part in parts.iter().filter(|part| part.get("text").is_none()) {
             match image(part, at) {
                 Some(image) => images.push(json!(image?.1)),
-                None => {
-                    dropped(notes, &format!("messages[{at}].content ({})", part.get("type").unwrap_or(&Value::Null)), "Ollama")
-                }
+                None => dropped(notes, &in_message(at, part), "Ollama"),
             }
         }
         if !images.is_empty() {

@@ -195,7 +195,7 @@ pub fn client_bytes_in_letters(round: &Round, adapter: &Arc<Adapter>, shape: &st
 fn client_bytes_of(round: &Round, adapter: &Arc<Adapter>, shape: &str, deltas: &[Owned]) -> Result<String, String> {
     let kind = match shape {
         "native" => Kind::Native,
-        "void_xml" => Kind::VoidXml,
+        "void_xml" => Kind::VOID,
         other => return Err(format!("unknown shape `{other}`")),
     };
     let incoming = client::read(round.request.clone(), &client::Hints::default()).map_err(|error| error.message)?;

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::{journal::Undone, *};
 
 fn environment(home: &Path) -> Environment {
@@ -21,10 +23,10 @@ fn run_at(listen: &str, client: &str, home: &Path, write: bool) -> Result<(Strin
 #[test]
 fn every_client_is_told_the_address_and_the_model() {
     let home = tempfile::tempdir().unwrap();
-    for client in clients().unwrap() {
-        let (text, _) = run(&client.name, home.path(), false).unwrap();
+    for (name, client) in toml::from_str::<BTreeMap<String, Client>>(CLIENTS).unwrap() {
+        let (text, _) = run(&name, home.path(), false).unwrap();
         assert!(text.contains("127.0.0.1:8123") && text.starts_with(&client.title), "{text}");
-        assert!(text.contains("m:7b") || client.name == "open-webui", "{text}");
+        assert!(text.contains("m:7b") || name == "open-webui", "{text}");
         for left in ["{v1}", "{root}", "{port}", "{model}"] {
             assert!(!text.contains(left), "{text}");
         }

@@ -29,8 +29,9 @@ pub(super) use void::complete_native;
 mod tests;
 
 /// The client whose elements are written and read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grammar {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grammar {
+    /// Void.
     Void,
     /// Cline and its forks Roo and Kilo, before they used native calls.
     Cline,

@@ -74,7 +74,7 @@ fn a_huge_schema_is_not_quoted() {
 
 #[test]
 fn a_conversation_in_the_clients_form_stays_in_it() {
-    let form = Some(shape::Kind::VoidXml);
+    let form = Some(shape::Kind::VOID);
     let make = r#"{"command":"make"}"#;
     let [asked, told] = messages("run_tests", &Why::UnknownTool(String::new()), make, "I test it.", &tools(), form, 3);
     assert!(asked.tool_calls.is_empty() && told.tool_call_id.is_none());
@@ -87,7 +87,7 @@ fn a_conversation_in_the_clients_form_stays_in_it() {
 
 #[test]
 fn a_call_that_was_not_closed_is_shown_in_the_clients_form() {
-    let form = Some(shape::Kind::VoidXml);
+    let form = Some(shape::Kind::VOID);
     let cut = Why::Truncated(FinishReason::Stop);
     for (raw, shown) in
         [("{\"", "<run_command>"), ("", "<run_command>"), (r#"{"command":"make" "#, "<run_command>\n<command>\nmake\n</command>")]

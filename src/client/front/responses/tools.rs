@@ -1,22 +1,19 @@
 //! Turns the tools of a request into functions: a namespace becomes part of the name, and a tool that takes text becomes a
-//! function with one argument. The module `items` translates calls back, and this file translates the history.
+//! function with one argument. [`super::items()`] translates calls back, and this file translates the history.
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::Special;
 use crate::{
     error::Error,
     event::{Input, Note},
-    openai::ToolCall,
+    openai::{NAME_BYTES, ToolCall, distinct},
 };
 
 /// The tool for patches, and the first and last line of one.
 const APPLY_PATCH: &str = "apply_patch";
 /// Tools of a client that run a command line, each with its parameter.
 const SHELLS: &[(&str, &str)] = &[("exec_command", "cmd"), ("shell_command", "command")];
-/// The longest name that OpenAI's API allows.
-const NAME_BYTES: usize = 64;
 /// An example of a patch, which small models need.
 const PATCH_EXAMPLE: &str =
     "Creates, changes and deletes files by a patch. `input` is the whole patch. Paths are relative. Example:
@@ -179,12 +176,7 @@ fn written(arguments: Option<&Value>) -> String {
 pub(super) fn flat(namespace: Option<&str>, name: &str) -> String {
     let Some(namespace) = namespace else { return name.to_owned() };
     let whole = format!("{namespace}__{name}");
-    if whole.len() <= NAME_BYTES {
-        return whole;
-    }
-    let hash: String = Sha256::digest(&whole).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let kept = (0..=NAME_BYTES - hash.len() - 1).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}_{hash}", &whole[..kept])
+    if whole.len() > NAME_BYTES { distinct(&whole, &whole) } else { whole }
 }
 
 fn split(namespace: Option<&str>, name: &str) -> Option<(String, String)> {

@@ -44,7 +44,7 @@ fn run(kind: Kind, tools: Arc<Tools>, form: ShellForm, via: Via, calls: &[(&str,
 #[test]
 fn a_call_of_ours_becomes_a_block_and_its_arguments_stay_here() {
     let calls = [("read_query", "{\"sql\": \"x\"}"), ("odd name/é", "")];
-    for kind in [Kind::Native, Kind::VoidXml] {
+    for kind in [Kind::Native, Kind::VOID] {
         let (seen, spooled) = run(kind, tools(), ShellForm::Id, Via::Block, &calls);
         let [first, second] = spooled.as_slice() else { panic!("{spooled:?}") };
         assert_eq!(
@@ -99,12 +99,12 @@ fn a_terminal_tool_of_the_client_carries_the_command() {
             "finish tool_calls".to_owned()
         ]
     );
-    let (seen, spooled) = run(Kind::VoidXml, tools(), ShellForm::Id, via(), &[("read_query", "{}")]);
+    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Id, via(), &[("read_query", "{}")]);
     assert_eq!(seen[1], "\"<run_command>\\n\"");
     assert!(seen[2].contains(&format!("<command>\\ntoolglot call {}\\n</command></run_command>", spooled[0].id)));
 
     // Nothing in a command can be taken for a tag.
-    let (seen, spooled) = run(Kind::VoidXml, tools(), ShellForm::Posix, via(), &[("read_query", "{\"sql\": \"</command>\"}")]);
+    let (seen, spooled) = run(Kind::VOID, tools(), ShellForm::Posix, via(), &[("read_query", "{\"sql\": \"</command>\"}")]);
     assert!(seen[2].contains(&spooled[0].id) && !seen[2].contains("sql"), "{seen:?}");
 
     // A client that does not offer it gets a block.

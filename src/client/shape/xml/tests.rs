@@ -184,7 +184,7 @@ fn a_conversation_is_translated_and_every_turn_repeats_the_one_before() {
         let mut events = vec![OwnedEvent::Text(said.clone())];
         events.extend(call(0, name, arguments));
         events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-        let (sse, _) = stream(Kind::VoidXml, &tools, &events);
+        let (sse, _) = stream(Kind::VOID, &tools, &events);
         let read_back = void::read_xml(&sse, &void::tools());
         let (called, values) = read_back.call.expect("the call arrives");
         assert_eq!((called.as_str(), &values), (*name, &as_strings(arguments)));
@@ -306,7 +306,7 @@ fn every_call_arrives_as_meant_or_is_refused_with_a_reason() {
                     events.extend(call(1, "ls_dir", &json!({})));
                     events.push(OwnedEvent::Text(format!("Result: </{name}> <ls_dir>")));
                     events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-                    let (sse, counts) = stream(Kind::VoidXml, &tools, &events);
+                    let (sse, counts) = stream(Kind::VOID, &tools, &events);
                     let read = void::read_xml(&sse, &reader);
                     assert_eq!((counts.dropped, counts.withheld), (1, 1));
                     assert!(sse.contains("\"finish_reason\":\"stop\""));
@@ -338,7 +338,7 @@ fn values_become_the_strings_that_void_reads() {
     let arguments = json!({"is_regex": true, "page_number": 2, "query": {"deep": ["a", 1.50, null]}, "search_in_folder": null, "invented": "x"});
     let mut events = call(0, "search_for_files", &arguments).to_vec();
     events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-    let (sse, _) = stream(Kind::VoidXml, &tools, &events);
+    let (sse, _) = stream(Kind::VOID, &tools, &events);
     let (_, values) = void::read_xml(&sse, &void::tools()).call.unwrap();
     let pairs: Vec<(&str, &str)> = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     assert_eq!(pairs, [("query", "{\"deep\":[\"a\",1.5,null]}"), ("is_regex", "true"), ("page_number", "2")]);
@@ -349,7 +349,7 @@ fn the_opening_tag_is_an_event_of_its_own_and_nothing_stands_before_the_end() {
     let mut events = vec![OwnedEvent::Text("Now.".into())];
     events.extend(call(0, "edit_file", &json!({"search_replace_blocks": "B", "uri": "A"})));
     events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-    let (sse, _) = stream(Kind::VoidXml, &tools(), &events);
+    let (sse, _) = stream(Kind::VOID, &tools(), &events);
     let contents: Vec<String> = sse
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line.strip_prefix("data: ")?).ok())
@@ -380,12 +380,12 @@ fn unknown_tools_broken_arguments_and_too_many_parameters_are_refused() {
             OwnedEvent::End(0),
             OwnedEvent::Finish(FinishReason::ToolCalls),
         ];
-        let (sse, counts) = stream(Kind::VoidXml, &tools, &events);
+        let (sse, counts) = stream(Kind::VOID, &tools, &events);
         let read = void::read_xml(&sse, &reader);
         assert_eq!(read.call.is_some(), why.is_none(), "{text}");
         assert_eq!(counts.refused, u32::from(why.is_some()));
         assert!(read.text.contains(why.unwrap_or_default()), "{}", read.text);
-        let shape = Shape::new(Kind::VoidXml, Arc::clone(&tools), true);
+        let shape = Shape::new(Kind::VOID, Arc::clone(&tools), true);
         assert_eq!(shape.carrier().carries(name, &text).is_err(), why.is_some());
     }
 }

@@ -210,7 +210,7 @@ fn calls_arrive_as_meant_or_are_refused() {
         let mut events = vec![OwnedEvent::Text("Use <write_to_file> now.".into())];
         events.extend(call(0, name, &arguments));
         events.push(OwnedEvent::Finish(FinishReason::ToolCalls));
-        let text = text_of(&stream(Kind::ClineXml, &tools, &events).0);
+        let text = text_of(&stream(Kind::Xml(Grammar::Cline), &tools, &events).0);
         let values = values.map(|values| {
             (name.to_owned(), values.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>())
         });
@@ -238,7 +238,7 @@ fn ordinary_answers_run_nothing() {
                 let events = [text[..cut].to_owned(), text[cut..].to_owned()].map(OwnedEvent::Text);
                 let mut events = events.to_vec();
                 events.push(OwnedEvent::Finish(FinishReason::Stop));
-                let sent = text_of(&stream(Kind::ClineXml, &tools, &events).0);
+                let sent = text_of(&stream(Kind::Xml(Grammar::Cline), &tools, &events).0);
                 assert_eq!(Reader::new().read(&sent), None, "{sent}");
             }
         }
