@@ -140,12 +140,19 @@ impl Scanner {
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        if self.buf.is_quoted(at) || self.buf.is_inside_value(at) || self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at) {
+        if self.buf.is_quoted(at)
+            || self.buf.is_inside_value(at)
+            || self.is_in_block_quote(at)
+            || self.is_in_example(at)
+            || self.is_introduced(at)
+        {
             return Some(false);
         }
         let fits = |form: &usize| {
             let call = self.adapter.calls.get(*form);
-            call.is_some_and(|call| matches!(call.syntax, Syntax::Json(_) | Syntax::Python) && !call.start_only && !call.whole_answer)
+            call.is_some_and(|call| {
+                matches!(call.syntax, Syntax::Json(_) | Syntax::Python) && !call.start_only && !call.whole_answer
+            })
         };
         let forms = self.adapter.triggers.bare().iter().copied().filter(fits);
         let entries = forms.map(|form| Entry::new(form, body, false)).collect();
@@ -238,7 +245,17 @@ impl Scanner {
 /// Words in the name of a tag around a call, and those that say otherwise.
 const CALLING: [&str; 9] = ["call", "calls", "tool", "tools", "function", "action", "actions", "invoke", "invocation"];
 const NOT_CALLING: [&str; 12] = [
-    "result", "results", "response", "responses", "output", "outputs", "example", "examples", "description", "definition", "definitions",
+    "result",
+    "results",
+    "response",
+    "responses",
+    "output",
+    "outputs",
+    "example",
+    "examples",
+    "description",
+    "definition",
+    "definitions",
     "schema",
 ];
 

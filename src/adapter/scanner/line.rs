@@ -96,9 +96,7 @@ pub(super) fn is_quoting(head: &str) -> bool {
     let last = line.split_whitespace().next_back().unwrap_or_default();
     const LAST: [&str; 11] =
         ["contains", "contained", "printed", "logged", "returned", "wrote", "says", "reads", "was", "were", "tried"];
-    LAST.contains(&last)
-        || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign))
-        || is_header(line)
+    LAST.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line)
 }
 
 /// Whether a line that ends in a colon says that what follows is a description of something: its subject is a thing or the user,
@@ -185,8 +183,22 @@ pub(super) fn advises(head: &str) -> bool {
 
 /// Words of such a line.
 const ADVICE: [&str; 16] = [
-    "you", "your", "would", "could", "kannst", "k\u{f6}nnen", "k\u{f6}nnte", "w\u{e4}re", "vous", "serait", "pourrait", "puedes",
-    "ser\u{ed}a", "podr\u{ed}a", "voc\u{ea}", "seria",
+    "you",
+    "your",
+    "would",
+    "could",
+    "kannst",
+    "k\u{f6}nnen",
+    "k\u{f6}nnte",
+    "w\u{e4}re",
+    "vous",
+    "serait",
+    "pourrait",
+    "puedes",
+    "ser\u{ed}a",
+    "podr\u{ed}a",
+    "voc\u{ea}",
+    "seria",
 ];
 
 /// Whether a line begins text that is only data up to its own end: a here-document of the shell, a listing of LaTeX.
@@ -318,7 +330,12 @@ mod tests {
 
     #[test]
     fn lines_that_advise() {
-        for head in ["You can list them with:", "The call would be:", "Der Aufruf w\u{e4}re:", "\u{4f60}\u{53ef}\u{4ee5}\u{8fd9}\u{6837}:"] {
+        for head in [
+            "You can list them with:",
+            "The call would be:",
+            "Der Aufruf w\u{e4}re:",
+            "\u{4f60}\u{53ef}\u{4ee5}\u{8fd9}\u{6837}:",
+        ] {
             assert!(advises(head), "{head}");
         }
         for head in ["I list them now:", "I thank you.", "Ich liste sie auf:", "Next:"] {

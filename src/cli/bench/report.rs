@@ -236,7 +236,9 @@ impl Recommendation {
         let needed = match self.route {
             Route::Needless => "That is as good as the best way, within the bounds of this measurement; to fix the best one:",
             Route::Better => "Another way is better:",
-            Route::Unknown => "That was not measured in every form, so it cannot be compared. To fix the best of the measured ways:",
+            Route::Unknown => {
+                "That was not measured in every form, so it cannot be compared. To fix the best of the measured ways:"
+            }
         };
         format!("{own}\n{needed}\n\n[[route]]\nmodel = \"{model}\"\ntools = \"{}\"\n", self.tools)
     }

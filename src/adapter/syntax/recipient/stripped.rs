@@ -23,8 +23,8 @@ pub(super) fn stripped_header(text: &str, data: &Recipient, first: bool, end: bo
             let may_call = data.to.iter().any(|to| to.starts_with(rest.trim_start()));
             let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));
             maybe |= may_call && (!first || rest.is_empty());
-            if glued && !calls && !(may_call && !end) {
-                let kind = if data.reasoning.iter().any(|known| *known == channel) { Kind::Reasoning } else { Kind::Content };
+            if glued && !calls && (end || !may_call) {
+                let kind = if data.reasoning.contains(&channel) { Kind::Reasoning } else { Kind::Content };
                 return Seen::Yes(Header { length: written.len(), kind });
             }
         }
