@@ -74,7 +74,7 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
         method: Method::POST,
         url: format!("{}{path}", round.backend.url),
         headers: round.backend.headers(round.authorization),
-        body: body.to_string().into(),
+        body: serde_json::to_vec(&body).map_err(|error| Error::proxy(format!("the request cannot be written: {error}")))?.into(),
     };
     Ok(Prepared { outgoing: Outgoing::Http(request), dialect, notes })
 }
