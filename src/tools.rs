@@ -32,15 +32,6 @@ pub struct Definition {
     pub schema: &'static str,
 }
 
-/// The outcome of a tool.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// Its result.
-    Success(Value),
-    /// The error: a sentence that a model can act on.
-    Failure(String),
-}
-
 /// The tools, sorted by name.
 #[cfg(not(feature = "sample-tools"))]
 pub const DEFINITIONS: &[Definition] = &[];
@@ -53,30 +44,23 @@ impl Builtin {
         Builtin { file: file.into() }
     }
 
-    /// Runs a tool. Failures are part of the [`Outcome`]. Blocks for a few file reads.
-    #[cfg_attr(not(feature = "sample-tools"), allow(unused_variables, reason = "there is no tool that could take them"))]
-    pub fn execute_tool(&self, name: &str, arguments: &Map<String, Value>) -> Outcome {
-        #[cfg(feature = "sample-tools")]
-        let ended = samples::run(&self.file, name, arguments);
-        #[cfg(not(feature = "sample-tools"))]
-        let ended = Err(format!("there is no built-in tool `{name}` in this build"));
-        ended.map_or_else(Outcome::Failure, Outcome::Success)
+    /// Runs a tool; an error is a sentence that a model can act on. Blocks for a few file reads.
+    #[cfg(feature = "sample-tools")]
+    pub fn execute_tool(&self, name: &str, arguments: &Map<String, Value>) -> Result<Value, String> {
+        samples::run(&self.file, name, arguments)
+    }
+
+    /// The same, in a build that has no tools.
+    #[cfg(not(feature = "sample-tools"))]
+    pub fn execute_tool(&self, name: &str, _: &Map<String, Value>) -> Result<Value, String> {
+        Err(format!("there is no built-in tool `{name}` in this build"))
     }
 }
 
-// === impl Outcome ===
-
-impl Outcome {
-    /// `{"success":true,"result":..}` or `{"success":false,"error":".."}`.
-    pub fn to_value(&self) -> Value {
-        match self {
-            Outcome::Success(result) => json!({"success": true, "result": result}),
-            Outcome::Failure(error) => json!({"success": false, "error": error}),
-        }
-    }
-
-    /// Whether it failed.
-    pub fn is_failure(&self) -> bool {
-        matches!(self, Outcome::Failure(_))
+/// What a tool found, or why it failed, as one answer: `{"success":true,"result":..}` or `{"success":false,"error":".."}`.
+pub fn answer(ended: &Result<Value, String>) -> Value {
+    match ended {
+        Ok(result) => json!({"success": true, "result": result}),
+        Err(error) => json!({"success": false, "error": error}),
     }
 }

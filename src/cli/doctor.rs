@@ -25,8 +25,8 @@ use crate::{
     upstream::{Client, HttpRequest, Outgoing, Timeouts},
 };
 
+mod addresses;
 mod last;
-mod place;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -133,7 +133,7 @@ impl Doctor {
     async fn look(self, config: Config, environment: &Environment) -> Result<Report, Error> {
         let tools = self.tools.as_deref().map(given::tools).transpose()?.unwrap_or_default();
         let proxy = Proxy::look(&config.listen).await;
-        let addresses = place::addresses(&place::Facts::of_this_machine(), &config.listen);
+        let addresses = addresses::addresses(&addresses::Facts::of_this_machine(), &config.listen);
         let missing = config.backends.iter().filter_map(|backend| {
             Some(format!("backend {}: {}; `serve` does not start without it", shown(&backend.name), backend.missing.as_ref()?))
         });

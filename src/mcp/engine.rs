@@ -24,18 +24,18 @@ use tokio::sync::mpsc;
 use super::pool::Pool;
 use crate::{fix::Schemas, lock::Hold, store::Common};
 
-mod handler;
+mod edits;
 mod http;
-mod legacy;
-mod registry;
+mod requests;
 mod sessions;
+mod sse;
 mod stdio;
 mod surface;
 
 pub use crate::config::McpServing as Options;
 pub use surface::{Caller, admits, has_token, is_surface};
 
-use handler::Handler;
+use requests::Requests;
 
 /// The servers whose tools the sender of a request may use (`None`: all). An extension of the HTTP request.
 #[derive(Debug, Clone, Default)]
@@ -134,10 +134,10 @@ impl Engine {
             }
             sessions.insert(id.clone(), to_input);
         }
-        let handler = Handler::new(Arc::clone(&self.shared));
+        let requests = Requests::new(Arc::clone(&self.shared));
         let queues = Queues { input, output: to_output };
         tokio::spawn(async move {
-            match handler.serve(queues).await {
+            match requests.serve(queues).await {
                 // Why it ended does not matter: the client is gone.
                 Ok(running) => drop(running.waiting().await),
                 Err(error) => tracing::debug!(%error, "an MCP session was not begun"),

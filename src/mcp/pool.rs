@@ -22,16 +22,23 @@ use super::{
     registry::{Permission, Registry, Server},
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };
-use crate::{dial::Clients, error::Error, lock::Hold, redact, store::Store, tools::Builtin};
+use crate::{
+    dial::Clients,
+    error::Error,
+    lock::Hold,
+    redact,
+    store::Store,
+    tools::{self, Builtin},
+};
 
 mod called;
 mod connection;
 mod fault;
 mod http;
-mod legacy;
 mod offer;
 mod process;
 mod slot;
+mod sse;
 mod status;
 
 pub use called::Called;
@@ -302,9 +309,9 @@ impl Pool {
         };
         let tool = service.tool.clone();
         match tokio::task::spawn_blocking(move || builtin.execute_tool(&tool, &arguments)).await {
-            Ok(outcome) => {
-                let text = json!({"type": "text", "text": outcome.to_value().to_string()});
-                let result = ToolResult { content: vec![text], structured: None, is_error: outcome.is_failure() };
+            Ok(ended) => {
+                let text = json!({"type": "text", "text": tools::answer(&ended).to_string()});
+                let result = ToolResult { content: vec![text], structured: None, is_error: ended.is_err() };
                 McpResponse::result(call.id.clone(), result)
             }
             Err(error) => McpResponse::error(call.id.clone(), causes(&error)),

@@ -1,6 +1,7 @@
 //! The answer of any tool in one form, JSON-RPC 2.0. It is made where the tool is called, so nothing downstream guesses what
 //! is an error. Every item of content says which tool of which server it came from.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 #[cfg(test)]
@@ -25,19 +26,21 @@ pub struct McpResponse {
     pub outcome: Result<ToolResult, RpcError>,
 }
 
-/// The result of a tool.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// The result of a tool. Serialized, it is MCP's `CallToolResult`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolResult {
     /// Content items in MCP's form.
     pub content: Vec<Value>,
     /// Machine-readable result.
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     /// Whether the tool reports a failure.
+    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }
 
 /// Why a tool did not run, or its answer did not arrive.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RpcError {
     /// JSON-RPC's code.
     pub code: i64,
@@ -116,10 +119,8 @@ impl McpResponse {
     /// JSON-RPC 2.0.
     pub fn to_value(&self) -> Value {
         match &self.outcome {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": self.id, "result": result.to_value()}),
-            Err(error) => {
-                json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": error.code, "message": error.message}})
-            }
+            Ok(result) => json!({"jsonrpc": "2.0", "id": self.id, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": self.id, "error": error}),
         }
     }
 
@@ -143,19 +144,6 @@ impl McpResponse {
 // === impl ToolResult ===
 
 impl ToolResult {
-    /// MCP's `CallToolResult`; `isError` only where it is true.
-    pub fn to_value(&self) -> Value {
-        let mut out = Map::new();
-        out.insert("content".into(), Value::Array(self.content.clone()));
-        if let Some(structured) = &self.structured {
-            out.insert("structuredContent".into(), structured.clone());
-        }
-        if self.is_error {
-            out.insert("isError".into(), Value::Bool(true));
-        }
-        Value::Object(out)
-    }
-
     /// Whether the only content is JSON text of an object with a non-null `error`: how some servers hide a failure.
     pub(super) fn hides_error(&self) -> bool {
         let [item] = self.content.as_slice() else { return false };

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::{Builtin, DEFINITIONS, Outcome};
+use super::{Builtin, DEFINITIONS, answer};
 
 fn run(tools: &Builtin, name: &str, arguments: Value) -> Value {
-    tools.execute_tool(name, arguments.as_object().unwrap()).to_value()
+    answer(&tools.execute_tool(name, arguments.as_object().unwrap()))
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn days_of_service_count_up() {
 fn failures_are_outcomes() {
     let folder = tempfile::tempdir().unwrap();
     let tools = Builtin::new(folder.path().join("d.db"));
-    let Outcome::Failure(error) = tools.execute_tool("drop_all", &serde_json::Map::new()) else { panic!() };
+    let Err(error) = tools.execute_tool("drop_all", &serde_json::Map::new()) else { panic!() };
     assert!(error.contains("search_docs"), "{error}");
     std::fs::write(folder.path().join("text.db"), "this is not a database, it only claims to be one by its name").unwrap();
     let broken = Builtin::new(folder.path().join("text.db")).execute_tool("get_all_employees", &serde_json::Map::new());
-    assert!(broken.is_failure(), "{broken:?}");
+    assert!(broken.is_err(), "{broken:?}");
     let folder = Builtin::new(folder.path()).execute_tool("get_all_employees", &serde_json::Map::new());
-    assert!(folder.is_failure());
+    assert!(folder.is_err());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use toolglot::{client, fixture::Fixture};
+use toolglot::{cli::check::fixture::client_bytes, client, fixture::Fixture};
 
 use crate::{
     fake::{Fake, Script, Seen, Step},
@@ -47,10 +47,10 @@ fn every_fixture_is_read_by_void_as_it_is_meant() {
             (name.to_owned(), arguments.unwrap().unwrap())
         });
         // A stream that breaks has no answer.
-        let Ok(native) = fixtures::client_bytes(round, &adapter, "native") else { continue };
+        let Ok(native) = client_bytes(round, &adapter, "native", false) else { continue };
         let native = reader::read_native(&native);
-        let xml = reader::read_xml(&fixtures::client_bytes(round, &adapter, "void_xml").unwrap(), &tools);
-        let letters = fixtures::client_bytes_in_letters(round, &adapter, "void_xml").unwrap();
+        let xml = reader::read_xml(&client_bytes(round, &adapter, "void_xml", false).unwrap(), &tools);
+        let letters = client_bytes(round, &adapter, "void_xml", true).unwrap();
         assert_eq!(reader::read_xml(&letters, &tools), xml, "{}: in single characters", path.display());
         assert_eq!((&native.error, &xml.error), (&None, &None), "{}", path.display());
         assert_eq!(native.call.map(|(name, _)| name), meant.as_ref().map(|(name, _)| name.clone()), "{}", path.display());

@@ -12,7 +12,6 @@ use std::{
 };
 
 use toolglot::cli::check::fixture;
-pub(crate) use toolglot::cli::check::fixture::{client_bytes, client_bytes_in_letters};
 
 use crate::seen::library;
 
@@ -52,10 +51,10 @@ pub(crate) fn collect(directory: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {
-        match path.is_dir() {
-            true => collect(&path, out),
-            false if path.extension().is_some_and(|extension| extension == "txt") => out.push(path),
-            false => {}
+        if path.is_dir() {
+            collect(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "txt") {
+            out.push(path);
         }
     }
 }

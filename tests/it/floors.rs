@@ -61,7 +61,7 @@ const LOCKS: &[&str] = &[
     "src/server/page/bypass.rs",  // until when what passes as it is
     "src/server/backends.rs",     // the models of each backend, for seconds
     "src/mcp/engine.rs",          // the queues of sessions, as long as their streams are open
-    "src/mcp/engine/handler.rs",  // the services of a session's last results
+    "src/mcp/engine/requests.rs", // the services of a session's last results
     "src/mcp/engine/sessions.rs", // when sessions were last used
     "src/mcp/pool.rs",            // connections
     "src/mcp/pool/slot.rs",       // the state of one connection
@@ -74,16 +74,16 @@ const LOCKS: &[&str] = &[
 
 /// Where a task may start that outlives the request.
 const TASKS: &[&str] = &[
-    "src/server/connection.rs",   // a client's connection
-    "src/server/apart.rs",        // requests with large bodies, which end with their client
-    "src/server/run.rs",          // the threads that serve
-    "src/upstream/idle.rs",       // closing connections that are not used again
-    "src/mcp/engine/registry.rs", // edits of the registry's file
-    "src/store/files.rs",         // reading and writing of files
-    "src/store/redis.rs",         // the connection to the shared store
-    "src/mcp/engine.rs",          // the loop of a session of our MCP server
-    "src/mcp/pool.rs",            // SQLite, which blocks
-    "src/mcp/pool/slot.rs",       // connecting to an MCP server
+    "src/server/connection.rs", // a client's connection
+    "src/server/apart.rs",      // requests with large bodies, which end with their client
+    "src/server/run.rs",        // the threads that serve
+    "src/upstream/idle.rs",     // closing connections that are not used again
+    "src/mcp/engine/edits.rs",  // edits of the registry's file
+    "src/store/files.rs",       // reading and writing of files
+    "src/store/redis.rs",       // the connection to the shared store
+    "src/mcp/engine.rs",        // the loop of a session of our MCP server
+    "src/mcp/pool.rs",          // SQLite, which blocks
+    "src/mcp/pool/slot.rs",     // connecting to an MCP server
 ];
 
 /// Parts of the names of model families.

@@ -66,11 +66,11 @@ fn a_configuration_is_written_once_and_found_from_everywhere() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), "retry = 9\n");
     assert!(prints(home.path(), &["init", "--force"]).contains(".backup"));
     assert_eq!(std::fs::read_to_string(format!("{file}.backup")).unwrap(), "retry = 9\n");
-    prints(home.path(), &["check"]);
+    assert_eq!(paths(home.path(), home.path())["configuration"], file);
     // The variable names another one.
     std::fs::write(home.path().join("other.toml"), "retry = 8\n").unwrap();
-    let other = toolglot(home.path(), &["check"]).env("TOOLGLOT_CONFIG", "other.toml").output().unwrap();
-    assert!(text(&other.stdout).contains("other.toml:1: `retry` is 8"), "{}", text(&other.stdout));
+    let other = toolglot(home.path(), &["paths"]).env("TOOLGLOT_CONFIG", "other.toml").output().unwrap();
+    assert!(text(&other.stderr).contains("other.toml:1: `retry` is 8"), "{}", text(&other.stderr));
 }
 
 /// An Ollama with a model of a known family and one that nobody knows.

@@ -67,7 +67,7 @@ fn run(fixture: &Fixture, library: &Library, prefixes: Prefixes) -> Result<Outco
         ended_early(deltas, case, prefixes)
     })?;
     let adapter = library.find(&first.request.model, None).adapter;
-    let client = |(shape, _): &(String, String)| Ok((shape.clone(), client_bytes(first, &adapter, shape)?));
+    let client = |(shape, _): &(String, String)| Ok((shape.clone(), client_bytes(first, &adapter, shape, false)?));
     let clients = fixture.clients.iter().map(client).collect::<Result<_, String>>()?;
     Ok(Outcome { events, clients })
 }
@@ -182,17 +182,10 @@ fn is_quoted(text: &str, early: &str, full: &str) -> bool {
     !call.is_empty() && said(full).contains(call)
 }
 
-/// The exact bytes for a client's shape.
-pub fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
-    client_bytes_of(round, adapter, shape, &decode(round, std::iter::once(round.bytes().as_slice()))?)
-}
-
-/// The same where the model's text came in single characters.
-pub fn client_bytes_in_letters(round: &Round, adapter: &Arc<Adapter>, shape: &str) -> Result<String, String> {
-    client_bytes_of(round, adapter, shape, &letters(&decode(round, std::iter::once(round.bytes().as_slice()))?))
-}
-
-fn client_bytes_of(round: &Round, adapter: &Arc<Adapter>, shape: &str, deltas: &[Owned]) -> Result<String, String> {
+/// The exact bytes for a client's shape, where the model's text came as it was recorded, or in single characters (`in_letters`).
+pub fn client_bytes(round: &Round, adapter: &Arc<Adapter>, shape: &str, in_letters: bool) -> Result<String, String> {
+    let recorded = decode(round, std::iter::once(round.bytes().as_slice()))?;
+    let deltas = if in_letters { letters(&recorded) } else { recorded };
     let kind = match shape {
         "native" => Kind::Native,
         "void_xml" => Kind::VOID,
@@ -209,7 +202,7 @@ fn client_bytes_of(round: &Round, adapter: &Arc<Adapter>, shape: &str, deltas: &
         ..Head::default()
     };
     let (mut shape, mut front, mut out) = (Shape::new(kind, tools, case.incoming.one_call), Front::new(head), BytesMut::new());
-    case.feed(deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
+    case.feed(&deltas, &mut |event: Event<'_>| shape.event(event, &mut |event: Event<'_>| front.event(event, &mut out)));
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 

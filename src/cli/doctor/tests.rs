@@ -1,4 +1,4 @@
-use super::place::{Facts, addresses};
+use super::addresses::{Facts, addresses};
 use crate::config::Listen;
 
 #[test]

@@ -10,11 +10,11 @@ use crate::{
 };
 
 mod items;
+mod offered;
 mod read;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod tools;
 
 pub use read::{items, read};
 pub(super) use stream::Stream;

@@ -13,14 +13,14 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, header};
 use rmcp::transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager};
 
-use super::{Engine, REQUEST_BYTES, handler::Handler, legacy, registry, sessions::Sessions};
+use super::{Engine, REQUEST_BYTES, edits, requests::Requests, sessions::Sessions, sse};
 
 #[derive(Clone)]
 struct Routes {
     engine: Engine,
-    sessions: StreamableHttpService<Handler, Sessions>,
+    sessions: StreamableHttpService<Requests, Sessions>,
     /// For callers that post a single request and read a single answer.
-    direct: StreamableHttpService<Handler, NeverSessionManager>,
+    direct: StreamableHttpService<Requests, NeverSessionManager>,
 }
 
 // === impl Engine ===
@@ -31,7 +31,7 @@ impl Engine {
     pub fn routes<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         let make = |engine: &Engine| {
             let shared = Arc::clone(&engine.shared);
-            move || Ok(Handler::new(Arc::clone(&shared)))
+            move || Ok(Requests::new(Arc::clone(&shared)))
         };
         let config = self.shared.http.clone();
         let direct = config.clone().with_legacy_session_mode(false).with_json_response(true);
@@ -47,10 +47,10 @@ impl Engine {
             .with_state(routes)
             .merge(
                 Router::new()
-                    .route("/sse/message", post(legacy::message))
-                    .route("/mcp/add", post(registry::add))
-                    .route("/mcp/remove", delete(registry::remove))
-                    .route("/mcp/list", get(registry::list))
+                    .route("/sse/message", post(sse::message))
+                    .route("/mcp/add", post(edits::add))
+                    .route("/mcp/remove", delete(edits::remove))
+                    .route("/mcp/list", get(edits::list))
                     .with_state(self.clone()),
             )
             .layer(DefaultBodyLimit::max(REQUEST_BYTES))
@@ -65,7 +65,7 @@ async fn streamable(State(routes): State<Routes>, request: Request) -> Response 
 /// `/sse`: a GET without a session is of the old dialect, everything else of the new one.
 async fn either(State(routes): State<Routes>, request: Request) -> Response {
     if request.method() == Method::GET && !request.headers().contains_key(SESSION) {
-        return legacy::open(&routes.engine);
+        return sse::open(&routes.engine);
     }
     routes.streamable(request).await
 }

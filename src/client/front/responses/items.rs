@@ -46,7 +46,7 @@ pub(super) fn call(id: &str, call: &ToolCall, tools: &Tools) -> Value {
         Input::Arguments => function(id, name, plain),
         Input::Text | Input::Patch => json!({"id": id, "type": "custom_tool_call", "name": name, "input": text}),
         Input::PatchCommand { tool, parameter } => {
-            function(id, tool, &json!({parameter: super::tools::patch_command(text)}).to_string())
+            function(id, tool, &json!({parameter: super::offered::patch_command(text)}).to_string())
         }
         Input::LocalShell => {
             let mut action = arguments;

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Request, tools::Offered};
+use super::{Request, offered::Offered};
 use crate::{
     client::front::conversation::{self, Conversation, Settings},
     error::Error,

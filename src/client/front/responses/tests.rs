@@ -172,9 +172,9 @@ fn tools_become_functions() {
         assert_eq!(tool.name, "mcp__notes__read_note");
     }
     let long = "n".repeat(40);
-    let flat = tools::flat(Some(&long), &long);
-    assert_eq!((flat.len(), flat.as_str()), (64, tools::flat(Some(&long), &long).as_str()));
-    assert_ne!(flat, tools::flat(Some(&long), &"n".repeat(41)));
+    let flat = offered::flat(Some(&long), &long);
+    assert_eq!((flat.len(), flat.as_str()), (64, offered::flat(Some(&long), &long).as_str()));
+    assert_ne!(flat, offered::flat(Some(&long), &"n".repeat(41)));
 }
 
 #[test]

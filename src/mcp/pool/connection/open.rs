@@ -11,7 +11,7 @@ use rmcp::{
 use url::Url;
 
 use super::{
-    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, legacy::Legacy, process::Process},
+    super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, process::Process, sse::Sse},
     Connection, Listener, failed,
 };
 use crate::{
@@ -39,10 +39,10 @@ impl Connection {
                 let (headers, client) = (header_map(headers)?, clients.of(url)?);
                 match dialect {
                     Dialect::Http => Connection::http(url, headers, client).await,
-                    Dialect::Sse => Connection::legacy(url, headers, client).await,
+                    Dialect::Sse => Connection::sse(url, headers, client).await,
                     Dialect::Detect => match Connection::http(url, headers.clone(), client).await {
                         Ok(connection) => Ok(connection),
-                        Err(http) => Connection::legacy(url, headers, client).await.map_err(|sse| {
+                        Err(http) => Connection::sse(url, headers, client).await.map_err(|sse| {
                             if http.message == sse.message {
                                 http
                             } else {
@@ -75,9 +75,9 @@ impl Connection {
         newest_first(open(newest()), open(ClientLifecycleMode::Initialize)).await
     }
 
-    async fn legacy(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
+    async fn sse(url: &Url, headers: HeaderMap, client: &reqwest::Client) -> Result<Connection, Error> {
         let fault = Fault::default();
-        let transport = Legacy::connect(client.clone(), url, headers, fault.clone()).await?;
+        let transport = Sse::connect(client.clone(), url, headers, fault.clone()).await?;
         Connection::over("sse", transport, ClientLifecycleMode::Initialize, fault).await
     }
 

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// What one session can ask for, and the services of its last results.
-pub(super) struct Handler {
+pub(super) struct Requests {
     shared: Arc<Shared>,
     context: Mutex<VecDeque<ServiceInfo>>,
 }
@@ -38,11 +38,11 @@ pub(super) struct Handler {
 /// How many results a session remembers, to know which server a bare name means.
 const REMEMBERED: usize = 16;
 
-// === impl Handler ===
+// === impl Requests ===
 
-impl Handler {
-    pub(super) fn new(shared: Arc<Shared>) -> Handler {
-        Handler { shared, context: Mutex::default() }
+impl Requests {
+    pub(super) fn new(shared: Arc<Shared>) -> Requests {
+        Requests { shared, context: Mutex::default() }
     }
 
     async fn offered(&self, asked: &RequestContext<RoleServer>) -> Catalogue {
@@ -139,7 +139,7 @@ impl Handler {
     }
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for Requests {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("toolglot", env!("CARGO_PKG_VERSION"));
@@ -210,8 +210,8 @@ fn described(tool: &Offered) -> Value {
         ("outputSchema", tool.output_schema.clone()),
         ("annotations", tool.annotations.clone()),
     ] {
-        if let (Some(value), Some(out)) = (value, out.as_object_mut()) {
-            out.insert(key.into(), value);
+        if let Some(value) = value {
+            out[key] = value;
         }
     }
     out

@@ -19,8 +19,8 @@ use crate::{
     wire::{Frames, Framing},
 };
 
-/// A legacy stream that is open and has told where to post.
-pub(super) struct Legacy {
+/// A stream that is open and has told where to post.
+pub(super) struct Sse {
     client: reqwest::Client,
     headers: HeaderMap,
     stream: Option<reqwest::Response>,
@@ -34,11 +34,11 @@ const ENDPOINT: Duration = Duration::from_secs(10);
 /// How long a message may take to be accepted.
 const ACCEPT: Duration = Duration::from_secs(30);
 
-// === impl Legacy ===
+// === impl Sse ===
 
-impl Legacy {
+impl Sse {
     /// Opens the stream and waits for its first event.
-    pub(super) async fn connect(client: reqwest::Client, url: &Url, headers: HeaderMap, fault: Fault) -> Result<Legacy, Error> {
+    pub(super) async fn connect(client: reqwest::Client, url: &Url, headers: HeaderMap, fault: Fault) -> Result<Sse, Error> {
         let opening = client.get(url.clone()).headers(headers.clone()).header(header::ACCEPT, "text/event-stream");
         let response = opening.send().await.map_err(|error| Error::new(crate::error::Blame::Tool, super::causes(&error)))?;
         let failed = |message: String| Error::new(crate::error::Blame::Tool, message);
@@ -50,8 +50,8 @@ impl Legacy {
             return Err(failed(format!("GET answered with `{content}`, not with an event stream")));
         }
         let events = Frames::new(Framing::Sse, MESSAGE_BYTES);
-        let mut legacy = Legacy { client, headers, stream: Some(response), events, post: url.clone(), fault };
-        let endpoint = tokio::time::timeout(ENDPOINT, legacy.event()).await;
+        let mut sse = Sse { client, headers, stream: Some(response), events, post: url.clone(), fault };
+        let endpoint = tokio::time::timeout(ENDPOINT, sse.event()).await;
         let endpoint = endpoint.ok().flatten().ok_or_else(|| failed("the event stream did not name its endpoint".into()))?;
         let endpoint = String::from_utf8_lossy(&endpoint);
         let post =
@@ -60,8 +60,8 @@ impl Legacy {
             // Whoever can write into the stream must not choose whom we talk to.
             return Err(failed(format!("the endpoint `{post}` is on another server")));
         }
-        legacy.post = post;
-        Ok(legacy)
+        sse.post = post;
+        Ok(sse)
     }
 
     /// The data of the next event; `None` at the end of the stream.
@@ -90,7 +90,7 @@ impl Legacy {
     }
 }
 
-impl Transport<RoleClient> for Legacy {
+impl Transport<RoleClient> for Sse {
     type Error = Error;
 
     fn name() -> Cow<'static, str> {
