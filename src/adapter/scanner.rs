@@ -361,7 +361,9 @@ impl Scanner {
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
-                            && ((aside == Aside::Turn && self.left.has_said()) || self.left.calls() > 0 || !self.tentative.is_empty()))) =>
+                            && ((aside == Aside::Turn && self.left.has_said())
+                                || self.left.calls() > 0
+                                || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
                 self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);

@@ -43,9 +43,9 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
         let description = view.root().property(key).keyword("description").and_then(Value::as_str);
         let sentence = |text: &&str| text.ends_with('.') || text.split_whitespace().nth(SENTENCE_WORDS - 1).is_some();
         let Some(description) = description.map(str::trim) else { return false };
-        value.as_str().is_some_and(|value| {
-            (value.trim() == description && sentence(&description)) || is_example_of(value, description)
-        })
+        value
+            .as_str()
+            .is_some_and(|value| (value.trim() == description && sentence(&description)) || is_example_of(value, description))
     };
     let texts = |(key, value)| if described(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
     let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
@@ -64,7 +64,8 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
 /// Whether a text of several lines is the example that a description shows: it begins with consecutive lines of it, and goes on with no
 /// more than one of its own.
 fn is_example_of(text: &str, description: &str) -> bool {
-    let lines = |text: &'_ str| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let lines =
+        |text: &'_ str| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (text, description) = (lines(text), lines(description));
     let same = |at: usize| text.iter().zip(&description[at..]).take_while(|(one, other)| one == other).count();
     let longest = (0..description.len()).map(same).max().unwrap_or_default();
