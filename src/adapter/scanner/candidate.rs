@@ -124,8 +124,9 @@ impl Scanner {
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
-                    // A name of one word may be anybody's markup.
-                    let no_text = call.element && candidate.fence.is_none() && calls.iter().any(|call| call.name.contains('_'));
+                    // A name of one word may be anybody's markup, and without parameters it is only a name.
+                    let is_call = |call: &Parsed| call.name.contains('_') && call.arguments != "{}";
+                    let no_text = call.element && candidate.fence.is_none() && calls.iter().any(is_call);
                     let element = no_text.then(|| [candidate.at, to].map(|at| self.buf.in_answer(at)));
                     self.tentative.hold_stray(calls, why, element);
                     self.buf.look_to(to);

@@ -36,6 +36,11 @@ impl Draft {
         self.began
     }
 
+    /// Reasoning begins of which only a word is left that may be the answer's.
+    pub(super) fn believe(&mut self, word: &str) {
+        self.believed = Some(word.to_owned());
+    }
+
     /// The first sign of whether the answer began inside reasoning; later ones prove nothing.
     pub(super) fn note_beginning(&mut self, inside: bool) {
         self.began = self.began.or(Some(inside));

@@ -3,6 +3,7 @@
 use super::{
     Region, Scanner,
     candidate::{Candidate, Fence},
+    line,
 };
 use crate::adapter::{
     Call, Syntax,
@@ -140,12 +141,10 @@ impl Scanner {
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        if self.buf.is_quoted(at)
-            || self.buf.is_inside_value(at)
-            || self.is_in_block_quote(at)
-            || self.is_in_example(at)
-            || self.is_introduced(at)
-        {
+        let is_example = || self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at);
+        // After a line that introduces something, the form is shown.
+        let is_shown = || self.introduction(at).is_some_and(|head| !head.starts_with("</") && !line::leaves_a_step(&head));
+        if self.buf.is_inside_value(at) || is_example() || is_shown() || self.buf.is_quoted(at) {
             return Some(false);
         }
         let fits = |form: &usize| {
@@ -242,22 +241,9 @@ impl Scanner {
     }
 }
 
-/// Words in the name of a tag around a call, and those that say otherwise.
-const CALLING: [&str; 9] = ["call", "calls", "tool", "tools", "function", "action", "actions", "invoke", "invocation"];
-const NOT_CALLING: [&str; 12] = [
-    "result",
-    "results",
-    "response",
-    "responses",
-    "output",
-    "outputs",
-    "example",
-    "examples",
-    "description",
-    "definition",
-    "definitions",
-    "schema",
-];
+/// The last word in the name of a tag around a call, and words before it that need one of these at the end.
+const CALLS: [&str; 9] = ["call", "calls", "tool", "function", "action", "actions", "invoke", "invocation", "invocations"];
+const OF_CALLS: [&str; 3] = ["use", "uses", "request"];
 
 /// The words of a name: `tool_call`, `tool-call`, `ToolCall`.
 fn words_of(name: &str) -> impl Iterator<Item = &str> {
@@ -282,8 +268,8 @@ fn call_tag(text: &str, end: bool) -> Start {
         None if !end && length <= TAG_BYTES => Start::Maybe,
         Some('>')
             if length <= TAG_BYTES
-                && words().any(|word| CALLING.contains(&word.as_str()))
-                && !words().any(|word| NOT_CALLING.contains(&word.as_str())) =>
+                && words().any(|word| CALLS.contains(&word.as_str()))
+                && words().last().is_some_and(|word| [&CALLS[..], &OF_CALLS].concat().contains(&word.as_str())) =>
         {
             Start::Yes(length + 2)
         }

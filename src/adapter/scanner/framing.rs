@@ -47,7 +47,11 @@ impl Scanner {
         let (at, behind) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
-        if found.mark.reasoning_open && (anywhere || self.at_line_start(at) || self.is_behind_a_sentence(at)) {
+        let begins = anywhere || self.at_line_start(at);
+        if found.mark.reasoning_open && !begins && !end && behind == self.buf.len() {
+            return Some(false);
+        }
+        if found.mark.reasoning_open && (begins || self.is_between_sentences(at, behind)) {
             let label = match adapter
                 .framing
                 .reasoning
@@ -107,9 +111,11 @@ impl Scanner {
         !self.buf[self.buf.from()..at].ends_with(char::is_whitespace)
     }
 
-    /// Whether `at` is right after the end of a sentence, without a blank: nobody mentions a marker there.
-    fn is_behind_a_sentence(&self, at: usize) -> bool {
-        self.ends_in_a_word(at) && self.left.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
+    /// Whether a marker is right after the end of a sentence and right before the next text, without a blank: nobody mentions one there.
+    fn is_between_sentences(&self, at: usize, behind: usize) -> bool {
+        !self.buf[behind..].starts_with(' ')
+            && self.ends_in_a_word(at)
+            && self.left.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
     }
 
     /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.

@@ -87,6 +87,9 @@ impl Scanner {
                 return Some(true);
             }
         }
+        if is_stripped && marker == 0 {
+            self.draft.believe(&self.buf[at..body]);
+        }
         if marker == 0 {
             // The blanks before it are the header's.
             self.buf.discard_to(at);

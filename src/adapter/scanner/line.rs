@@ -174,32 +174,23 @@ const CALLING: [&str; 23] = [
     "strument",
 ];
 
-/// Whether a line that introduces something says what could be done, or what the user may do.
-pub(super) fn advises(head: &str) -> bool {
-    let head = head.trim_end().to_lowercase();
-    let mut words = head.split(|c: char| !c.is_alphanumeric());
-    head.ends_with([':', '\u{ff1a}']) && (words.any(|word| ADVICE.contains(&word)) || head.contains("\u{53ef}\u{4ee5}"))
+/// Whether what is below a line can be a step that the model makes without saying so: the line is a whole sentence, or it speaks of the
+/// model itself. Otherwise it introduces code.
+pub(super) fn leaves_a_step(head: &str) -> bool {
+    let line = head.to_lowercase().replace('\u{2019}', "'");
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*');
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '\''));
+    let speaks = words.any(|word| SPEAKER.contains(&word) || word.starts_with("i'") || word.starts_with("j'"))
+        || line.contains('\u{6211}');
+    let is_sentence = line.ends_with(['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}']);
+    line.is_empty() || is_sentence || (speaks && !line.split_whitespace().any(|word| ADVICE.contains(&word)))
 }
 
-/// Words of such a line.
-const ADVICE: [&str; 16] = [
-    "you",
-    "your",
-    "would",
-    "could",
-    "kannst",
-    "k\u{f6}nnen",
-    "k\u{f6}nnte",
-    "w\u{e4}re",
-    "vous",
-    "serait",
-    "pourrait",
-    "puedes",
-    "ser\u{ed}a",
-    "podr\u{ed}a",
-    "voc\u{ea}",
-    "seria",
-];
+/// Words of who speaks of himself.
+const SPEAKER: [&str; 12] = ["i", "me", "let", "we", "us", "ich", "wir", "je", "nous", "yo", "voy", "vou"];
+/// Words of what could be done, or what the user may do.
+const ADVICE: [&str; 10] =
+    ["you", "your", "would", "could", "k\u{f6}nnte", "w\u{e4}re", "vous", "serait", "pourrait", "podr\u{ed}a"];
 
 /// Whether a line begins text that is only data up to its own end: a here-document of the shell, a listing of LaTeX.
 pub(super) fn opens_data(head: &str) -> bool {
@@ -329,17 +320,26 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_advise() {
+    fn lines_that_leave_a_step() {
+        for head in [
+            "I list them now:",
+            "It is dark.",
+            "Ich liste sie auf:",
+            "Let me look at them",
+            "\u{6211}\u{6765}\u{67e5}\u{4e00}\u{4e0b}:",
+        ] {
+            assert!(leaves_a_step(head), "{head}");
+        }
         for head in [
             "You can list them with:",
-            "The call would be:",
+            "I would write:",
+            "Output:",
+            "import api",
             "Der Aufruf w\u{e4}re:",
-            "\u{4f60}\u{53ef}\u{4ee5}\u{8fd9}\u{6837}:",
+            "The old version called",
+            "Change it to:",
         ] {
-            assert!(advises(head), "{head}");
-        }
-        for head in ["I list them now:", "I thank you.", "Ich liste sie auf:", "Next:"] {
-            assert!(!advises(head), "{head}");
+            assert!(!leaves_a_step(head), "{head}");
         }
     }
 

@@ -15,9 +15,9 @@ impl Scanner {
         }
         let (at, is_whole) = self.named_line(to, end)?;
         self.advance(at, out);
-        // What the user may do is said in code more often than done.
-        let is_advice = self.introduction(at).is_some_and(|head| line::advises(&head));
-        if is_whole && (is_advice || !self.begin_bare(at, 1)) {
+        // A long line is a sentence.
+        let is_a_step = self.introduction(at).is_none_or(|head| line::leaves_a_step(&head));
+        if is_whole && !(is_a_step && self.begin_bare(at, 1)) {
             self.not_a_call(at, 1, false, out);
         }
         Some(is_whole)

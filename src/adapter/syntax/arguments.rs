@@ -314,8 +314,11 @@ impl Arguments {
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
         self.damaged |= checked && is_residue(text, tag, &|key| types.has(key));
-        let value = types.value(&key, &form.value(text, self.between), hint);
-        let wants_list = types.parameter(&key).is_list() && !value.starts_with('[');
+        let text = form.value(text, self.between);
+        let (place, value) = (types.parameter(&key), types.value(&key, &text, hint));
+        let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
+        let wants_list = place.is_list() && !value.starts_with('[') && !fits();
+        let value = if wants_list { place.element().value(&text, hint) } else { value };
         match self.members.iter_mut().find(|(known, _)| *known == key).filter(|_| wants_list) {
             Some((_, list)) if self.listed.contains(&key) => {
                 list.insert(list.len() - 1, ',');

@@ -17,9 +17,7 @@ use crate::{
 };
 
 mod stripped;
-
 pub(crate) use stripped::stripped;
-use stripped::stripped_header;
 
 /// The recipient of a tool's message.
 const ASSISTANT: &str = "assistant";
@@ -93,7 +91,7 @@ enum Body {
 
 /// The header that `text` begins with. `inside`: the text begins after its first marker.
 pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
-    match stripped_header(text, data, inside, end) {
+    match stripped::stripped_header(text, data, inside, end) {
         Seen::No => {}
         seen => return seen,
     }
@@ -144,10 +142,10 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
 
 /// Whether an answer may begin inside of a header.
 pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bool) -> Seen<()> {
-    match stripped_header(text, data, true, end) {
+    match stripped::stripped_header(text, data, true, end) {
         Seen::Yes(_) => return Seen::Yes(()),
         Seen::Maybe if !text.is_empty() => return Seen::Maybe,
-        Seen::Maybe | Seen::No => {}
+        _ => {}
     }
     let marker =
         data.to.iter().filter(|marker| !marker.is_empty()).map(|marker| marker.trim_start().to_owned()).collect::<Vec<_>>();

@@ -158,11 +158,13 @@ impl TaggedReader {
         Outcome::Done { arguments: self.arguments.object(), end }
     }
 
-    /// Assignments that only the end of the answer closes: the last value has its own end, or no parameter is left that could follow.
+    /// Assignments that only the end of the answer closes: the last value has its own end, or no parameter is left that could
+    /// follow.
     fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Outcome {
         let pairs = lines(body, &self.types).filter(|_| form.open_ended()).unwrap_or_default();
         let given = || pairs.iter().map(|(key, _)| key.as_str());
-        let all = self.types.keys().all(|key| given().any(|given| given == key));
+        // Elsewhere a list of parameters may describe the tool.
+        let all = form.context.lenient && self.types.keys().all(|key| given().any(|given| given == key));
         if pairs.is_empty() || !self.types.take(given()) || !(all || ends_quoted(body, &self.types)) {
             return Outcome::Cut { arguments: UNFINISHED.to_owned() };
         }

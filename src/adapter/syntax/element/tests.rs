@@ -323,3 +323,54 @@ fn a_result_in_the_clients_form_is_data() {
         assert_eq!(calls(&text).len(), count, "{text}");
     }
 }
+
+#[test]
+fn a_bare_name_before_its_parameters_is_the_element_at_the_end_of_the_answer() {
+    let job = || vec![("run_job".to_owned(), json!({"command": "make all"}))];
+    for text in [
+        "run_job\ncommand=\"make all\"",
+        "run_job\ncommand = \"make all\"\n",
+        "(If a tool is needed, write only its call.)\nrun_job\ncommand=\"make all\"",
+        "I build it.\n\nrun_job\ncommand=\"make all\"",
+    ] {
+        assert_eq!(calls(text), job(), "{text}");
+    }
+    let both = "write_note\nnote_path: a.md\nbody: one line";
+    assert_eq!(calls(both), [("write_note".to_owned(), json!({"note_path": "a.md", "body": "one line"}))]);
+    for text in [
+        "run_job\ncommand=\"make all",
+        "run_job\ncommand: make all",
+        "run_job\ncommand=\"make all\"\n\nThis builds it.",
+        "I use\nrun_job\nas always.",
+        "run_job\nplace=\"make all\"",
+        "The file contains:\nrun_job\ncommand=\"make all\"",
+    ] {
+        assert_eq!(calls(text), [], "{text}");
+        assert_eq!(scan(text, FinishReason::Stop, 3).text(), text);
+    }
+}
+
+#[test]
+fn an_element_that_nobody_can_run_is_no_text_where_more_follows() {
+    let open = "<show_folder>\n<folder_path>src</folder_path>\n</show_folder>";
+    let real = "<open_note>\n<note_path>a.md</note_path>\n</open_note>";
+    for (text, said, count, refused) in [
+        (format!("I look.\n\n{open}\n\nThen I read.\n\n{real}"), "I look.\n\nThen I read.", 1, 0),
+        (format!("I look.\n\n{open}\n\nThere is nothing."), "I look.\n\nThere is nothing.", 0, 0),
+        (format!("I look.\n{open}\n{real}"), "I look.", 1, 0),
+        (format!("I look.\n{open}"), "I look.", 0, 1),
+    ] {
+        for piece in [1, 5, usize::MAX] {
+            let seen = scan(&text, FinishReason::Stop, piece);
+            assert_eq!((seen.text().trim_end(), seen.calls().len(), seen.refused()), (said, count, refused), "{text} {piece}");
+        }
+    }
+    for text in [
+        format!("The tag {open} is not known."),
+        format!("```xml\n{open}\n```\nis its form."),
+        "<menu>\n<folder_path>src</folder_path>\n</menu>\nis a menu.".to_owned(),
+        "<user_menu>\n<colour>red</colour>\n</user_menu>\nis a menu.".to_owned(),
+    ] {
+        assert_eq!(scan(&text, FinishReason::Stop, 4).text(), text);
+    }
+}

@@ -13,7 +13,8 @@ pub(crate) fn stripped(data: &Recipient) -> impl Iterator<Item = [String; 2]> {
 pub(super) fn stripped_header(text: &str, data: &Recipient, first: bool, end: bool) -> Seen<Header> {
     let mut maybe = false;
     for [header, channel] in stripped(data) {
-        for written in [&header, &channel].into_iter().take(1 + usize::from(first)) {
+        let thinks = data.reasoning.contains(&channel);
+        for written in [&header, &channel].into_iter().take(1 + usize::from(first && thinks)) {
             let Some(rest) = text.strip_prefix(written.as_str()) else {
                 maybe |= written.starts_with(text);
                 continue;
@@ -24,7 +25,7 @@ pub(super) fn stripped_header(text: &str, data: &Recipient, first: bool, end: bo
             let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));
             maybe |= may_call && (!first || rest.is_empty());
             if glued && !calls && (end || !may_call) {
-                let kind = if data.reasoning.contains(&channel) { Kind::Reasoning } else { Kind::Content };
+                let kind = if thinks { Kind::Reasoning } else { Kind::Content };
                 return Seen::Yes(Header { length: written.len(), kind });
             }
         }

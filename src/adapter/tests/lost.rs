@@ -1,0 +1,266 @@
+//! Forms that lack a part, and answers that end in a call without a marker.
+
+use std::sync::Arc;
+
+use super::{Seen, only_call, read, read_with, text, written};
+use crate::{
+    adapter::{Scanner, scanner::Options},
+    event::{Channel, FinishReason, Tool, ToolChoice, Tools},
+    seen::{library, schemas},
+};
+
+const LAMP: &str = "lamp {\"on\":true}";
+
+/// The calls as `name arguments`, without blanks in the arguments.
+fn calls(seen: &Seen) -> Vec<String> {
+    let compact = |call: String| call.replace("\": ", "\":").replace(", \"", ",\"");
+    written(seen).into_iter().map(|(call, _)| compact(call)).collect()
+}
+
+fn ports(adapter: &str, text: &str) -> Seen {
+    let schema = r#"{"type":"object","properties":{"host_name":{"type":"string"},"ports":{"type":"array","items":{"type":"string"}}},"required":["host_name"]}"#;
+    let scan = Tool::new("scan_ports", "", schema);
+    read_with(Tools::new([scan, Tool::new("list_hosts", "", "{}")], ToolChoice::Auto), adapter, false, text)
+}
+
+#[test]
+fn a_line_in_python_at_the_end_is_a_call() {
+    for adapter in ["gemma3", "hermes", "generic"] {
+        for (answer, said, count) in [
+            ("It is dark.\n\nlamp(on=True)", "It is dark.", 1),
+            ("Ich mache Licht:\nlamp(on=True)\n", "Ich mache Licht:", 1),
+            ("It is dark.\nlamp(on=True)\nlamp(on=False)", "It is dark.", 2),
+        ] {
+            let seen = read(adapter, false, answer);
+            assert_eq!((seen.text().trim_end(), calls(&seen).len()), (said, count), "{adapter}: {answer}");
+        }
+        for answer in [
+            "It is dark.\n\nlamp(on=True)\n\nNow it is not.",
+            "You can switch it on with:\n\nlamp(on=True)",
+            "The call would be:\nlamp(on=True)",
+            "For example:\n\nlamp(on=True)",
+            "Add this to the script:\n\nlamp(on=True)",
+            "Output:\nlamp(on=True)",
+            "import house\n\nlamp(on=True)",
+            "The old version called\nlamp(on=True)",
+            "In a block of code:\n\n    lamp(on=True)",
+            "- lamp(on=True)",
+            "> lamp(on=True)",
+            "The signature:\nlamp(on)",
+            "It is done.\nlamp(on=state)",
+            "The lamp.\nlamp.on = True",
+            "Dark.\nlamps(on=True)",
+        ] {
+            assert_eq!(read(adapter, false, answer), text(answer), "{adapter}");
+        }
+    }
+}
+
+#[test]
+fn a_call_in_a_fence_of_python_is_the_whole_answer_or_code() {
+    for answer in [
+        "```python\nlamp(on=True)\n```",
+        "```\nlamp(on=True)\n```\n",
+        "```py\n# Light.\nlamp(on=True)\n```",
+        "print(lamp(on=True))",
+    ] {
+        assert_eq!(calls(&read("hermes", false, answer)), [LAMP], "{answer}");
+    }
+    for answer in [
+        "So it is done:\n\n```python\nlamp(on=True)\n```",
+        "```python\nlamp(on=True)\n```\n\nThis switches it on.",
+        "```python\nimport house\n\nlamp(on=True)\n```",
+        "```python\nlamp(on=True)\nfor room in rooms:\n    lamp(on=False)\n```",
+        "```bash\nlamp(on=True)\n```",
+        "It prints this:\nprint(lamp(on=True))",
+    ] {
+        assert_eq!(read("hermes", false, answer), text(answer));
+    }
+}
+
+#[test]
+fn code_that_calls_a_method_is_none() {
+    for answer in ["house.scan_ports(host_name=\"a\")", "```python\nhouse.scan_ports(host_name=\"a\")\n```"] {
+        assert_eq!(ports("hermes", answer), text(answer));
+    }
+    for (adapter, answer) in [
+        ("hermes", "<tool_call>\n{\"name\": \"net.scan_ports\", \"arguments\": {\"host_name\": \"a\"}}\n</tool_call>"),
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function=net/scan_ports>\n<parameter=host_name>\na\n</parameter>\n</function>\n</tool_call>",
+        ),
+    ] {
+        assert_eq!(ports(adapter, answer).all_calls().count(), 1, "{answer}");
+    }
+}
+
+#[test]
+fn a_list_may_have_a_tag_for_each_item() {
+    let want = ["scan_ports {\"host_name\":\"a\",\"ports\":[\"22\",\"80\",\"443\"]}"];
+    for (adapter, answer) in [
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function=scan_ports>\n<parameter=host_name>\na\n</parameter>\n<parameter=ports>\n22\n</parameter>\n<parameter=ports>\n80\n</parameter>\n<parameter=ports>\n443\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "generic",
+            "<scan_ports>\n<host_name>a</host_name>\n<ports>22</ports>\n<ports>80</ports>\n<ports>443</ports>\n</scan_ports>",
+        ),
+    ] {
+        assert_eq!(calls(&ports(adapter, answer)), want, "{answer}");
+    }
+    // Two whole lists are no list, and two texts are none.
+    let twice = "<scan_ports>\n<host_name>a</host_name>\n<ports>[\"1\"]</ports>\n<ports>[\"2\"]</ports>\n</scan_ports>";
+    assert!(!calls(&ports("generic", twice)).iter().any(|call| call.contains("[[")));
+}
+
+#[test]
+fn a_part_of_a_form_may_be_missing() {
+    for (adapter, answer) in [
+        // The last value is closed by the call's tag.
+        ("glm", "<tool_call>lamp<arg_key>on</arg_key><arg_value>true</tool_call>"),
+        ("generic", "<lamp><on>true</lamp>"),
+        // The key's tag lost its opening half.
+        ("glm", "<tool_call>lamp\non</arg_key>\n<arg_value>true</arg_value>\n</tool_call>"),
+        // The section and the call lost their opening tokens.
+        ("kimi-k2", "functions.lamp:0<|tool_call_argument_begin|>{\"on\":true}<|tool_call_end|><|tool_calls_section_end|>"),
+        // A message around the calls, in another spelling.
+        ("hermes", "{\"message\": {\"toolcalls\": [{\"name\": \"lamp\", \"arguments\": {\"on\":true}}]}}"),
+        ("hermes", "<tool_call>lamp\non: true\n</tool_call>"),
+        ("hermes", "<|python_tag|>{\"name\": \"lamp\", \"arguments\": {\"on\":true}}"),
+        ("gpt-oss", "commentary to=functions.lamp <|constrain|>json<|message|>{\"on\":true}<|call|>"),
+    ] {
+        let seen = read(adapter, false, answer);
+        assert_eq!((calls(&seen), seen.text().as_str()), (vec![LAMP.to_owned()], ""), "{adapter}: {answer}");
+    }
+    // Lines of which the last one has no end.
+    assert_eq!(calls(&ports("generic", "scan_ports\nhost_name=\"a\"")), ["scan_ports {\"host_name\":\"a\"}"]);
+    for answer in [
+        "scan_ports\nhost_name: which host\nports: which of its ports",
+        "scan_ports\nhost_name=\"a",
+        "scan_ports\nhost_name: a",
+        "scan_ports\nhost_name=\"a\"\nis the form.",
+    ] {
+        assert_eq!(ports("generic", answer), text(answer));
+    }
+}
+
+#[test]
+fn a_tag_whose_name_speaks_of_calling_is_around_a_call() {
+    let object = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    for tag in ["action_call", "mcp-tool-call", "ToolInvocation", "function"] {
+        assert_eq!(calls(&read("hermes", false, &format!("<{tag}>{object}</{tag}>"))), [LAMP], "{tag}");
+        let seen = read("hermes", false, &format!("It is dark.\n\n<{tag}>\n{object}\n</{tag}>"));
+        assert_eq!((seen.text().as_str(), calls(&seen).len()), ("It is dark.", 1), "{tag}");
+    }
+    for answer in [
+        format!("<call_result>\n{object}\n</call_result>"),
+        format!("<tool_example>{object}</tool_example>"),
+        format!("<lamp_settings>{object}</lamp_settings>"),
+        format!("<tool_call_log>{object}</tool_call_log>"),
+        format!("<function_docs>\n{object}\n</function_docs>"),
+        format!("To call it a model writes:\n\n<action_call>\n{object}\n</action_call>"),
+        format!("It has this form:\n\n<action_call>\n{object}\n</action_call>\n\nThat is all."),
+        format!("In <action_call>{object}</action_call> the name comes first."),
+    ] {
+        assert_eq!(read("hermes", false, &answer), text(&answer));
+    }
+}
+
+#[test]
+fn headers_without_their_tokens_divide_an_answer() {
+    for (answer, reasoning, content, count) in [
+        ("analysisThe user greets.assistantfinalHello!", "The user greets.", "Hello!", 0),
+        ("analysisIt is dark.assistantcommentary to=functions.lamp json{\"on\": true}", "It is dark.", "", 1),
+        ("analysisIt is dark.commentary to=functions.lamp json{\"on\": true}", "It is dark.", "", 1),
+        (
+            "analysisDark.assistantcommentaryI switch it on.assistantcommentary to=functions.lamp json{\"on\": true}",
+            "Dark.",
+            "I switch it on.",
+            1,
+        ),
+        (
+            "analysisI might write commentary to=functions.lamp json{\"on\": true} here.assistantfinalNo.",
+            "I might write commentary to=functions.lamp json{\"on\": true} here.",
+            "No.",
+            0,
+        ),
+        ("analysis of the lamp: it is dark.", "", "analysis of the lamp: it is dark.", 0),
+        // Never closed: it was the answer.
+        ("analysisResult is a variable.", "Result is a variable.", "analysisResult is a variable.", 0),
+        ("finalValue = 3", "", "finalValue = 3", 0),
+        ("Final words are finalThis.", "", "Final words are finalThis.", 0),
+    ] {
+        let seen = read("gpt-oss", false, answer);
+        assert_eq!(
+            (seen.reasoning().as_str(), seen.text().trim_end(), seen.all_calls().count()),
+            (reasoning, content, count),
+            "{answer}"
+        );
+    }
+    let draft = "<|channel|>analysis<|message|>Dark.commentary to=functions.lamp json{\"on\": true}<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>";
+    assert_eq!(read("gpt-oss", false, draft).all_calls().count(), 0);
+    // After the end of a message, the first token of the next one's header may be missing.
+    let seen = read("muse", false, " to=self<|message|>Dark.<|eom|> to=user<|message|>It is dark.<|eot|>");
+    assert_eq!((seen.reasoning().as_str(), seen.text().as_str()), ("Dark.", "It is dark."));
+}
+
+#[test]
+fn framing_beside_text_is_no_text() {
+    let fence = "<think>It asks.</think>\n<response>Use it:\n\n```bash\nlamp on\n```</response>";
+    assert_eq!(read("granite", false, fence).text(), "Use it:\n\n```bash\nlamp on\n```");
+    let seen = read(
+        "hermes",
+        false,
+        "I look.<think>It is dark.</think><tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>",
+    );
+    assert_eq!((seen.text().as_str(), seen.reasoning().as_str(), seen.all_calls().count()), ("I look.", "It is dark.", 1));
+    for mentions in ["It is dark.<think> is a tag.", "The tag <think> opens it."] {
+        assert_eq!(read("hermes", false, mentions), text(mentions));
+    }
+    // Another's turn does not begin before anything was said.
+    let sentence = "[INST] is a token of another family.";
+    assert_eq!(read("kimi-k2", false, sentence), text(sentence));
+    // A word between the tags is no call.
+    assert_eq!(read("gemma4", false, "<|tool_call>nothing_to_do<tool_call|>").all_calls().count(), 0);
+}
+
+#[test]
+fn a_value_that_begins_as_its_own_tag() {
+    let page = |value: &str| {
+        let tool = Tool::new("set_page", "", r#"{"type":"object","properties":{"html":{"type":"string"}},"required":["html"]}"#);
+        let answer = format!("<set_page>\n<html>{value}</html>\n</set_page>");
+        calls(&read_with(Tools::new([tool], ToolChoice::Auto), "generic", false, &answer))
+    };
+    assert_eq!(page("<html><p>x</p></html>"), ["set_page {\"html\":\"<html><p>x</p></html>\"}"]);
+    // Closed once: the tag was written twice.
+    assert_eq!(page("<html><p>x</p>"), ["set_page {\"html\":\"<p>x</p>\"}"]);
+}
+
+#[test]
+fn one_call_in_three_forms_is_one() {
+    let answer = "Tool call: lamp\n{\"on\": true}\n\n<tool_call>{\"name\": \"lamp\", \"arguments\": {\"on\": true}}</tool_call>\n\nlamp(on=True)";
+    assert_eq!(read("generic", false, answer).all_calls().count(), 1);
+    assert!(only_call(&read("hermes", false, "lamp(on=True)")).is_some());
+}
+
+#[test]
+fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
+    let input = |answer: &str, strays: bool| {
+        let tools = Tools::new(
+            [Tool::new("scan_ports", "", r#"{"type":"object","properties":{"host":{"type":"string"}},"required":["host"]}"#)],
+            ToolChoice::Auto,
+        );
+        let options = Options { strays, ..Options::default() };
+        let mut scanner = Scanner::new(Arc::clone(library().get("generic").unwrap()), Arc::new(tools), schemas(), options);
+        let mut seen = Seen::default();
+        scanner.push(Channel::Content, answer, &mut seen);
+        scanner.finish(FinishReason::Stop, &mut seen);
+        written(&seen)
+    };
+    let answer = "Thought: I scan it.\nAction: scan_ports\nAction Input: a.example";
+    // A call without its end is refused by the fixer.
+    assert_eq!(input(answer, true), [("scan_ports a.example".to_owned(), false)]);
+    assert_eq!(input(answer, false), []);
+    assert_eq!(input(&format!("{answer}\n"), false), [("scan_ports a.example".to_owned(), true)]);
+}
