@@ -18,6 +18,7 @@ pub use samples::DEFINITIONS;
 /// The built-in tools over one database file.
 #[derive(Debug, Clone)]
 pub struct Builtin {
+    #[cfg_attr(not(feature = "sample-tools"), allow(dead_code, reason = "there is no tool that could open it"))]
     file: PathBuf,
 }
 
