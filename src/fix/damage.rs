@@ -46,23 +46,29 @@ pub(super) fn damage(reading: &Reading<'_>, text: &str, start: usize, schema: &S
     }
     let expected = Around { shape: schema.top(), members: &[], outer: None };
     let around = if matches!(reading.root.value, Value::Object(_)) { None } else { Some(&expected) };
-    inside(reading, Source { text, schema, repairs: &reading.repairs }, schema.top(), around)
+    // A list around the call is closed, and the call is not: nobody knows what the last brace closes.
+    let unclosed = text.get(reading.end..).is_some_and(|behind| behind.trim_start().starts_with(']'));
+    let source = Source { text, schema, repairs: &reading.repairs };
+    source.doubt(reading, schema.top(), around, unclosed || is_mended(reading))
+}
+
+/// What is wrong with a reading of all of `text`, the members of the arguments behind a brace that was missing.
+pub(super) fn damage_of_members(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
+    if !text.get(reading.end..)?.trim_matches(|c: char| c.is_whitespace() || c == '}').is_empty() {
+        return Some("something follows the object".to_owned());
+    }
+    Source { text, schema, repairs: &reading.repairs }.doubt(reading, schema.top(), None, true)
 }
 
 /// What is wrong with a reading of the text of one value, which the schema knows as `shape`.
 pub(super) fn damage_of_value(reading: &Reading<'_>, text: &str, schema: &Schema, shape: Shape) -> Option<String> {
     let around = Around { shape: ANY, members: &[], outer: None };
-    inside(reading, Source { text, schema, repairs: &reading.repairs }, shape, Some(&around))
+    Source { text, schema, repairs: &reading.repairs }.doubt(reading, shape, Some(&around), is_mended(reading))
 }
 
-fn inside(reading: &Reading<'_>, source: Source<'_>, shape: Shape, around: Option<&Around<'_, '_>>) -> Option<String> {
-    let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
-    let fault = doubtful.then(|| source.fault(&reading.root, shape, around, false)).flatten();
-    let mended = reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12);
-    fault.or_else(|| {
-        let key = (mended && is_nested(&reading.root)).then(|| source.misplaced(&reading.root, shape, around)).flatten()?;
-        Some(format!("`{key}` may be part of another object"))
-    })
+/// Whether brackets were added or left out.
+fn is_mended(reading: &Reading<'_>) -> bool {
+    reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12)
 }
 
 /// Whether there are brackets inside of the outermost ones: one that is missing may belong to either.
@@ -95,6 +101,16 @@ impl Around<'_, '_> {
 // === impl Source ===
 
 impl Source<'_> {
+    /// What is wrong with a reading; `mended`: a bracket may be at another place than the reading says.
+    fn doubt(&self, reading: &Reading<'_>, shape: Shape, around: Option<&Around<'_, '_>>, mended: bool) -> Option<String> {
+        let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
+        let fault = doubtful.then(|| self.fault(&reading.root, shape, around, false)).flatten();
+        fault.or_else(|| {
+            let key = (mended && is_nested(&reading.root)).then(|| self.misplaced(&reading.root, shape, around)).flatten()?;
+            Some(format!("`{key}` may be part of another object"))
+        })
+    }
+
     /// What is wrong with the strings and keys of `node`; `listed`: it is an element of a list.
     fn fault(&self, node: &Node<'_>, shape: Shape, around: Option<&Around<'_, '_>>, listed: bool) -> Option<String> {
         match &node.value {

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::backslash;
-use super::damage::begins_as_member;
+use super::damage::{begins_as_member, damage_of_members};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -118,14 +118,19 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
         return Some((members, "parameters written as a call", level));
     }
-    if text.starts_with(['"', '\''])
-        && let Ok((reading, _)) = container(&format!("{{{text}"), 0, &top)
-        && reading.ending != Ending::AfterColon
-        && reading.void.is_none()
-        && reading.rival.is_none()
-        && let Value::Object(members) = reading.root.detached(0, text.len()).value
-    {
-        return Some((members, "members without their braces", Verdict::Guess));
+    if text.starts_with(['"', '\'']) {
+        let braced = format!("{{{text}");
+        if let Ok((reading, _)) = container(&braced, 0, &top)
+            && reading.ending != Ending::AfterColon
+            && reading.void.is_none()
+            && reading.rival.is_none()
+        {
+            if damage_of_members(&reading, &braced, schema).is_some() {
+                return None;
+            }
+            let Value::Object(members) = reading.root.detached(0, text.len()).value else { return None };
+            return Some((members, "members without their braces", Verdict::Guess));
+        }
     }
     let mut members = Vec::new();
     let assigned = |part: &str| {

@@ -17,9 +17,11 @@ use crate::{
 };
 
 mod calls;
+mod seam;
 
 use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, repaired, written_name};
 pub(super) use calls::{bundled, introduced};
+use seam::{Seam, seam};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
@@ -117,22 +119,36 @@ impl JsonReader {
                         return Step::More;
                     }
                 },
-                Phase::Inside(value) => match value.read(text, context.close, context.end) {
-                    Got::More if context.end => return self.end_anyhow(text, keys, context),
-                    Got::More => return Step::More,
-                    Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
-                    Got::Closed(..) => return self.leave(self.start),
-                    Got::Balanced(end) => match self.take(text, end, keys, context) {
-                        true => self.phase = Phase::Behind(end, Trail::behind(end)),
-                        false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
-                            self.phase = Phase::Torn(TornReader::behind(end));
+                Phase::Inside(value) => {
+                    let got = value.read(text, context.close, context.end);
+                    let end = match got {
+                        Got::More if !context.end => return Step::More,
+                        Got::More => text.len(),
+                        Got::Closed(end, _) | Got::Balanced(end) => end,
+                    };
+                    if let Some(seam) = self.split(text, end, keys, context) {
+                        if seam.marked {
+                            return self.leave(seam.next);
                         }
-                        false if self.calls.is_empty() => {
-                            return Step::Passed { end, sound: sound(&text[self.start..end]) };
-                        }
-                        false => return self.leave(self.start),
-                    },
-                },
+                        (self.start, self.phase) = (seam.next, Phase::Before);
+                        continue;
+                    }
+                    match got {
+                        Got::More => return self.end_anyhow(text, keys, context),
+                        Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
+                        Got::Closed(..) => return self.leave(self.start),
+                        Got::Balanced(end) => match self.take(text, end, keys, context) {
+                            true => self.phase = Phase::Behind(end, Trail::behind(end)),
+                            false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
+                                self.phase = Phase::Torn(TornReader::behind(end));
+                            }
+                            false if self.calls.is_empty() => {
+                                return Step::Passed { end, sound: sound(&text[self.start..end]) };
+                            }
+                            false => return self.leave(self.start),
+                        },
+                    }
+                }
                 Phase::Behind(end, trail) => {
                     if let Some(fence) = &self.fence
                         && trail.end == *end
@@ -217,6 +233,17 @@ impl JsonReader {
             }
             None => false,
         }
+    }
+
+    /// Reads the calls before the seam of a value that holds two.
+    fn split(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
+        let value = &text[self.start..end];
+        if sound(value) {
+            return None;
+        }
+        let seam = seam(value, keys, context)?;
+        let seam = Seam { end: self.start + seam.end, next: self.start + seam.next, ..seam };
+        self.take(text, seam.end, keys, context).then_some(seam)
     }
 
     /// The same for a value that was torn: what was read of it before is replaced.

@@ -7,7 +7,7 @@ use super::super::{
     Context, Parsed, Step, WORD_BYTES,
     doubled::{DOUBLED, halved},
     entities::unescaped,
-    members::{elements, is_closed, members, unquote},
+    members::{elements, is_closed, is_open, members, unquote},
     python::PythonReader,
     typing::Types,
     unclosed,
@@ -178,7 +178,9 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                (with_members_beside(arguments, beside, &written, context.tools), true)
+                let whole = with_members_beside(arguments, beside, &written, context.tools);
+                // A brace is missing, and it may be one of the arguments: the fixer knows where that makes a difference.
+                (if is_open(value) && is_nested(&whole) { unclosed(&whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
@@ -340,6 +342,11 @@ fn with_members_beside<'m>(
         whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
     }
     whole
+}
+
+/// Whether an object may hold others.
+fn is_nested(object: &str) -> bool {
+    object.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']))
 }
 
 /// Arguments that are beside the name instead of in an object of their own.
