@@ -136,7 +136,8 @@ impl Source<'_> {
                 let nested = listed || !wanted || around.is_some_and(|around| around.outer.is_some());
                 let torn = begins_as_member(source, marks)
                     || has_odd_quote(source, marks)
-                    || (nested && (separates(source, marks) || self.lost_its_end(node, source)))
+                    || (nested && separates(source, marks))
+                    || self.lost_its_end(node, source, nested)
                     // An apostrophe is content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
@@ -155,9 +156,12 @@ impl Source<'_> {
         })
     }
 
-    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it.
-    fn lost_its_end(&self, node: &Node<'_>, source: &str) -> bool {
-        self.repaired(node, Code::X3) && source.contains(['[', ']', '{', '}', ','])
+    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it: of a parameter's text only
+    /// those at its end.
+    fn lost_its_end(&self, node: &Node<'_>, source: &str, nested: bool) -> bool {
+        let structure = ['[', ']', '{', '}', ','];
+        self.repaired(node, Code::X3)
+            && (source.trim_end().ends_with(structure) || (nested && source.contains(structure)))
     }
 
     /// Whether a string was put together from several: the quotes between them are known.
