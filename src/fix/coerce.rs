@@ -157,10 +157,16 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::STRING) && self.is_place(rule) {
             return self.place_instead(node);
         }
-        if rule.types.allow(Types::STRING) {
+        // A list in a list of texts has a bracket too many.
+        if rule.types.allow(Types::STRING) && !self.is_item() {
             return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
         }
         node
+    }
+
+    /// Whether the value at hand is an element of a list.
+    fn is_item(&self) -> bool {
+        self.path.rsplit('/').next().is_some_and(|step| step.parse::<usize>().is_ok())
     }
 
     /// Whether the value at hand is a path, of which the JSON text of a container is none.

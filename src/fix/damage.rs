@@ -9,9 +9,9 @@ use crate::json::Code;
 use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-pub(crate) use text::holds_structure;
-pub(super) use text::{begins_as_member, is_torn};
-use text::{has_odd_quote, is_odd, keys, separates, swallowed};
+pub(super) use text::is_torn;
+pub(crate) use text::{begins_as_member, holds_structure};
+use text::{after_surplus, has_odd_quote, has_surplus, is_odd, keys, separates, swallowed};
 
 /// Most keys that are looked for in one string.
 const MOST_KEYS: usize = 1000;
@@ -19,6 +19,8 @@ const MOST_KEYS: usize = 1000;
 const GLUED_BYTES: usize = 3;
 /// Of so many properties, each is compared with a word.
 const FEW: usize = 64;
+/// What identifies a call beside its arguments.
+const IDS: [&str; 3] = ["id", "call_id", "tool_call_id"];
 /// Repairs that leave no doubt about where a value ends.
 const HARMLESS: [Code; 8] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::S18, Code::T1, Code::T2];
 
@@ -106,9 +108,20 @@ impl Source<'_> {
         let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
         let fault = doubtful.then(|| self.fault(&reading.root, shape, around, false)).flatten();
         fault.or_else(|| {
-            let key = (mended && is_nested(&reading.root)).then(|| self.misplaced(&reading.root, shape, around)).flatten()?;
+            let id = || self.call_id(&reading.root, shape);
+            let nested = || is_nested(&reading.root).then(|| self.misplaced(&reading.root, shape, around)).flatten();
+            let key = mended.then(|| id().or_else(nested)).flatten()?;
             Some(format!("`{key}` may be part of another object"))
         })
+    }
+
+    /// What may be the id of the call, in arguments that have no such parameter.
+    fn call_id<'n>(&self, root: &'n Node<'_>, shape: Shape) -> Option<&'n str> {
+        let Value::Object(members) = &root.value else { return None };
+        let rule = self.schema.rule(shape);
+        let among = !rule.properties.is_empty() && !members.iter().any(|member| WRAPPERS.contains(&&*member.key));
+        let id = |key: &str| IDS.contains(&key) && rule.find(key).is_none() && !rule.matches_pattern(key);
+        members.iter().map(|member| &*member.key).find(|key| among && id(key))
     }
 
     /// What is wrong with the strings and keys of `node`; `listed`: it is an element of a list.
@@ -117,9 +130,13 @@ impl Source<'_> {
             Value::Object(members) => {
                 let around = Around { shape, members, outer: around };
                 let rule = self.schema.rule(shape);
+                let shortened = |key: &str| {
+                    let lost = |name: &str| name.len() == key.len() + 1 && name.ends_with(key) && around.lacks(name);
+                    rule.properties.len() <= FEW && rule.properties.iter().any(|property| lost(&property.name))
+                };
                 members.iter().find_map(|Member { key, node, .. }| {
-                    let torn =
-                        key.contains('"') && rule.named(key).is_none() && !self.schema.rule(self.schema.top()).says_nothing();
+                    let torn = key.contains('"') && !self.schema.rule(self.schema.top()).says_nothing();
+                    let torn = rule.named(key).is_none() && (torn || (key.len() >= GLUED_BYTES && shortened(key)));
                     let torn = torn.then(|| "a quote ends a key or is part of it".to_owned());
                     torn.or_else(|| self.fault(node, self.schema.member(shape, key), Some(&around), false))
                 })
@@ -127,13 +144,21 @@ impl Source<'_> {
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
             Value::Text(_) if !node.exact && !self.is_joined(node) => {
                 let (source, marks) = (self.text.get(node.start..node.end)?, self.delimiters(node)?);
-                let missing = |key: &str| is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
+                let map = |around: &Around<'_, '_>| around.outer.is_some() && self.schema.rule(around.shape).properties.is_empty();
+                let in_map = around.is_some_and(map) && is_odd(source, marks);
+                let missing = |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
                 let mut swallowed = swallowed(source, marks).take(MOST_KEYS);
                 if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || missing(key)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
                 }
+                let sibling = |key: &&str| around.is_some_and(|around| self.schema.rule(around.shape).named(key).is_some());
+                if nested_in(around)
+                    && let Some(key) = after_surplus(source).take(MOST_KEYS).find(sibling)
+                {
+                    return Some(format!("`{key}` begins another element or is part of a value"));
+                }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
-                let nested = listed || !wanted || around.is_some_and(|around| around.outer.is_some());
+                let nested = listed || !wanted || nested_in(around);
                 let torn = begins_as_member(source, marks)
                     || has_odd_quote(source, marks)
                     || (nested && separates(source, marks))
@@ -141,6 +166,12 @@ impl Source<'_> {
                     // An apostrophe is content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
+            }
+            // `"n": true"`: a word, or what is left of a text.
+            Value::Bool(_) | Value::Number(_) | Value::Null => {
+                let quoted = self.text.get(node.end..)?.starts_with(['"', '\'']);
+                let torn = quoted && self.schema.rule(shape).types.allow(Types::STRING);
+                torn.then(|| "a quote ends a value that has no beginning".to_owned())
             }
             _ => None,
         }
@@ -156,12 +187,14 @@ impl Source<'_> {
         })
     }
 
-    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it: of a parameter's text only
-    /// those at its end.
+    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it: in a parameter's text only
+    /// brackets that it does not open, or a colon that it begins with.
     fn lost_its_end(&self, node: &Node<'_>, source: &str, nested: bool) -> bool {
-        let structure = ['[', ']', '{', '}', ','];
-        self.repaired(node, Code::X3)
-            && (source.trim_end().ends_with(structure) || (nested && source.contains(structure)))
+        let doubtful = || match nested {
+            true => source.contains(['[', ']', '{', '}', ',']),
+            false => source.trim_end().ends_with([']', '}']) && has_surplus(source),
+        };
+        self.repaired(node, Code::X3) && (source.starts_with([':', '=']) || doubtful())
     }
 
     /// Whether a string was put together from several: the quotes between them are known.
@@ -196,6 +229,11 @@ impl Source<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether there is another object around the innermost one.
+fn nested_in(around: Option<&Around<'_, '_>>) -> bool {
+    around.is_some_and(|around| around.outer.is_some())
 }
 
 /// Whether one of the objects around may have a member of this name and has none.

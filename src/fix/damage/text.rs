@@ -30,12 +30,12 @@ pub(crate) fn holds_structure(text: &str) -> bool {
 }
 
 /// Whether a text begins as a member does: `: "x"`, or `host": "x"` after its quote.
-pub(in crate::fix) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
+pub(crate) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
     let after = text.trim_start().strip_prefix([':', '=']);
     if after.is_some_and(|rest| rest.trim_start().starts_with(quotes)) {
         return true;
     }
-    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
+    let word = text.find(|c: char| !is_key(c)).unwrap_or(text.len());
     let rest = text[word..].trim_start();
     word > 0 && word <= KEY_BYTES && rest.strip_prefix(quotes).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
 }
@@ -118,6 +118,38 @@ pub(super) fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iter
         };
         let opens = !key.is_empty() && word.len() <= KEY_BYTES && before.trim_end().ends_with(',');
         opens.then_some((key, false))
+    })
+}
+
+/// Whether a text closes a bracket that it does not open.
+pub(super) fn has_surplus(text: &str) -> bool {
+    surplus(text).any(|(_, surplus)| surplus)
+}
+
+/// The words that begin an object after a bracket that the text does not open: `x"}, {"key": "y`.
+pub(super) fn after_surplus(text: &str) -> impl Iterator<Item = &str> {
+    let begins = |(at, surplus): (usize, bool)| {
+        let rest = text[at..].strip_prefix('{').filter(|_| surplus)?.trim_start();
+        let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+        let word = &rest[..rest.find(|c: char| !is_key(c)).unwrap_or(rest.len())];
+        (!word.is_empty() && rest[word.len()..].starts_with(['"', '\'', ':'])).then_some(word)
+    };
+    surplus(text).filter_map(begins)
+}
+
+/// The brackets of a text, and whether one up to there has no other half before it.
+fn surplus(text: &str) -> impl Iterator<Item = (usize, bool)> {
+    let (mut depth, mut surplus) = (0_u32, false);
+    let brackets = text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'{' | b'[' | b'}' | b']'));
+    brackets.map(move |(at, byte)| {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            _ => {
+                surplus |= depth == 0;
+                depth = depth.saturating_sub(1);
+            }
+        }
+        (at, surplus)
     })
 }
 

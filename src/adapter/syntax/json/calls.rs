@@ -19,6 +19,7 @@ use crate::{
         End, Verdict, fix, fold,
         name::{Resolved, is_known, resolve},
     },
+    json::Code,
 };
 
 /// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
@@ -180,7 +181,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
                 let whole = with_members_beside(arguments, beside, &written, context.tools);
                 // A brace is missing, and it may be one of the arguments: the fixer knows where that makes a difference.
-                (if is_open(value) && is_nested(&whole) { unclosed(&whole) } else { whole }, true)
+                (if is_open(value) { without_brace(whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
@@ -210,7 +211,10 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
     let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
-    let found = calls(plain, keys, context, 0, false)?;
+    let mut found = calls(plain, keys, context, 0, false)?;
+    if report.fixes.iter().any(|fix| matches!(fix.rule, Code::S12 | Code::X2)) {
+        found.iter_mut().for_each(|found| found.call.arguments = without_brace(std::mem::take(&mut found.call.arguments)));
+    }
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
@@ -344,9 +348,9 @@ fn with_members_beside<'m>(
     whole
 }
 
-/// Whether an object may hold others.
-fn is_nested(object: &str) -> bool {
-    object.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']))
+/// An object without its last brace.
+fn without_brace(object: String) -> String {
+    object.strip_suffix('}').map(str::to_owned).unwrap_or(object)
 }
 
 /// Arguments that are beside the name instead of in an object of their own.
