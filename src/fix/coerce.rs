@@ -157,8 +157,14 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::STRING) && self.is_place(rule) {
             return self.place_instead(node);
         }
-        // A list in a list of texts has a bracket too many.
-        if rule.types.allow(Types::STRING) && !self.is_item() {
+        // A list in a list of texts: one bracket too many, or the model means it.
+        if rule.types.allow(Types::STRING) && self.is_item() {
+            if self.fixes.iter().any(|fix| fix.rule == Code::S12) {
+                self.doubt("a list of texts holds a list".to_owned());
+            }
+            return node;
+        }
+        if rule.types.allow(Types::STRING) {
             return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
         }
         node

@@ -144,7 +144,10 @@ impl Source<'_> {
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
             Value::Text(_) if !node.exact && !self.is_joined(node) => {
                 let (source, marks) = (self.text.get(node.start..node.end)?, self.delimiters(node)?);
-                let map = |around: &Around<'_, '_>| around.outer.is_some() && self.schema.rule(around.shape).properties.is_empty();
+                let map = |around: &Around<'_, '_>| {
+                    let rule = self.schema.rule(around.shape);
+                    around.outer.is_some() && rule.properties.is_empty() && !rule.says_nothing()
+                };
                 let in_map = around.is_some_and(map) && is_odd(source, marks);
                 let missing = |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
                 let mut swallowed = swallowed(source, marks).take(MOST_KEYS);
@@ -170,7 +173,8 @@ impl Source<'_> {
             // `"n": true"`: a word, or what is left of a text.
             Value::Bool(_) | Value::Number(_) | Value::Null => {
                 let quoted = self.text.get(node.end..)?.starts_with(['"', '\'']);
-                let torn = quoted && self.schema.rule(shape).types.allow(Types::STRING);
+                let types = self.schema.rule(shape).types;
+                let torn = quoted && types.allow(Types::STRING) && types.allow(Types::of_node(node));
                 torn.then(|| "a quote ends a value that has no beginning".to_owned())
             }
             _ => None,

@@ -100,10 +100,10 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
-    let adjacent = found.iter().any(|found| found.adjacent);
+    let in_a_row = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
-    for Found { reading, reread, start, .. } in found {
+    for Found { reading, reread, start, adjacent } in found {
         let complete = reading.ending == Ending::Complete;
         let mut fixes = fixes.clone();
         fixes.extend(around(text, start, reading.end));
@@ -146,13 +146,13 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         });
         match result {
             Ok(result) => settled.push(result),
-            Err(why) if matches!(why, Why::Truncated(_)) || start == 0 => return Err(Report::refused(why)),
+            Err(why) if matches!(why, Why::Truncated(_)) || start == 0 || adjacent => return Err(Report::refused(why)),
             Err(why) => {
                 refusal.get_or_insert(Report::refused(why));
             }
         }
     }
-    if adjacent && settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
+    if in_a_row && settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
         return Err(Report::refused(Why::Ambiguous("several different objects".to_owned())));
     }
     settled.retain(|settled| settled.fault.is_none());

@@ -8,11 +8,10 @@ use super::{
     value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
 };
 use crate::{
-    fix::begins_as_member,
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
     event::{Tool, Tools},
     fix::{
-        Types,
+        Types, begins_as_member,
         name::{Resolved, is_known, resolve},
     },
 };
