@@ -22,7 +22,7 @@ mod residue;
 
 pub(super) use form::{Between, Form, Tag};
 use look::{Mark, Place};
-use residue::{is_residue, known_key, torn_tag};
+use residue::{begins_as_attribute, is_residue, known_key, shortened_tag, torn_tag};
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -145,7 +145,9 @@ impl Arguments {
                             let value = &text[start..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
-                            let value = match torn_tag(value, form.closing_name(key), key) {
+                            let torn = torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
+                            self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
+                            let value = match torn {
                                 Some(torn) if to == at => &value[..torn],
                                 None if to == at && value.contains('\n') => value.trim_end(),
                                 _ => value,

@@ -323,6 +323,10 @@ impl Form for Element<'_> {
         key
     }
 
+    fn closers(&self) -> &[String] {
+        &[]
+    }
+
     fn close(&self, text: &str, end: bool) -> Start {
         tag(text, "</", self.name, end)
     }

@@ -10,7 +10,7 @@ use super::{
     starts_with_any, unclosed,
 };
 use crate::fix::{
-    Types,
+    Types, holds_python_call,
     name::{Resolved, is_known, resolve},
 };
 
@@ -94,6 +94,8 @@ impl PythonReader {
                         return None;
                     }
                     Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
+                    // A quote or a bracket is missing: the text of a repaired string is no call.
+                    Read::Done { items, .. } if literal.is_repaired() && swallows_call(&items, context) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
                     }
@@ -344,6 +346,11 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
             start => start,
         },
     }
+}
+
+/// Whether a string holds another call.
+fn swallows_call(items: &[Item], context: Context<'_>) -> bool {
+    items.iter().any(|(_, node)| node.any_text(&|text| holds_python_call(text, context.tools)))
 }
 
 /// Whether text without quotes is only where the tool wants a string: elsewhere it is a variable or an expression. After

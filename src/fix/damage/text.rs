@@ -4,10 +4,16 @@
 const KEY_BYTES: usize = 64;
 
 /// Whether a text has an odd number of quotes of one of these kinds and begins or ends with one, punctuation aside: `Oslo":`.
-pub(super) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
+pub(crate) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
     let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
     quotes.iter().any(|&quote| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]))
+}
+
+/// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.
+pub(crate) fn ends_inside(text: &str) -> bool {
+    let followed = |quote: char| text.match_indices(quote).any(|(at, _)| text[at + 1..].trim_start().starts_with(','));
+    ['"', '\''].into_iter().any(|quote| followed(quote) && is_odd(text, &[quote]))
 }
 
 /// Whether a text has an odd number of these quotes, those that are escaped aside.

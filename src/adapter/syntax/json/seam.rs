@@ -15,7 +15,7 @@ pub(super) struct Seam {
 }
 
 /// The first seam in a value whose quotes are broken that comes after a damaged call. Brackets count wherever they are: only where
-/// all of them are closed, an offered tool is called next.
+/// all of them are closed, the form's markers follow or an offered tool is called next.
 pub(super) fn seam(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
     let (mut braces, mut brackets) = (0_i64, 0_i64);
     let list = i64::from(value.starts_with('['));
@@ -56,7 +56,8 @@ fn next(value: &str, at: usize, keys: &JsonKeys, context: Context<'_>) -> Option
     let opened = marker(begin, &context.call.open);
     let body = beyond(begin + opened);
     let list = value[body..].strip_prefix('[').map_or(&value[body..], str::trim_start);
-    calls_an_offered_tool(list, keys, context).then_some((if opened > 0 { begin } else { body }, closed + opened > 0))
+    let certain = closed > 0 && opened > 0;
+    (certain || calls_an_offered_tool(list, keys, context)).then_some((if opened > 0 { begin } else { body }, closed + opened > 0))
 }
 
 /// Whether an object begins here whose first member names an offered tool.
