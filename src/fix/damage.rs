@@ -1,8 +1,10 @@
 //! Readings that are better explained by a damaged bracket, comma or quote: what follows it became part of a string, or lies outside of
 //! the object. Such a call is refused, because its values are not what the model wrote.
 
+mod behind;
 mod call;
 mod text;
+mod variable;
 
 use super::report::Fix;
 use super::schema::{ANY, Schema, Types, WRAPPERS};
@@ -10,11 +12,13 @@ use crate::json::Code;
 use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
+pub(super) use behind::is_spilt;
 pub(super) use call::holds_json_call;
 pub(crate) use call::holds_python_call;
 pub(super) use text::is_torn;
-pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 use text::{after_surplus, has_surplus, is_odd, keys, separates, swallowed};
+pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
+pub(crate) use variable::is_variable;
 
 /// Most keys that are looked for in one string.
 const MOST_KEYS: usize = 1000;
@@ -63,6 +67,13 @@ pub(super) fn damage_of_members(reading: &Reading<'_>, text: &str, schema: &Sche
         return Some("something follows the object".to_owned());
     }
     Source { text, schema, repairs: &reading.repairs }.doubt(reading, schema.top(), None, true)
+}
+
+/// A variable in the place of a value in a reading of all of `text`.
+pub(super) fn variable(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
+    let source = Source { text, schema, repairs: &reading.repairs };
+    let Value::Object(members) = &reading.root.value else { return None };
+    members.iter().find_map(|member| source.variable(&member.node, schema.member(schema.top(), &member.key), &member.key))
 }
 
 /// What is wrong with a reading of the text of one value, which the schema knows as `shape`.
@@ -141,7 +152,8 @@ impl Source<'_> {
                     let torn = key.contains('"') && !self.schema.rule(self.schema.top()).says_nothing();
                     let torn = rule.named(key).is_none() && (torn || (key.len() >= GLUED_BYTES && shortened(key)));
                     let torn = torn.then(|| "a quote ends a key or is part of it".to_owned());
-                    torn.or_else(|| self.fault(node, self.schema.member(shape, key), Some(&around), false))
+                    let inner = self.schema.member(shape, key);
+                    torn.or_else(|| self.variable(node, inner, key)).or_else(|| self.fault(node, inner, Some(&around), false))
                 })
             }
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
@@ -152,7 +164,8 @@ impl Source<'_> {
                     around.outer.is_some() && rule.properties.is_empty() && !rule.says_nothing()
                 };
                 let in_map = around.is_some_and(map) && is_odd(source, marks);
-                let missing = |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
+                let missing =
+                    |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
                 let mut swallowed = swallowed(source, marks).take(MOST_KEYS);
                 if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || missing(key)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
@@ -179,6 +192,19 @@ impl Source<'_> {
                 let types = self.schema.rule(shape).types;
                 let torn = quoted && types.allow(Types::STRING) && types.allow(Types::of_node(node));
                 torn.then(|| "a quote ends a value that has no beginning".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// A variable in the place of the value of this key, or of an element of its list.
+    fn variable(&self, node: &Node<'_>, shape: Shape, key: &str) -> Option<String> {
+        match &node.value {
+            Value::Array(items) => items.iter().find_map(|item| self.variable(item, self.schema.item(shape), key)),
+            Value::Text(word) if !node.exact && self.repaired(node, Code::S16) => {
+                let rule = self.schema.rule(shape);
+                let free = rule.values.is_none() && !self.schema.rule(self.schema.top()).says_nothing();
+                (free && is_variable(word, key)).then(|| format!("`{word}` without quotes is the name of a variable"))
             }
             _ => None,
         }

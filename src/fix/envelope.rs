@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::backslash;
-use super::damage::{begins_as_member, damage_of_members};
+use super::damage::{begins_as_member, damage_of_members, variable};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -113,6 +113,7 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
+        && variable(&reading, &keywords, schema).is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::coerce::Coercion;
-use super::damage::{damage, is_converted_after_repair, is_torn};
+use super::damage::{damage, is_converted_after_repair, is_spilt, is_torn};
 use super::envelope::{self, Found};
 use super::keys;
 use super::report::{End, Fix, Report, Verdict};
@@ -100,6 +100,12 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
+    // Between the containers and behind the last one.
+    let behind = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
+    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, behind(at, found.reading.end))) {
+        let why = || Why::Ambiguous("a text goes on behind the object".to_owned());
+        return Err(Report::refused(cut(call.end).unwrap_or_else(why)));
+    }
     let in_a_row = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;

@@ -5,6 +5,7 @@
 //!   unless a call of this answer was delivered already. Where asking again is over or makes no sense: a complete object
 //!   that does not fit the schema is delivered as the model wrote it, and so is a guess that was asked about; anything else
 //!   becomes one line of notice.
+//! * A refused call after a delivered one becomes a line of notice, too: nothing is lost without a word.
 //! * Text after a delivered call is nearly always an invented result: it leaves only if another call follows.
 //! * An answer that announces an action, or tells the user to do what he has ordered, and ends without a call is answered with a
 //!   question for the call alone, once.
@@ -260,7 +261,7 @@ impl Gate {
             return self.deliver(name, None, raw, None, out);
         }
         if self.delivered.count > 0 {
-            return;
+            return self.beside(name, why, out);
         }
         if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
             self.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
@@ -269,8 +270,15 @@ impl Gate {
         if matches!(why, Why::Schema(_)) {
             return self.deliver(name, None, raw, None, out);
         }
-        let subject = if name.is_empty() { "a tool" } else { name };
-        self.notice(&format!("[toolglot] call of {subject} was not run: {why}"), out);
+        self.notice(&not_run(name, why), out);
+    }
+
+    /// A refused call after one that was delivered: nobody is asked again, but the user is told. The text between them is withheld.
+    fn beside(&mut self, name: &str, why: &Why, out: &mut dyn Sink) {
+        let gap = if self.said.line_start { "" } else { "\n" };
+        let notice = format!("{gap}{}\n", not_run(name, why));
+        self.said.left(&notice);
+        out.event(Event::Text(&notice));
     }
 
     /// One line of its own.
@@ -338,6 +346,12 @@ impl Said {
         self.text |= !text.trim().is_empty();
         self.line_start = text.ends_with('\n');
     }
+}
+
+/// What the user reads of a call that was refused.
+fn not_run(name: &str, why: &Why) -> String {
+    let subject = if name.is_empty() { "a tool" } else { name };
+    format!("[toolglot] call of {subject} was not run: {why}")
 }
 
 /// JSON text without insignificant whitespace, for comparison.

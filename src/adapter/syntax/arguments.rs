@@ -145,7 +145,8 @@ impl Arguments {
                             let value = &text[start..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
-                            let torn = torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
+                            let torn =
+                                torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
                             self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
                             let value = match torn {
                                 Some(torn) if to == at => &value[..torn],
@@ -261,7 +262,8 @@ impl Arguments {
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
             // No parameter is left that could follow.
-            Mark::End if form.open_ended() && types.keys().all(|key| self.known.iter().any(|known| known == key)) => {
+            // Nothing can be missing but what closes the call.
+            Mark::End if (form.open_ended() || marked && types.keys().next().is_some()) && self.has_all(types) => {
                 Some(Outcome::Done { arguments: self.object(), end: at })
             }
             Mark::End => Some(self.open(marked)),
@@ -274,6 +276,11 @@ impl Arguments {
     }
 
     /// Between a key and its value there may be its type; the tag that opens the value may be missing.
+    /// Whether all parameters of the tool are there.
+    fn has_all(&self, types: &Types) -> bool {
+        types.keys().all(|key| self.known.iter().any(|known| known == key))
+    }
+
     fn before_value(&mut self, text: &str, at: usize, mark: &Mark, form: &dyn Form, end: bool) -> Option<Outcome> {
         let rest = &text[at..];
         if let Some([open, close]) = form.type_tag() {

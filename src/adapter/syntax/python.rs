@@ -10,7 +10,7 @@ use super::{
     starts_with_any, unclosed,
 };
 use crate::fix::{
-    Types, holds_python_call,
+    Types, holds_python_call, is_variable,
     name::{Resolved, is_known, resolve},
 };
 
@@ -354,13 +354,16 @@ fn swallows_call(items: &[Item], context: Context<'_>) -> bool {
 }
 
 /// Whether text without quotes is only where the tool wants a string: elsewhere it is a variable or an expression. After
-/// a marker a name is taken for a string anywhere.
+/// a marker a name is taken for a string anywhere, unless it is written like a variable and no listed value.
 fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
+    let listed = |key: &str| document.root().member(key).is_listed() || document.root().member(key).element().is_listed();
+    let passes = |key: &str, text: &str| !listed(key) && is_variable(text, key);
     items.iter().all(|(key, node)| match (key, node) {
         // `f(city=city)` passes a variable on.
-        (Some(key), Node::Bare(text)) if key == text => false,
+        (Some(key), Node::Bare(text)) if key == text || passes(key, text) => false,
+        (Some(key), Node::List(list)) => !list.iter().any(|item| matches!(item, Node::Bare(text) if passes(key, text))),
         (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
         (Some(key), Node::Bare(text)) => fits(key) && !computes(text),
         (None, Node::Bare(_)) => false,

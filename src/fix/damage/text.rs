@@ -7,7 +7,21 @@ const KEY_BYTES: usize = 64;
 pub(crate) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
     let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
-    quotes.iter().any(|&quote| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]))
+    let odd = |quote: char| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]);
+    quotes.iter().any(|&quote| odd(quote) && !closes_escaped(text, quote))
+}
+
+/// Whether the only quote of its kind that is not escaped ends the text and closes a pair whose first quote is: `say \"hi"`.
+fn closes_escaped(text: &str, quote: char) -> bool {
+    let mut escaped = [0, 0];
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => escaped[0] += usize::from(chars.next() == Some(quote)),
+            _ => escaped[1] += usize::from(c == quote),
+        }
+    }
+    text.ends_with(quote) && escaped[0] % 2 == 1 && escaped[1] == 1
 }
 
 /// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.

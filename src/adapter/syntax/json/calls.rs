@@ -124,6 +124,9 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         return calls(plain.trim(), keys, context, depth + 1, open);
     }
     if let Some(list) = elements(value) {
+        if !context.marked && lists_names(&list, keys, context.tools) {
+            return None;
+        }
         let last = list.len().wrapping_sub(1);
         let found: Option<Vec<Vec<Found>>> = list
             .into_iter()
@@ -294,6 +297,18 @@ pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option
 /// The first of these keys that is there, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
+}
+
+/// Whether a list names tools and calls none: each element holds a name and nothing else, and one of them is a tool that requires
+/// parameters.
+fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
+    let name = |element: &&str| match members(element)?.as_slice() {
+        [(key, name)] if keys.name.contains(key) => Some(unquote(name)),
+        _ => None,
+    };
+    let names: Option<Vec<String>> = list.iter().map(name).collect();
+    let requires = |name: &String| matches!(resolve(tools, name), Resolved::Known { tool, .. } if Types::new(Some(tool)).required().next().is_some());
+    names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
 }
 
 /// Whether an object with arguments is the record of a call, or describes a tool.
