@@ -176,6 +176,9 @@ impl Source<'_> {
                 {
                     return Some(format!("`{key}` begins another element or is part of a value"));
                 }
+                if source.is_empty() && self.is_among_odd_quotes(node) {
+                    return Some("a quote is a value or delimits one".to_owned());
+                }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
                 let nested = listed || !wanted || nested_in(around);
                 let torn = begins_as_member(source, marks)
@@ -195,6 +198,14 @@ impl Source<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether an empty string has an odd number of quotes around it: `"""`.
+    fn is_among_odd_quotes(&self, node: &Node<'_>) -> bool {
+        let before = self.text.get(..node.start).unwrap_or_default();
+        let after = self.text.get(node.end..).unwrap_or_default();
+        let quotes = before.len() - before.trim_end_matches('"').len() + after.len() - after.trim_start_matches('"').len();
+        quotes > 1 && quotes % 2 == 1
     }
 
     /// A variable in the place of the value of this key, or of an element of its list.

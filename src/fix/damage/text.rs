@@ -13,15 +13,15 @@ pub(crate) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
 
 /// Whether the only quote of its kind that is not escaped ends the text and closes a pair whose first quote is: `say \"hi"`.
 fn closes_escaped(text: &str, quote: char) -> bool {
-    let mut escaped = [0, 0];
-    let mut chars = text.chars();
+    let (mut escaped, mut chars) = (0, text.chars());
     while let Some(c) = chars.next() {
         match c {
-            '\\' => escaped[0] += usize::from(chars.next() == Some(quote)),
-            _ => escaped[1] += usize::from(c == quote),
+            '\\' => escaped += usize::from(chars.next() == Some(quote)),
+            _ if c == quote => return chars.as_str().is_empty() && escaped % 2 == 1,
+            _ => {}
         }
     }
-    text.ends_with(quote) && escaped[0] % 2 == 1 && escaped[1] == 1
+    false
 }
 
 /// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.
