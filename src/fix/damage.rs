@@ -13,8 +13,8 @@ use crate::json::tree::{Member, Node, Value};
 pub(super) use call::holds_json_call;
 pub(crate) use call::holds_python_call;
 pub(super) use text::is_torn;
-pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 use text::{after_surplus, has_surplus, is_odd, keys, separates, swallowed};
+pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 
 /// Most keys that are looked for in one string.
 const MOST_KEYS: usize = 1000;
@@ -152,7 +152,8 @@ impl Source<'_> {
                     around.outer.is_some() && rule.properties.is_empty() && !rule.says_nothing()
                 };
                 let in_map = around.is_some_and(map) && is_odd(source, marks);
-                let missing = |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
+                let missing =
+                    |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
                 let mut swallowed = swallowed(source, marks).take(MOST_KEYS);
                 if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || missing(key)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));

@@ -145,7 +145,8 @@ impl Arguments {
                             let value = &text[start..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
-                            let torn = torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
+                            let torn =
+                                torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
                             self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
                             let value = match torn {
                                 Some(torn) if to == at => &value[..torn],
