@@ -151,7 +151,8 @@ impl Fixer {
                     .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name)));
                 let swallowed = report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3))
                     && report.accepted().is_some_and(|arguments| strings_hold_call(arguments, &tools));
-                let report = if swallowed { Report::refused(Why::Ambiguous("a text holds another call".to_owned())) } else { report };
+                let report =
+                    if swallowed { Report::refused(Why::Ambiguous("a text holds another call".to_owned())) } else { report };
                 let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool));
                 (tool.name.as_str(), if shown { Report::refused(Why::Placeholders) } else { report })
             }

@@ -250,7 +250,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
         (End::Whole, _) => (true, Verdict::Guess),
     };
     if call.end != End::Whole
-        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && is_torn(&text[repair.start..repair.end]))
+        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && (closed || is_torn(&text[repair.start..repair.end])))
     {
         let what = || format!("a string may have been cut at {}", path(reading));
         return Err(cut(call.end).unwrap_or_else(|| Why::Ambiguous(what())));

@@ -14,6 +14,7 @@ use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
     fix::name::{Resolved, is_known, resolve},
+    json::extent::PlainExtent,
 };
 
 mod calls;
@@ -21,7 +22,7 @@ mod seam;
 
 use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, WRAPPERS, calls, repaired, written_name};
 pub(super) use calls::{bundled, introduced};
-use seam::{Seam, seam};
+use seam::{Seam, next_value, seam};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
@@ -35,6 +36,8 @@ pub(crate) struct JsonReader {
     before: usize,
     /// Where it seemed to end and goes on.
     seeming_end: Option<usize>,
+    /// Whether it goes on although its brackets say that it ended, once that was looked at.
+    torn: Option<bool>,
     /// The code fence between the marker and the values.
     fence: Option<String>,
     phase: Phase,
@@ -99,7 +102,7 @@ impl JsonReader {
                         Some(false) => return self.leave(self.start),
                         _ => {}
                     }
-                    (self.before, self.seeming_end) = (self.calls.len(), None);
+                    (self.before, self.seeming_end, self.torn) = (self.calls.len(), None, None);
                     self.phase = match first {
                         Some(b'"' | b'\'') => Phase::Quoted(self.start + 1),
                         _ => Phase::Inside(ValueReader::at(self.start)),
@@ -158,7 +161,21 @@ impl JsonReader {
                     }
                     let (value_end, end) = (*end, trail.end);
                     let behind = trail.read(text, context.close, context.end);
-                    match behind.of_object(&text[end..], context.close, context.end) {
+                    let behind = behind.of_object(&text[end..], context.close, context.end);
+                    if matches!(behind, Behind::Nothing) && self.torn.is_none() {
+                        self.torn = Some(self.is_torn(text, value_end, keys, context));
+                    }
+                    if matches!(behind, Behind::Nothing) && self.torn == Some(true) {
+                        match next_value(&text[end..], keys, context) {
+                            Start::Maybe => return Step::More,
+                            Start::Yes(_) => {
+                                self.phase = Phase::Torn(TornReader::inside(end));
+                                continue;
+                            }
+                            Start::No => {}
+                        }
+                    }
+                    match behind {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => {
                             self.widen(text, value_end, keys, context);
@@ -244,6 +261,18 @@ impl JsonReader {
         let seam = seam(value, keys, context)?;
         let seam = Seam { end: self.start + seam.end, next: self.start + seam.next, ..seam };
         self.take(text, seam.end, keys, context).then_some(seam)
+    }
+
+    /// Whether a value does not end there although its brackets say so: those of its call are open, or are once its syntax is
+    /// repaired.
+    fn is_torn(&self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
+        let value = &text[self.start..end];
+        let open = |found: Vec<Found>| found.iter().any(|found| !found.closed);
+        !sound(value)
+            && match calls(value, keys, context, 0, false) {
+                Some(found) => open(found) && !PlainExtent::closes(value),
+                None => repaired(value, keys, context).is_some_and(open),
+            }
     }
 
     /// The same for a value that was torn: what was read of it before is replaced.

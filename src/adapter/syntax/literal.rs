@@ -164,7 +164,9 @@ impl Literal {
             })
         };
         dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
-            || !dialect.loose && (texts().any(|text| has_odd_quote(text, &['"', '\''])) || items.iter().any(|(_, node)| node.holds_structure(false)))
+            || !dialect.loose
+                && (texts().any(|text| has_odd_quote(text, &['"', '\'']))
+                    || items.iter().any(|(_, node)| node.holds_structure(false)))
     }
 
     /// The members of the outermost brackets where only their end is missing.

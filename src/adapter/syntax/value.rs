@@ -5,7 +5,7 @@ use super::{Start, members::comment, starts_with_any};
 use crate::json::extent::{Extent, Halt, PlainExtent};
 
 /// Braces too many, separators and whitespace after a value.
-const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
+pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// Longest key of a member after an object that was closed too early, in bytes.
 const KEY_BYTES: usize = 64;

@@ -7,9 +7,8 @@ const NAME_KEYS: [&str; 5] = ["name", "tool", "function", "tool_name", "function
 
 /// Whether a text holds a call of an offered tool as JSON: `{"name": "f"`, in any quotes.
 pub(in crate::fix) fn holds_json_call(text: &str, tools: &Tools) -> bool {
-    named(text, tools).any(|(before, after)| {
-        before.strip_suffix(['"', '\'']).is_some_and(ends_in_name_key) && after.starts_with(['"', '\''])
-    })
+    named(text, tools)
+        .any(|(before, after)| before.strip_suffix(['"', '\'']).is_some_and(ends_in_name_key) && after.starts_with(['"', '\'']))
 }
 
 /// The same as Python, after a call: `x), f(`.
@@ -27,9 +26,10 @@ fn named<'t>(text: &'t str, tools: &'t Tools) -> impl Iterator<Item = (&'t str, 
 fn ends_in_name_key(text: &str) -> bool {
     let key = || text.trim_end().strip_suffix(':')?.trim_end().strip_suffix(['"', '\'']);
     key().is_some_and(|text| {
-        NAME_KEYS.into_iter().filter_map(|name| text.strip_suffix(name)).any(|before| {
-            before.strip_suffix(['"', '\'']).is_some_and(|before| before.trim_end().ends_with('{'))
-        })
+        NAME_KEYS
+            .into_iter()
+            .filter_map(|name| text.strip_suffix(name))
+            .any(|before| before.strip_suffix(['"', '\'']).is_some_and(|before| before.trim_end().ends_with('{')))
     })
 }
 

@@ -210,13 +210,18 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     }
 }
 
-/// The calls in a value whose own syntax has to be repaired: `{"name" "f", "arguments": {..}}`. Only offered tools are called so.
+/// The calls in a value whose own syntax has to be repaired: `{"name" "f", "arguments": {..}}`. Only offered tools are called so. They
+/// are closed unless the repair closed them.
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
     let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
     let mut found = calls(plain, keys, context, 0, false)?;
-    if report.fixes.iter().any(|fix| matches!(fix.rule, Code::S12 | Code::X2)) {
-        found.iter_mut().for_each(|found| found.call.arguments = without_brace(std::mem::take(&mut found.call.arguments)));
+    let mended = |rule: Code| report.fixes.iter().any(|fix| fix.rule == rule);
+    for found in &mut found {
+        found.closed &= !mended(Code::X2);
+        if mended(Code::S12) || mended(Code::X2) {
+            found.call.arguments = without_brace(std::mem::take(&mut found.call.arguments));
+        }
     }
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }

@@ -1,7 +1,15 @@
 //! Where one call ends and the next begins although a quote is missing between them: the reader took both for one value.
 
-use super::super::{Context, WORD_BYTES, ahead::Start, starts_with_any, value::sound};
+use super::super::{
+    Context, WORD_BYTES,
+    ahead::Start,
+    starts_with_any,
+    value::{FRAMING, sound},
+};
 use crate::{adapter::JsonKeys, fix::name::is_known};
+
+/// How much of a value is looked at for the name of a tool, in bytes.
+const WINDOW: usize = 2 * WORD_BYTES;
 
 /// The place between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +65,19 @@ fn next(value: &str, at: usize, keys: &JsonKeys, context: Context<'_>) -> Option
     let body = beyond(begin + opened);
     let list = value[body..].strip_prefix('[').map_or(&value[body..], str::trim_start);
     let certain = closed > 0 && opened > 0;
-    (certain || calls_an_offered_tool(list, keys, context)).then_some((if opened > 0 { begin } else { body }, closed + opened > 0))
+    (certain || calls_an_offered_tool(list, keys, context))
+        .then_some((if opened > 0 { begin } else { body }, closed + opened > 0))
+}
+
+/// Whether another value comes next that calls no offered tool: an element of a list that did not end there.
+pub(super) fn next_value(text: &str, keys: &JsonKeys, context: Context<'_>) -> Start {
+    let rest = text.trim_start_matches(FRAMING);
+    let window = &rest[..rest.floor_char_boundary(WINDOW)];
+    match window.as_bytes().first() {
+        _ if window.len() == rest.len() && rest.len() < WINDOW && !context.end => Start::Maybe,
+        Some(b'{' | b'[' | b'"') if !calls_an_offered_tool(window, keys, context) => Start::Yes(0),
+        _ => Start::No,
+    }
 }
 
 /// Whether an object begins here whose first member names an offered tool.
