@@ -13,6 +13,7 @@ use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
 pub(super) use behind::is_spilt;
+use behind::is_spilt_comment;
 pub(super) use call::holds_json_call;
 pub(crate) use call::holds_python_call;
 pub(super) use text::is_torn;
@@ -119,6 +120,11 @@ impl Around<'_, '_> {
 impl Source<'_> {
     /// What is wrong with a reading; `mended`: a bracket may be at another place than the reading says.
     fn doubt(&self, reading: &Reading<'_>, shape: Shape, around: Option<&Around<'_, '_>>, mended: bool) -> Option<String> {
+        let is_spilt =
+            |repair: &Repair| repair.rule == Code::S10 && self.text.get(repair.start..repair.end).is_some_and(is_spilt_comment);
+        if reading.repairs.iter().any(is_spilt) {
+            return Some("a comment is part of a value".to_owned());
+        }
         let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
         let fault = doubtful.then(|| self.fault(&reading.root, shape, around, false)).flatten();
         fault.or_else(|| {
@@ -157,6 +163,7 @@ impl Source<'_> {
                 })
             }
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
+            Value::Text(_) if self.has_lost_quote(node) => Some("a quote delimits a value or is part of it".to_owned()),
             Value::Text(_) if !node.exact && !self.is_joined(node) => {
                 let (source, marks) = (self.text.get(node.start..node.end)?, self.delimiters(node)?);
                 let map = |around: &Around<'_, '_>| {
@@ -175,9 +182,6 @@ impl Source<'_> {
                     && let Some(key) = after_surplus(source).take(MOST_KEYS).find(sibling)
                 {
                     return Some(format!("`{key}` begins another element or is part of a value"));
-                }
-                if source.is_empty() && self.is_among_odd_quotes(node) {
-                    return Some("a quote is a value or delimits one".to_owned());
                 }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
                 let nested = listed || !wanted || nested_in(around);
@@ -200,12 +204,16 @@ impl Source<'_> {
         }
     }
 
-    /// Whether an empty string has an odd number of quotes around it: `"""`.
-    fn is_among_odd_quotes(&self, node: &Node<'_>) -> bool {
+    /// Whether one of the quotes around a string may be its first or last character: they are more than two, and the pairs inside of the
+    /// string lack one, or there is nothing in it (`"""`). The same where three quotes delimit the string and a fourth follows.
+    fn has_lost_quote(&self, node: &Node<'_>) -> bool {
+        let source = self.text.get(node.start..node.end).unwrap_or_default();
         let before = self.text.get(..node.start).unwrap_or_default();
         let after = self.text.get(node.end..).unwrap_or_default();
-        let quotes = before.len() - before.trim_end_matches('"').len() + after.len() - after.trim_start_matches('"').len();
-        quotes > 1 && quotes % 2 == 1
+        let (first, last) =
+            (before.len() - before.trim_end_matches('"').len(), after.len() - after.trim_start_matches('"').len());
+        let (odd, around) = (source.matches('"').count() % 2 == 1, first + last);
+        around % 2 == 1 && around > 1 && (odd || source.is_empty()) || first == 3 && last > 2 && source.starts_with('"')
     }
 
     /// A variable in the place of the value of this key, or of an element of its list.

@@ -206,8 +206,10 @@ pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
     if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
         return None;
     }
-    // `town": "Turku"}`: the beginning of an object is lost.
-    if begins_as_member(text, &['"']) {
+    // `town": "Turku"}`: the beginning of an object is lost. `f(town=x)`: the parameters are there, and were not read.
+    let key =
+        |inside: &str| inside[1..].split('=').next().is_some_and(|key| schema.rule(schema.top()).named(key.trim()).is_some());
+    if begins_as_member(text, &['"']) || keywords(text).is_some_and(|inside| key(&inside)) {
         return None;
     }
     let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };

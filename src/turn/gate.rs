@@ -396,6 +396,39 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_call_beside_a_delivered_one_is_told() {
+        let why = Why::Malformed("a quote".into());
+        let call = |index, name| {
+            [
+                Event::CallStart { index, id: None, name },
+                Event::CallArguments { index, json: "{}" },
+                Event::CallEnd { index, extra: None },
+            ]
+        };
+        let refused = || Event::Refused { name: "write", why: &why, raw: "{" };
+        let seen = |events: Vec<Event<'_>>| {
+            let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+            let mut seen = Vec::new();
+            for event in events {
+                gate.event(event, &mut |event: Event<'_>| match event {
+                    Event::Text(text) => seen.push(text.to_owned()),
+                    Event::CallStart { name, .. } => seen.push(format!("<{name}>")),
+                    Event::Finish { reason, .. } => seen.push(format!("{reason:?}")),
+                    _ => {}
+                });
+            }
+            (seen.concat(), gate.outcome())
+        };
+        let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+        let notice = "[toolglot] call of write was not run: its arguments are not valid JSON: a quote\n";
+        let (text, outcome) = seen(call(0, "read").into_iter().chain([Event::Text("So"), refused(), finish()]).collect());
+        assert_eq!((text, outcome), (format!("<read>{notice}ToolCalls"), (1, None)));
+        let before = [Event::Text("I read.")].into_iter().chain(call(0, "read"));
+        let (text, outcome) = seen(before.chain([refused()]).chain(call(1, "list")).chain([finish()]).collect());
+        assert_eq!((text, outcome), (format!("I read.<read>\n{notice}<list>ToolCalls"), (2, None)));
+    }
+
+    #[test]
     fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
         let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
         let answer = |policy: Policy, events: &[Event<'_>]| {

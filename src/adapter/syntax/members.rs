@@ -48,7 +48,9 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         let follows = beyond_comments(twin.unwrap_or(rest_of_value));
         let lacks_comma =
             || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
-        if follows.is_empty() || follows.starts_with([',', ';', '}']) || lacks_comma() {
+        // The bracket of a list around the object, whose own brace is missing.
+        let is_around = || follows.starts_with(']') && follows.trim_matches(|c: char| c.is_whitespace() || c == ']').is_empty();
+        if follows.is_empty() || follows.starts_with([',', ';', '}']) || is_around() || lacks_comma() {
             out.push((key, value[..end].trim_end()));
             (last, rest) = (value, follows);
         } else {

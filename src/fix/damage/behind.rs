@@ -23,6 +23,12 @@ pub(crate) fn is_spilt(reading: &Reading<'_>, behind: &str) -> bool {
     torn || escapes || quotes % 2 == 1 || (quotes > 0 && odd)
 }
 
+/// Whether a comment is rather the rest of a string: `# \"b"\n`.
+pub(super) fn is_spilt_comment(comment: &str) -> bool {
+    let (quotes, escapes) = signs(comment.trim_matches(|c: char| c.is_whitespace()));
+    escapes || quotes % 2 == 1
+}
+
 /// The text without closing brackets, separators and whitespace at its ends, also where the whitespace is spelled as escapes.
 fn without_marks(text: &str) -> &str {
     let sign = |c: char| c.is_whitespace() || "}]),;".contains(c);

@@ -67,7 +67,8 @@ proptest! {
         // The twin with all quotes escaped, with prose and closing marks behind it.
         let arguments = json!({first.as_str(): "a", second.as_str(): whole});
         for behind in ["", "}", "\n```", "</tool_call>", "\nI wrote the \"file\" for you.", "}}\n"] {
-            prop_assert_eq!(accepted(&schema, &format!("{arguments}{behind}"), End::Closed).as_ref(), Some(&arguments), "{}", behind);
+            let got = accepted(&schema, &format!("{arguments}{behind}"), End::Closed);
+            prop_assert_eq!(got.as_ref(), Some(&arguments), "{}", behind);
         }
     }
 
