@@ -207,13 +207,15 @@ impl Source<'_> {
     /// Whether one of the quotes around a string may be its first or last character: they are more than two, and the pairs inside of the
     /// string lack one, or there is nothing in it (`"""`). The same where three quotes delimit the string and a fourth follows.
     fn has_lost_quote(&self, node: &Node<'_>) -> bool {
-        let source = self.text.get(node.start..node.end).unwrap_or_default();
-        let before = self.text.get(..node.start).unwrap_or_default();
-        let after = self.text.get(node.end..).unwrap_or_default();
+        // Of a string that is as it was written, the quotes belong to the node.
+        let quote = usize::from(node.exact);
+        let (start, end) = (node.start + quote, node.end.saturating_sub(quote));
+        let source = self.text.get(start..end).unwrap_or_default();
+        let (before, after) = (self.text.get(..start).unwrap_or_default(), self.text.get(end..).unwrap_or_default());
         let (first, last) =
             (before.len() - before.trim_end_matches('"').len(), after.len() - after.trim_start_matches('"').len());
         let (odd, around) = (source.matches('"').count() % 2 == 1, first + last);
-        around % 2 == 1 && around > 1 && (odd || source.is_empty()) || first == 3 && last > 2 && source.starts_with('"')
+        around % 2 == 1 && around > 1 && (odd || source.is_empty()) || first == 3 && source.starts_with('"') && (odd || last > 3)
     }
 
     /// A variable in the place of the value of this key, or of an element of its list.

@@ -34,9 +34,10 @@ pub(super) enum Outcome {
         arguments: String,
         end: usize,
     },
-    /// The text is over; the arguments are as unfinished as the call is.
+    /// The text is over; the arguments are as unfinished as the call is. `closed`: nothing can be missing but what closes the call.
     Cut {
         arguments: String,
+        closed: bool,
     },
 }
 
@@ -186,7 +187,7 @@ impl Arguments {
                         (at, Mark::Close(length)) => return done(at + length),
                         (_, Mark::Outer | Mark::Call) => return done(stop),
                         (_, Mark::End) if form.open_ended() => return done(stop),
-                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned() },
+                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned(), closed: false },
                         (_, Mark::Maybe) => return Outcome::More,
                         (_, Mark::Argument | Mark::ValueOpen(_) | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
                     }
@@ -195,7 +196,11 @@ impl Arguments {
                     let start = *start;
                     let Some(at) = next(text, *seen, &self.leads) else {
                         *seen = text.len();
-                        return if end { Outcome::Cut { arguments: text[start..].to_owned() } } else { Outcome::More };
+                        return if end {
+                            Outcome::Cut { arguments: text[start..].to_owned(), closed: false }
+                        } else {
+                            Outcome::More
+                        };
                     };
                     let object = text[start..at].trim_end();
                     match form.close(&text[at..], end) {
@@ -262,11 +267,9 @@ impl Arguments {
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
             // No parameter is left that could follow.
-            // Nothing can be missing but what closes the call.
-            Mark::End if (form.open_ended() || marked && types.keys().next().is_some()) && self.has_all(types) => {
-                Some(Outcome::Done { arguments: self.object(), end: at })
-            }
-            Mark::End => Some(self.open(marked)),
+            // No parameter is left that could follow.
+            Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
+            Mark::End => Some(self.open(marked, types)),
             Mark::Other if fresh && text[at..].starts_with('{') => {
                 self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };
                 None
@@ -344,10 +347,11 @@ impl Arguments {
     }
 
     /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
-    fn open(&self, marked: bool) -> Outcome {
+    fn open(&self, marked: bool, types: &Types) -> Outcome {
+        let closed = types.keys().next().is_some() && self.has_all(types);
         match marked {
             // The space shows that the last value is whole: its tag closed.
-            true => Outcome::Cut { arguments: format!("{{{} ", self.members) },
+            true => Outcome::Cut { arguments: format!("{{{} ", self.members), closed },
             false => self.torn(),
         }
     }
@@ -355,7 +359,7 @@ impl Arguments {
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
         let comma = if self.members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members) }
+        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members), closed: false }
     }
 }
 

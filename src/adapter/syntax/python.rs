@@ -360,7 +360,10 @@ fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
     let listed = |key: &str| document.root().member(key).is_listed() || document.root().member(key).element().is_listed();
     let passes = |key: &str, text: &str| !listed(key) && is_variable(text, key);
-    items.iter().all(|(key, node)| match (key, node) {
+    let keys = document.root().keys();
+    let in_order = |at: usize, text: &str| keys.get(at).is_some_and(|key| passes(key, text));
+    items.iter().enumerate().all(|(at, (key, node))| match (key, node) {
+        (None, Node::Bare(text)) if in_order(at, text) => false,
         // `f(city=city)` passes a variable on.
         (Some(key), Node::Bare(text)) if key == text || passes(key, text) => false,
         (Some(key), Node::List(list)) => !list.iter().any(|item| matches!(item, Node::Bare(text) if passes(key, text))),

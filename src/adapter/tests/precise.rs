@@ -8,10 +8,10 @@ fn tools() -> Tools {
         format!(r#"{{"type":"object","properties":{{"{name}":{kind},"days":{{"type":"integer"}}}},"required":["{name}"]}}"#)
     };
     let all = [
-        Tool::new("run_command", "Runs a command.", &one("command", r#"{"type":"string"}"#)),
-        Tool::new("forecast", "Tells the weather.", &one("place", r#"{"type":"string"}"#)),
-        Tool::new("switch", "Switches a mode.", &one("mode", r#"{"enum":["night_mode","day_mode"]}"#)),
-        Tool::new("pick", "Picks files.", &one("files", r#"{"type":"array","items":{"type":"string"}}"#)),
+        Tool::new("run_command", "Runs a command.", one("command", r#"{"type":"string"}"#)),
+        Tool::new("forecast", "Tells the weather.", one("place", r#"{"type":"string"}"#)),
+        Tool::new("switch", "Switches a mode.", one("mode", r#"{"enum":["night_mode","day_mode"]}"#)),
+        Tool::new("pick", "Picks files.", one("files", r#"{"type":"array","items":{"type":"string"}}"#)),
         Tool::new("time", "Tells the time.", r#"{"type":"object","properties":{}}"#),
     ];
     Tools::new(all, ToolChoice::Auto)
