@@ -46,6 +46,8 @@ pub(super) const WRAPPERS: [&str; 10] = [
 const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
 pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "jsonrpc"];
+/// Keys of what identifies a call.
+const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 /// The method of a request of the Model Context Protocol whose parameters are a call.
 const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
@@ -150,7 +152,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
         return calls(params, keys, context, depth + 1, open);
     }
-    let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
+    let id = IDS.into_iter().find_map(get);
     let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
     let unsure =
         || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
@@ -184,7 +186,8 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
                 let whole = with_members_beside(arguments, beside, &written, context.tools);
                 // A brace is missing, and it may be one of the arguments: the fixer knows where that makes a difference.
-                (if is_open(value) { without_brace(whole) } else { whole }, true)
+                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
+                (if doubtful { without_brace(whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
@@ -366,6 +369,14 @@ fn with_members_beside<'m>(
         whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
     }
     whole
+}
+
+/// Whether a brace that is missing around the arguments of an offered tool may be missing inside of them: they hold other containers,
+/// or the id of the call.
+fn may_lack_brace(arguments: &str, name: &str, tools: &Tools) -> bool {
+    let nested = arguments.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']));
+    let given = || members(arguments).unwrap_or_default();
+    is_known(tools, name) && (nested || given().iter().any(|(key, _)| IDS.contains(&key.as_str())))
 }
 
 /// An object without its last brace.
