@@ -17,7 +17,7 @@ use behind::is_spilt_comment;
 pub(super) use call::holds_json_call;
 pub(crate) use call::holds_python_call;
 pub(super) use text::is_torn;
-use text::{after_surplus, has_surplus, is_odd, keys, separates, swallowed};
+use text::{after_surplus, has_surplus, is_odd, keys, opens_last, separates, swallowed};
 pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
 pub(crate) use variable::is_variable;
 
@@ -189,6 +189,7 @@ impl Source<'_> {
                     || has_odd_quote(source, marks)
                     || (nested && separates(source, marks))
                     || self.lost_its_end(node, source, nested)
+                    || self.repaired(node, Code::T3) && opens_last(source)
                     // An apostrophe is content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
@@ -215,7 +216,8 @@ impl Source<'_> {
         let (first, last) =
             (before.len() - before.trim_end_matches('"').len(), after.len() - after.trim_start_matches('"').len());
         let (odd, around) = (source.matches('"').count() % 2 == 1, first + last);
-        around % 2 == 1 && around > 1 && (odd || source.is_empty()) || first == 3 && source.starts_with('"') && (odd || last > 3)
+        around % 2 == 1 && around > 1 && (odd || source.is_empty())
+            || first == 3 && source.starts_with('"') && (odd || source.ends_with('"'))
     }
 
     /// A variable in the place of the value of this key, or of an element of its list.

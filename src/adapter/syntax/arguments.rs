@@ -160,7 +160,7 @@ impl Arguments {
                         }
                         Place::Cut => {
                             self.take(&text[start..at], form, types);
-                            return self.open(marked);
+                            return self.open(marked, types);
                         }
                         Place::Maybe => {
                             self.phase = Phase::Value { start, seen: at, depth };

@@ -50,9 +50,12 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
             || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
         // The bracket of a list around the object, whose own brace is missing.
         let is_around = || follows.starts_with(']') && follows.trim_matches(|c: char| c.is_whitespace() || c == ']').is_empty();
-        if follows.is_empty() || follows.starts_with([',', ';', '}']) || is_around() || lacks_comma() {
+        if follows.is_empty() || follows.starts_with([',', ';', '}']) || lacks_comma() {
             out.push((key, value[..end].trim_end()));
             (last, rest) = (value, follows);
+        } else if is_around() {
+            out.push((key, value[..end].trim_end()));
+            return Some(out);
         } else {
             out.push((key, &value[..whole(value)]));
             return Some(out);

@@ -24,6 +24,15 @@ fn closes_escaped(text: &str, quote: char) -> bool {
     false
 }
 
+/// Whether the double quotes of a text, escaped or not, are odd, and the last one opens a string: `echo "a" > "b`.
+pub(super) fn opens_last(text: &str) -> bool {
+    let Some((before, after)) = text.rsplit_once('"') else { return false };
+    let before = before.trim_end_matches('\\');
+    let opens =
+        before.ends_with(|c: char| c.is_whitespace() || "([{=,:>".contains(c)) && after.starts_with(|c: char| !c.is_whitespace());
+    opens && text.matches('"').count() % 2 == 1
+}
+
 /// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.
 pub(crate) fn ends_inside(text: &str) -> bool {
     let followed = |quote: char| text.match_indices(quote).any(|(at, _)| text[at + 1..].trim_start().starts_with(','));
