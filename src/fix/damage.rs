@@ -120,9 +120,10 @@ impl Around<'_, '_> {
 impl Source<'_> {
     /// What is wrong with a reading; `mended`: a bracket may be at another place than the reading says.
     fn doubt(&self, reading: &Reading<'_>, shape: Shape, around: Option<&Around<'_, '_>>, mended: bool) -> Option<String> {
-        let is_spilt =
-            |repair: &Repair| repair.rule == Code::S10 && self.text.get(repair.start..repair.end).is_some_and(is_spilt_comment);
-        if reading.repairs.iter().any(is_spilt) {
+        // A comment between members is one; at the end of an object that is still open it may be the rest of a string.
+        let at_end = |repair: &Repair| self.text.get(repair.end..).is_some_and(|rest| rest.trim().is_empty());
+        let comment = |repair: &Repair| self.text.get(repair.start..repair.end).is_some_and(is_spilt_comment);
+        if reading.repairs.iter().any(|repair| repair.rule == Code::S10 && at_end(repair) && comment(repair)) {
             return Some("a comment is part of a value".to_owned());
         }
         let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
