@@ -199,7 +199,7 @@ impl Source<'_> {
             Value::Bool(_) | Value::Number(_) | Value::Null => {
                 let quoted = self.text.get(node.end..)?.starts_with(['"', '\'']);
                 let types = self.schema.rule(shape).types;
-                let torn = quoted && types.allow(Types::STRING) && types.allow(Types::of_node(node));
+                let torn = quoted && !types.is_all() && types.allow(Types::STRING) && types.allow(Types::of_node(node));
                 torn.then(|| "a quote ends a value that has no beginning".to_owned())
             }
             _ => None,

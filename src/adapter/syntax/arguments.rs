@@ -57,6 +57,8 @@ pub(super) struct Arguments {
     blank: (usize, usize),
     /// In the value that begins at the first offset, whether its closing tag comes before the second one.
     closed: (usize, usize, bool),
+    /// Where the tag that opens the value ends for the first time, if it is there twice.
+    twin: Option<usize>,
     /// A value goes on over a misspelt tag of another parameter.
     damaged: bool,
 }
@@ -130,6 +132,7 @@ impl Arguments {
                 }
                 Phase::Opened { tag } => {
                     let Some(start) = Arguments::value_start(text, tag.clone(), end) else { return Outcome::More };
+                    self.twin = (start > tag.end).then_some(tag.end);
                     self.phase = Phase::Value { start, seen: start, depth: 0 };
                 }
                 Phase::Value { start, seen, depth } => {
@@ -143,6 +146,9 @@ impl Arguments {
                         Place::Enter(length) => (at + length, depth + 1),
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
+                            // Where its closing tag is there twice as well, the value begins and ends as its element does.
+                            let nested = text[start..at].trim_end().ends_with(text[at..to].trim());
+                            let start = self.twin.take().filter(|_| to > at && nested).unwrap_or(start);
                             let value = &text[start..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.

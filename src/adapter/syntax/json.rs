@@ -8,7 +8,7 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, closing_quote, plain_end, reopened, reopened_to_end, sound},
 };
 use crate::{
     adapter::JsonKeys,
@@ -332,21 +332,6 @@ fn opening_fence(text: &str, over: bool) -> Start {
         false if ticks >= 3 => Start::Yes(ticks + word),
         _ => Start::No,
     }
-}
-
-/// After the quote that closes a string. `Err`: it does not close up to there.
-fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
-        at += found;
-        match bytes.get(at..) {
-            Some([b'\\']) => return Err(at),
-            Some([b'\\', ..]) => at += 2,
-            _ => return Ok(at + 1),
-        }
-    }
-    Err(bytes.len().max(at))
 }
 
 /// Whether a value begins here that may be a call: `None` while that cannot be seen.

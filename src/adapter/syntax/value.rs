@@ -292,6 +292,21 @@ pub(crate) fn reopened_to_end(value: &str, end: usize) -> Option<String> {
     whole[stop..].trim_matches(FRAMING).is_empty().then_some(whole)
 }
 
+/// After the quote that closes a string. `Err`: it does not close up to there.
+pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
+        at += found;
+        match bytes.get(at..) {
+            Some([b'\\']) => return Err(at),
+            Some([b'\\', ..]) => at += 2,
+            _ => return Ok(at + 1),
+        }
+    }
+    Err(bytes.len().max(at))
+}
+
 /// Whether it is strict JSON.
 pub(crate) fn sound(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
