@@ -30,7 +30,7 @@ const FEW: usize = 64;
 /// What identifies a call beside its arguments.
 const IDS: [&str; 3] = ["id", "call_id", "tool_call_id"];
 /// Repairs that leave no doubt about where a value ends.
-const HARMLESS: [Code; 8] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::S18, Code::T1, Code::T2];
+const HARMLESS: [Code; 7] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::T1, Code::T2];
 
 /// What the strings and keys of a reading are checked against.
 struct Source<'c> {
@@ -207,7 +207,8 @@ impl Source<'_> {
     }
 
     /// Whether one of the quotes around a string may be its first or last character: they are more than two, and the pairs inside of the
-    /// string lack one, or there is nothing in it (`"""`). The same where three quotes delimit the string and a fourth follows.
+    /// string lack one, or there is nothing in it (`"""`), or it is put together. The same where three quotes delimit the string and a fourth
+    /// follows, and where the pairs lack one and an escape follows the string (`"say \"hi"\n`).
     fn has_lost_quote(&self, node: &Node<'_>) -> bool {
         // Of a string that is as it was written, the quotes belong to the node.
         let quote = usize::from(node.exact);
@@ -217,7 +218,9 @@ impl Source<'_> {
         let (first, last) =
             (before.len() - before.trim_end_matches('"').len(), after.len() - after.trim_start_matches('"').len());
         let (odd, around) = (source.matches('"').count() % 2 == 1, first + last);
-        around % 2 == 1 && around > 1 && (odd || source.is_empty())
+        let escape_follows = || after.trim_start_matches('"').starts_with('\\');
+        around % 2 == 1 && around > 1 && (odd || source.is_empty() || self.is_joined(node))
+            || odd && last == 1 && escape_follows()
             || first == 3 && source.starts_with('"') && (odd || source.ends_with('"'))
     }
 
