@@ -8,6 +8,7 @@ mod damage;
 mod ends;
 mod families;
 mod limits;
+mod neighbours;
 mod quoted;
 mod slips;
 
