@@ -9,6 +9,7 @@ mod ends;
 mod families;
 mod limits;
 mod precise;
+mod neighbours;
 mod quoted;
 mod slips;
 
