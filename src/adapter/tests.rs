@@ -8,8 +8,8 @@ mod damage;
 mod ends;
 mod families;
 mod limits;
-mod precise;
 mod neighbours;
+mod precise;
 mod quoted;
 mod slips;
 
