@@ -9,6 +9,8 @@ mod ends;
 mod families;
 mod limits;
 mod lost;
+mod neighbours;
+mod precise;
 mod quoted;
 mod slips;
 

@@ -2,18 +2,19 @@
 
 mod container;
 mod scalar;
+mod text;
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::report::{self, Fix, Verdict};
-use super::schema::{At, Rule, Schema, Types};
-use super::{backslash::Role, damage, envelope, keys};
+use super::schema::{Rule, Schema, Types};
+use super::{backslash::Role, keys};
 use crate::json::Code;
 use crate::json::number;
 use crate::json::pointer::{Pointer, push_index, push_key};
-use crate::json::read::{Ending, Shape};
+use crate::json::read::Shape;
 use crate::json::tree::{Member, Node, Value};
 
 /// How many values are looked at; unions multiply them.
@@ -157,10 +158,22 @@ impl<'c> Coercion<'c> {
         if rule.types.allow(Types::STRING) && self.is_place(rule) {
             return self.place_instead(node);
         }
+        // A list in a list of texts: one bracket too many, or the model means it.
+        if rule.types.allow(Types::STRING) && self.is_item() {
+            if self.fixes.iter().any(|fix| fix.rule == Code::S12) {
+                self.doubt("a list of texts holds a list".to_owned());
+            }
+            return node;
+        }
         if rule.types.allow(Types::STRING) {
             return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
         }
         node
+    }
+
+    /// Whether the value at hand is an element of a list.
+    fn is_item(&self) -> bool {
+        self.path.rsplit('/').next().is_some_and(|step| step.parse::<usize>().is_ok())
     }
 
     /// Whether the value at hand is a path, of which the JSON text of a container is none.
@@ -192,55 +205,6 @@ impl<'c> Coercion<'c> {
         self.note(Code::K6, Verdict::Coerced, &node, "single value put into a list");
         let list = node.instead(Value::Null);
         self.array(Node { value: Value::Array(vec![node]), ..list }, rule)
-    }
-
-    /// A string where none is wanted.
-    fn text_instead<'s>(&mut self, node: Node<'s>, rule: &Rule, shape: Shape) -> Node<'s> {
-        let types = rule.types;
-        let Value::Text(text) = &node.value else { return node };
-        if types.allow(Types::ARRAY.or(Types::OBJECT))
-            && let Some(decoded) = self.decoded(text, &node, shape, types)
-        {
-            self.note(Code::K7, Verdict::Coerced, &node, "JSON inside of a string decoded");
-            return self.value(decoded, shape);
-        }
-        let bare = self.path.rsplit('/').next().and_then(|name| scalar::after_name(text, name));
-        if let Some((value, rule, level, note)) = scalar::from_text(bare.unwrap_or(text), types) {
-            self.note(rule, level, &node, note);
-            return node.instead(value);
-        }
-        if types.allow(Types::ARRAY)
-            && let Some(numbers) = rule.items.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
-        {
-            self.note(Code::K6, Verdict::Coerced, &node, "numbers in one text put into a list");
-            let items = numbers.into_iter().map(|number| node.instead(number)).collect();
-            return self.array(node.instead(Value::Array(items)), rule);
-        }
-        if types.allow(Types::ARRAY) && !is_remains(text) {
-            return self.wrapped(node, rule);
-        }
-        node
-    }
-
-    /// The container that a string holds, if it is one of a wanted type.
-    fn decoded(&mut self, text: &str, node: &Node<'_>, shape: Shape, types: Types) -> Option<Node<'static>> {
-        let inner = text.trim();
-        if !inner.starts_with(['[', '{']) {
-            return None;
-        }
-        let path = self.path.clone();
-        let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
-        let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
-        let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
-        if let Some(what) = damage::damage_of_value(&reading, inner, self.schema, shape) {
-            self.doubt(what);
-        }
-        let sure = reading.void.is_none() && reading.rival.is_none();
-        if !whole || !sure || !types.allow(Types::of_node(&reading.root)) {
-            return None;
-        }
-        self.fixes.extend(fixes.into_iter().map(|fix| fix.within(&path, node.start..node.end)));
-        Some(reading.root.detached(node.start, node.end))
     }
 
     /// A number or a truth value where none is wanted.
@@ -371,12 +335,6 @@ impl<'c> Coercion<'c> {
             _ => true,
         }
     }
-}
-
-/// Whether a text is what is left of a list or an object, and no item of one.
-fn is_remains(text: &str) -> bool {
-    let text = text.trim();
-    text.starts_with(['[', '{', ']', '}']) || (text.ends_with(']') && !text.contains('['))
 }
 
 /// A schema's own value as a tree.

@@ -1,7 +1,10 @@
 //! Readings that are better explained by a damaged bracket, comma or quote: what follows it became part of a string, or lies outside of
 //! the object. Such a call is refused, because its values are not what the model wrote.
 
+mod behind;
+mod call;
 mod text;
+mod variable;
 
 use super::report::Fix;
 use super::schema::{ANY, Schema, Types, WRAPPERS};
@@ -9,9 +12,14 @@ use crate::json::Code;
 use crate::json::read::{Ending, Guide, Reading, Repair, Shape};
 use crate::json::tree::{Member, Node, Value};
 
-pub(crate) use text::holds_structure;
-pub(super) use text::{begins_as_member, is_torn};
-use text::{has_odd_quote, is_odd, keys, separates, swallowed};
+pub(super) use behind::is_spilt;
+use behind::is_spilt_comment;
+pub(super) use call::holds_json_call;
+pub(crate) use call::holds_python_call;
+pub(super) use text::is_torn;
+use text::{after_surplus, has_surplus, is_odd, keys, opens_last, separates, swallowed};
+pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};
+pub(crate) use variable::is_variable;
 
 /// Most keys that are looked for in one string.
 const MOST_KEYS: usize = 1000;
@@ -19,8 +27,10 @@ const MOST_KEYS: usize = 1000;
 const GLUED_BYTES: usize = 3;
 /// Of so many properties, each is compared with a word.
 const FEW: usize = 64;
+/// What identifies a call beside its arguments.
+const IDS: [&str; 3] = ["id", "call_id", "tool_call_id"];
 /// Repairs that leave no doubt about where a value ends.
-const HARMLESS: [Code; 8] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::S18, Code::T1, Code::T2];
+const HARMLESS: [Code; 7] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::T1, Code::T2];
 
 /// What the strings and keys of a reading are checked against.
 struct Source<'c> {
@@ -46,23 +56,36 @@ pub(super) fn damage(reading: &Reading<'_>, text: &str, start: usize, schema: &S
     }
     let expected = Around { shape: schema.top(), members: &[], outer: None };
     let around = if matches!(reading.root.value, Value::Object(_)) { None } else { Some(&expected) };
-    inside(reading, Source { text, schema, repairs: &reading.repairs }, schema.top(), around)
+    // A list around the call is closed, and the call is not: nobody knows what the last brace closes.
+    let unclosed = text.get(reading.end..).is_some_and(|behind| behind.trim_start().starts_with(']'));
+    let source = Source { text, schema, repairs: &reading.repairs };
+    source.doubt(reading, schema.top(), around, unclosed || is_mended(reading))
+}
+
+/// What is wrong with a reading of all of `text`, the members of the arguments behind a brace that was missing.
+pub(super) fn damage_of_members(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
+    if !text.get(reading.end..)?.trim_matches(|c: char| c.is_whitespace() || c == '}').is_empty() {
+        return Some("something follows the object".to_owned());
+    }
+    Source { text, schema, repairs: &reading.repairs }.doubt(reading, schema.top(), None, true)
+}
+
+/// A variable in the place of a value in a reading of all of `text`.
+pub(super) fn variable(reading: &Reading<'_>, text: &str, schema: &Schema) -> Option<String> {
+    let source = Source { text, schema, repairs: &reading.repairs };
+    let Value::Object(members) = &reading.root.value else { return None };
+    members.iter().find_map(|member| source.variable(&member.node, schema.member(schema.top(), &member.key), &member.key))
 }
 
 /// What is wrong with a reading of the text of one value, which the schema knows as `shape`.
 pub(super) fn damage_of_value(reading: &Reading<'_>, text: &str, schema: &Schema, shape: Shape) -> Option<String> {
     let around = Around { shape: ANY, members: &[], outer: None };
-    inside(reading, Source { text, schema, repairs: &reading.repairs }, shape, Some(&around))
+    Source { text, schema, repairs: &reading.repairs }.doubt(reading, shape, Some(&around), is_mended(reading))
 }
 
-fn inside(reading: &Reading<'_>, source: Source<'_>, shape: Shape, around: Option<&Around<'_, '_>>) -> Option<String> {
-    let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
-    let fault = doubtful.then(|| source.fault(&reading.root, shape, around, false)).flatten();
-    let mended = reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12);
-    fault.or_else(|| {
-        let key = (mended && is_nested(&reading.root)).then(|| source.misplaced(&reading.root, shape, around)).flatten()?;
-        Some(format!("`{key}` may be part of another object"))
-    })
+/// Whether brackets were added or left out.
+fn is_mended(reading: &Reading<'_>) -> bool {
+    reading.ending != Ending::Complete || reading.repairs.iter().any(|repair| repair.rule == Code::S12)
 }
 
 /// Whether there are brackets inside of the outermost ones: one that is missing may belong to either.
@@ -95,35 +118,120 @@ impl Around<'_, '_> {
 // === impl Source ===
 
 impl Source<'_> {
+    /// What is wrong with a reading; `mended`: a bracket may be at another place than the reading says.
+    fn doubt(&self, reading: &Reading<'_>, shape: Shape, around: Option<&Around<'_, '_>>, mended: bool) -> Option<String> {
+        // A comment between members is one; at the end of an object that is still open it may be the rest of a string.
+        let at_end = |repair: &Repair| self.text.get(repair.end..).is_some_and(|rest| rest.trim().is_empty());
+        let comment = |repair: &Repair| self.text.get(repair.start..repair.end).is_some_and(is_spilt_comment);
+        if reading.repairs.iter().any(|repair| repair.rule == Code::S10 && at_end(repair) && comment(repair)) {
+            return Some("a comment is part of a value".to_owned());
+        }
+        let doubtful = reading.repairs.iter().any(|repair| !HARMLESS.contains(&repair.rule));
+        let fault = doubtful.then(|| self.fault(&reading.root, shape, around, false)).flatten();
+        fault.or_else(|| {
+            let id = || self.call_id(&reading.root, shape);
+            let nested = || is_nested(&reading.root).then(|| self.misplaced(&reading.root, shape, around)).flatten();
+            let key = mended.then(|| id().or_else(nested)).flatten()?;
+            Some(format!("`{key}` may be part of another object"))
+        })
+    }
+
+    /// What may be the id of the call, in arguments that have no such parameter.
+    fn call_id<'n>(&self, root: &'n Node<'_>, shape: Shape) -> Option<&'n str> {
+        let Value::Object(members) = &root.value else { return None };
+        let rule = self.schema.rule(shape);
+        let among = !rule.properties.is_empty() && !members.iter().any(|member| WRAPPERS.contains(&&*member.key));
+        let id = |key: &str| IDS.contains(&key) && rule.find(key).is_none() && !rule.matches_pattern(key);
+        members.iter().map(|member| &*member.key).find(|key| among && id(key))
+    }
+
     /// What is wrong with the strings and keys of `node`; `listed`: it is an element of a list.
     fn fault(&self, node: &Node<'_>, shape: Shape, around: Option<&Around<'_, '_>>, listed: bool) -> Option<String> {
         match &node.value {
             Value::Object(members) => {
                 let around = Around { shape, members, outer: around };
                 let rule = self.schema.rule(shape);
+                let shortened = |key: &str| {
+                    let lost = |name: &str| name.len() == key.len() + 1 && name.ends_with(key) && around.lacks(name);
+                    rule.properties.len() <= FEW && rule.properties.iter().any(|property| lost(&property.name))
+                };
                 members.iter().find_map(|Member { key, node, .. }| {
-                    let torn =
-                        key.contains('"') && rule.named(key).is_none() && !self.schema.rule(self.schema.top()).says_nothing();
+                    let torn = key.contains('"') && !self.schema.rule(self.schema.top()).says_nothing();
+                    let torn = rule.named(key).is_none() && (torn || (key.len() >= GLUED_BYTES && shortened(key)));
                     let torn = torn.then(|| "a quote ends a key or is part of it".to_owned());
-                    torn.or_else(|| self.fault(node, self.schema.member(shape, key), Some(&around), false))
+                    let inner = self.schema.member(shape, key);
+                    torn.or_else(|| self.variable(node, inner, key)).or_else(|| self.fault(node, inner, Some(&around), false))
                 })
             }
             Value::Array(items) => items.iter().find_map(|item| self.fault(item, self.schema.item(shape), around, true)),
+            Value::Text(_) if self.has_lost_quote(node) => Some("a quote delimits a value or is part of it".to_owned()),
             Value::Text(_) if !node.exact && !self.is_joined(node) => {
                 let (source, marks) = (self.text.get(node.start..node.end)?, self.delimiters(node)?);
-                let missing = |key: &str| is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
+                let map = |around: &Around<'_, '_>| {
+                    let rule = self.schema.rule(around.shape);
+                    around.outer.is_some() && rule.properties.is_empty() && !rule.says_nothing()
+                };
+                let in_map = around.is_some_and(map) && is_odd(source, marks);
+                let missing =
+                    |key: &str| in_map || is_missing(key, around, self.schema) || holds_missing(key, around, self.schema);
                 let mut swallowed = swallowed(source, marks).take(MOST_KEYS);
                 if let Some((key, _)) = swallowed.find(|(key, sure)| *sure || missing(key)) {
                     return Some(format!("`{key}` is a parameter or part of a value"));
                 }
+                let sibling = |key: &&str| around.is_some_and(|around| self.schema.rule(around.shape).named(key).is_some());
+                if nested_in(around)
+                    && let Some(key) = after_surplus(source).take(MOST_KEYS).find(sibling)
+                {
+                    return Some(format!("`{key}` begins another element or is part of a value"));
+                }
                 let wanted = self.schema.rule(shape).types.allow(Types::STRING);
-                let nested = listed || !wanted || around.is_some_and(|around| around.outer.is_some());
+                let nested = listed || !wanted || nested_in(around);
                 let torn = begins_as_member(source, marks)
                     || has_odd_quote(source, marks)
-                    || (nested && (separates(source, marks) || self.lost_its_end(node, source)))
+                    || (nested && separates(source, marks))
+                    || self.lost_its_end(node, source, nested)
+                    || self.repaired(node, Code::T3) && opens_last(source)
                     // An apostrophe is content.
                     || (listed && marks == ['"'] && is_odd(source, marks));
                 torn.then(|| "a quote ends a value or is part of it".to_owned())
+            }
+            // `"n": true"`: a word, or what is left of a text.
+            Value::Bool(_) | Value::Number(_) | Value::Null => {
+                let quoted = self.text.get(node.end..)?.starts_with(['"', '\'']);
+                let types = self.schema.rule(shape).types;
+                let torn = quoted && !types.is_all() && types.allow(Types::STRING) && types.allow(Types::of_node(node));
+                torn.then(|| "a quote ends a value that has no beginning".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether one of the quotes around a string may be its first or last character: they are more than two, and the pairs inside of the
+    /// string lack one, or there is nothing in it (`"""`), or it is put together. The same where three quotes delimit the string and a fourth
+    /// follows, and where the pairs lack one and an escape follows the string (`"say \"hi"\n`).
+    fn has_lost_quote(&self, node: &Node<'_>) -> bool {
+        // Of a string that is as it was written, the quotes belong to the node.
+        let quote = usize::from(node.exact);
+        let (start, end) = (node.start + quote, node.end.saturating_sub(quote));
+        let source = self.text.get(start..end).unwrap_or_default();
+        let (before, after) = (self.text.get(..start).unwrap_or_default(), self.text.get(end..).unwrap_or_default());
+        let (first, last) =
+            (before.len() - before.trim_end_matches('"').len(), after.len() - after.trim_start_matches('"').len());
+        let (odd, around) = (source.matches('"').count() % 2 == 1, first + last);
+        let escape_follows = || after.trim_start_matches('"').starts_with('\\');
+        around % 2 == 1 && around > 1 && (odd || source.is_empty() || self.is_joined(node))
+            || odd && last == 1 && escape_follows()
+            || first == 3 && source.starts_with('"') && (odd || source.ends_with('"'))
+    }
+
+    /// A variable in the place of the value of this key, or of an element of its list.
+    fn variable(&self, node: &Node<'_>, shape: Shape, key: &str) -> Option<String> {
+        match &node.value {
+            Value::Array(items) => items.iter().find_map(|item| self.variable(item, self.schema.item(shape), key)),
+            Value::Text(word) if !node.exact && self.repaired(node, Code::S16) => {
+                let rule = self.schema.rule(shape);
+                let free = rule.values.is_none() && !self.schema.rule(self.schema.top()).says_nothing();
+                (free && is_variable(word, key)).then(|| format!("`{word}` without quotes is the name of a variable"))
             }
             _ => None,
         }
@@ -139,9 +247,14 @@ impl Source<'_> {
         })
     }
 
-    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it.
-    fn lost_its_end(&self, node: &Node<'_>, source: &str) -> bool {
-        self.repaired(node, Code::X3) && source.contains(['[', ']', '{', '}', ','])
+    /// Whether the closing quote of a string was lost, and brackets or commas may not belong to it: in a parameter's text only
+    /// brackets that it does not open, or a colon that it begins with.
+    fn lost_its_end(&self, node: &Node<'_>, source: &str, nested: bool) -> bool {
+        let doubtful = || match nested {
+            true => source.contains(['[', ']', '{', '}', ',']),
+            false => source.trim_end().ends_with([']', '}']) && has_surplus(source),
+        };
+        self.repaired(node, Code::X3) && (source.starts_with([':', '=']) || doubtful())
     }
 
     /// Whether a string was put together from several: the quotes between them are known.
@@ -178,6 +291,11 @@ impl Source<'_> {
     }
 }
 
+/// Whether there is another object around the innermost one.
+fn nested_in(around: Option<&Around<'_, '_>>) -> bool {
+    around.is_some_and(|around| around.outer.is_some())
+}
+
 /// Whether one of the objects around may have a member of this name and has none.
 fn is_missing(key: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -> bool {
     let Some(around) = around else { return false };
@@ -196,131 +314,4 @@ fn holds_missing(word: &str, around: Option<&Around<'_, '_>>, schema: &Schema) -
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::fix::{End, Schemas, fix};
-    use std::sync::Arc;
-
-    const SCHEMA: &str = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"},"mode":{"type":"string"},
-        "marks":{"type":"array","items":{"type":"string"}}},"required":["path"]}"#;
-
-    #[test]
-    fn what_damage_explains_better_is_refused() {
-        let schema = Schemas::default().get(&Arc::from(SCHEMA));
-        for text in [
-            r#"{"path": "a.ts", "text",: "x"}"#,
-            r#"{"path": "a.ts",[{"text": "x"}"#,
-            r#"{"path": "a.ts":}"#,
-            r#"{"path": "a.ts'}"#,
-            r#"{"path":" "a.ts"}"#,
-            r#"{"path": "a.ts", "marks": ["m, "n"]}"#,
-            r#"{"path": "a.ts", "marks": ["m"", "n"]}"#,
-            r#"{"path": "a.ts", "marks": [["m", "n"], "mode": "x"}"#,
-            r#"{"path": "a.ts", "marks": "m", "n"]}"#,
-            r#"{"path": "a.ts", "marks": ["m", "n"}, "mode": "x"}"#,
-            r#"{"path": "a.ts", "marks": [1, 2}, "mode": "x"}"#,
-            r#"{"path": "a.ts", "mode"}: 1, "text": "x"}"#,
-            r#"{"path": 1,}"text": "x"}"#,
-            r#"["path": "a.ts"}"#,
-            r#"{"path": "a.ts", 'mode": "x"}"#,
-            r#"{"path": "a.ts", "mode"(: "x"}"#,
-            r#""path": {"mode": "x"}}"#,
-        ] {
-            let report = fix(text, Some(&schema), &[], End::Closed);
-            assert_eq!(report.accepted(), None, "{text}");
-            assert!(report.why.is_some(), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_only_missing_is_added() {
-        let schema = Schemas::default().get(&Arc::from(SCHEMA));
-        for text in [
-            r#"{"path": "a.ts", "marks": ["m", "n"], "mode": "x"}"#,
-            r#"{"path": "a.ts" "marks": ["m", "n"], "mode": "x"}"#,
-            r#"{"path": "a.ts", "marks": ["m" "n"], "mode" "x"}"#,
-            r#"{"path": "a.ts"}, "marks": ["m", "n"], "mode": "x"}"#,
-            r#"{{"path": "a.ts", "marks": ["m", "n"], "mode": "x"}}"#,
-            r#"{"path": "a.ts", "marks": ["m", "n", "mode": "x"}"#,
-        ] {
-            let report = fix(text, Some(&schema), &[], End::Closed);
-            let json: serde_json::Value = serde_json::from_str(report.accepted().unwrap_or("null")).unwrap_or_default();
-            assert_eq!(json, serde_json::json!({"path": "a.ts", "marks": ["m", "n"], "mode": "x"}), "{text}: {report:?}");
-        }
-    }
-
-    #[test]
-    fn keys_of_unescaped_data_are_content() {
-        let schema = Schemas::default().get(&Arc::from(SCHEMA));
-        for (text, want) in [
-            (r#"{"path": "a.json", "text": "{"mode": "x", "n": 1}"}"#, r#"{"mode": "x", "n": 1}"#),
-            (r#"{"path": "a.md", "text": "write "path": here"}"#, r#"write "path": here"#),
-        ] {
-            let report = fix(text, Some(&schema), &[], End::Closed);
-            let json: serde_json::Value = serde_json::from_str(report.accepted().unwrap_or("null")).unwrap_or_default();
-            assert_eq!(json["text"], want, "{text}: {report:?}");
-        }
-    }
-
-    const ORDER: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"lines":{"type":"array","items":{"type":"object",
-        "properties":{"sku":{"type":"string"},"qty":{"type":"integer"},"marks":{"type":"array","items":{"type":"string"}}},"required":["sku"]}},
-        "extra":{"type":"object","additionalProperties":{"type":"string"}},"fast":{"type":"boolean"}},"required":["id"]}"#;
-
-    #[test]
-    fn damage_inside_of_lists_and_objects_is_refused() {
-        let schema = Schemas::default().get(&Arc::from(ORDER));
-        for text in [
-            // A string goes on over what follows it.
-            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["m""n"]}]}"#,
-            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["m, "n"]}]}"#,
-            r#"{"id": "a", "lines": [{"sku": "x"}, {"sku": "y}, {"sku": "z"}]}"#,
-            r#"{"id": "a", "lines": [{"sku": "x", "qty"3}]}"#,
-            r#"{"id": "a", "extra": {"K": "v', "L": "w"}}"#,
-            r#"{"id": "a", "extra": {"K": "L": "w"}}"#,
-            r#"{"id": "a", "fast"true}"#,
-            r#"{"id": "a", "fasttrue}"#,
-            r#"{"lines": [{"sku": "xid": "a"}]}"#,
-            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["yes"no"]}]}"#,
-            r#"{"id": "a", "lines": [{"sku": "x", "marks": ["m", "n}]}"#,
-            r#"{"id": "a "quoted" b", "more": "c"}"#,
-            r#"["id": "a\\"}"#,
-            r#"id": "a"}"#,
-            // A member may belong to another object.
-            r#"{"id": "a", "extra": {"K": "v", "fast": true}"#,
-            r#"{"id": "a", "lines": [{"sku": "x"}, "sku": "y", "qty": 2}]}"#,
-            r#"{"id": "a", "lines": ["sku": "x", "qty": 2}]}"#,
-        ] {
-            let report = fix(text, Some(&schema), &[], End::Closed);
-            assert_eq!(report.accepted(), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_the_quotes_of_a_string_hold_is_content() {
-        let schema = Schemas::default().get(&Arc::from(ORDER));
-        for (text, want) in [
-            // Its own quotes are others.
-            (
-                r#"{'id': 'a', 'lines': [{'sku': '", "', 'marks': ['x": "y', 'ends with "']}]}"#,
-                r#"[{"sku":"\", \"","marks":["x\": \"y","ends with \""]}]"#,
-            ),
-            // Code between quotes that are not escaped.
-            (
-                r#"{"id": "a", "lines": [{"sku": "f("k", "v")", "marks": ["say "hi" now"]}]}"#,
-                r#"[{"sku":"f(\"k\", \"v\")","marks":["say \"hi\" now"]}]"#,
-            ),
-            (r#"{"id": "a", "lines": [{"sku": "x"}], "fast": true"#, r#"[{"sku":"x"}]"#),
-        ] {
-            let report = fix(text, Some(&schema), &[], End::Closed);
-            let json: serde_json::Value = serde_json::from_str(report.accepted().unwrap_or("null")).unwrap_or_default();
-            assert_eq!(json["lines"].to_string(), want, "{text}: {report:?}");
-        }
-    }
-
-    #[test]
-    fn a_number_in_a_decoded_list_keeps_its_digits() {
-        let schema = r#"{"type":"object","properties":{"lines":{"type":"array","items":{"type":"object","properties":{"sku":{"type":"string"}}}}}}"#;
-        let schema = Schemas::default().get(&Arc::from(schema));
-        let report = fix(r#"{"lines": "[{\"sku\": 1.50}, {\"sku\": true}]"}"#, Some(&schema), &[], End::Closed);
-        assert_eq!(report.accepted(), Some(r#"{"lines":[{"sku":"1.50"},{"sku":"true"}]}"#));
-    }
-}
+mod tests;

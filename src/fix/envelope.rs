@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::backslash;
-use super::damage::begins_as_member;
+use super::damage::{begins_as_member, damage_of_members, variable};
 use super::report::{Fix, Verdict};
 use super::schema::{At, Schema, Types, WRAPPERS};
 use crate::json::read::{self, Ending, Reading, Unreadable};
@@ -113,19 +113,25 @@ pub(super) fn members(text: &str, schema: &Schema) -> Option<(Vec<Member<'static
         && let Ok((reading, reread)) = container(&keywords, 0, &top)
         && reading.ending == Ending::Complete
         && reading.void.is_none()
+        && variable(&reading, &keywords, schema).is_none()
         && let Value::Object(members) = reading.root.detached(0, text.len()).value
     {
         let level = if reread.is_empty() { Verdict::Coerced } else { Verdict::Guess };
         return Some((members, "parameters written as a call", level));
     }
-    if text.starts_with(['"', '\''])
-        && let Ok((reading, _)) = container(&format!("{{{text}"), 0, &top)
-        && reading.ending != Ending::AfterColon
-        && reading.void.is_none()
-        && reading.rival.is_none()
-        && let Value::Object(members) = reading.root.detached(0, text.len()).value
-    {
-        return Some((members, "members without their braces", Verdict::Guess));
+    if text.starts_with(['"', '\'']) {
+        let braced = format!("{{{text}");
+        if let Ok((reading, _)) = container(&braced, 0, &top)
+            && reading.ending != Ending::AfterColon
+            && reading.void.is_none()
+            && reading.rival.is_none()
+        {
+            if damage_of_members(&reading, &braced, schema).is_some() {
+                return None;
+            }
+            let Value::Object(members) = reading.root.detached(0, text.len()).value else { return None };
+            return Some((members, "members without their braces", Verdict::Guess));
+        }
     }
     let mut members = Vec::new();
     let assigned = |part: &str| {
@@ -200,8 +206,10 @@ pub(super) fn bare<'s>(text: &'s str, schema: &Schema) -> Option<Node<'s>> {
     if schema.rule(schema.top()).properties.len() > 1 && text.contains(char::is_whitespace) {
         return None;
     }
-    // `town": "Turku"}`: the beginning of an object is lost.
-    if begins_as_member(text, &['"']) {
+    // `town": "Turku"}`: the beginning of an object is lost. `f(town=x)`: the parameters are there, and were not read.
+    let key =
+        |inside: &str| inside[1..].split('=').next().is_some_and(|key| schema.rule(schema.top()).named(key.trim()).is_some());
+    if begins_as_member(text, &['"']) || keywords(text).is_some_and(|inside| key(&inside)) {
         return None;
     }
     let node = Node { value: Value::Text(Cow::Borrowed(text)), start: 0, end: text.len(), exact: false };

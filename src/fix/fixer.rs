@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
+use super::damage::holds_json_call;
 use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, are_placeholders, fix, name, patch};
 use crate::event::{Effect, Event, FinishReason, Sink, Tools, Why};
 
@@ -148,6 +149,10 @@ impl Fixer {
                 let schema = self.schemas.get(tool.checked_schema());
                 let report = patch::fix(tool, &open.arguments, end)
                     .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                let swallowed = report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3))
+                    && report.accepted().is_some_and(|arguments| strings_hold_call(arguments, &tools));
+                let report =
+                    if swallowed { Report::refused(Why::Ambiguous("a text holds another call".to_owned())) } else { report };
                 let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool));
                 (tool.name.as_str(), if shown { Report::refused(Why::Placeholders) } else { report })
             }
@@ -213,6 +218,19 @@ impl Fixer {
             ),
         }
     }
+}
+
+/// Whether a string in the arguments holds another call.
+fn strings_hold_call(arguments: &str, tools: &Tools) -> bool {
+    fn any(value: &serde_json::Value, tools: &Tools) -> bool {
+        match value {
+            serde_json::Value::String(text) => holds_json_call(text, tools),
+            serde_json::Value::Array(items) => items.iter().any(|item| any(item, tools)),
+            serde_json::Value::Object(members) => members.values().any(|value| any(value, tools)),
+            _ => false,
+        }
+    }
+    serde_json::from_str(arguments).is_ok_and(|value| any(&value, tools))
 }
 
 /// Why the model should confirm these arguments before a tool with effects runs on them: a wrong path is a wrong file.

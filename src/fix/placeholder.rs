@@ -4,7 +4,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{name::fold, schema::View};
+use super::{
+    name::fold,
+    schema::{Types, View},
+};
 use crate::event::Tool;
 
 /// Arguments that only show a form are short; in bytes.
@@ -14,6 +17,25 @@ const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "b
 /// Parts of the names of parameters that hold a place, which such a value never is.
 const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 
+/// Types as schemas name them.
+const NAMES_OF_TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
+/// What says something about a parameter in its schema.
+const SCHEMA: [&str; 14] = [
+    "type",
+    "description",
+    "title",
+    "enum",
+    "items",
+    "format",
+    "default",
+    "example",
+    "examples",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+];
 /// A description of fewer words, without a full stop, may be the usual value.
 const SENTENCE_WORDS: usize = 4;
 
@@ -47,7 +69,12 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
             .as_str()
             .is_some_and(|value| (value.trim() == description && sentence(&description)) || is_example_of(value, description))
     };
-    let texts = |(key, value)| if described(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
+    let echoed = |key: &str, value: &Value| {
+        let place = view.root().property(key);
+        is_schema(value) && place.allows(Types::OBJECT) == Some(false)
+    };
+    let own = |key: &str, value: &Value| described(key, value) || echoed(key, value);
+    let texts = |(key, value)| if own(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
     let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
@@ -70,6 +97,13 @@ fn is_example_of(text: &str, description: &str) -> bool {
     let same = |at: usize| text.iter().zip(&description[at..]).take_while(|(one, other)| one == other).count();
     let longest = (0..description.len()).map(same).max().unwrap_or_default();
     longest >= EXAMPLE_LINES && text.len() <= longest + 1
+}
+
+/// Whether a value is the schema of a parameter, and holds no value for it.
+fn is_schema(value: &Value) -> bool {
+    let Value::Object(members) = value else { return false };
+    let named = members.get("type").and_then(Value::as_str).is_some_and(|name| NAMES_OF_TYPES.contains(&name));
+    named && members.keys().all(|key| SCHEMA.contains(&key.as_str()))
 }
 
 /// What the strings of one argument are.
@@ -163,6 +197,8 @@ mod tests {
             r#"{"old_text": "<insert the text here>"}"#,
             r#"{"path": "Where the file is.", "old_text": "a"}"#,
             r#"{"path": "/path/to/file.txt", "old_text": "your text here"}"#,
+            r#"{"path": {"type": "string"}}"#,
+            r#"{"path": {"type": "string", "description": "Where"}, "old_text": "a"}"#,
             r#"{"old_text": "YOUR_TEXT"}"#,
             r#"{"path": "a.rs", "blocks": "<<<<\n// old\n====\n// new\n>>>>\n\ndone"}"#,
         ] {
@@ -188,6 +224,9 @@ mod tests {
             r#"{"path": "/path/to/file.txt", "old_text": "a"}"#,
             r#"{"path": "your_file.txt"}"#,
             r#"{"path": "a.rs", "blocks": "<<<<\nlet a = 1;\n====\n// new\n>>>>"}"#,
+            r#"{"path": {"type": "string", "value": "a"}}"#,
+            r#"{"path": "a", "old_text": {"type": "pear"}}"#,
+            r#"{"path": "a", "old_text": {"type": "string"}}"#,
         ] {
             assert!(!shows_a_form(arguments), "{arguments}");
         }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use cache::Schemas;
+pub(crate) use cache::are_synonyms;
 pub(crate) use rule::{Additional, Rule, Values, fold};
 pub(crate) use types::Types;
 pub(crate) use view::{Place, View};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::coerce::Coercion;
-use super::damage::{damage, is_converted_after_repair, is_torn};
+use super::damage::{damage, is_converted_after_repair, is_spilt, is_torn};
 use super::envelope::{self, Found};
 use super::keys;
 use super::report::{End, Fix, Report, Verdict};
@@ -100,10 +100,16 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     let found = envelope::containers(text, schema).map_err(|error| {
         Report::refused(cut(call.end).unwrap_or_else(|| Why::Malformed(format!("{} at byte {}", error.what, error.at))))
     })?;
-    let adjacent = found.iter().any(|found| found.adjacent);
+    // Between the containers and behind the last one.
+    let behind = |at: usize, end: usize| &text[end..found.get(at + 1).map_or(text.len(), |next| next.start.max(end))];
+    if found.iter().enumerate().any(|(at, found)| is_spilt(&found.reading, behind(at, found.reading.end))) {
+        let why = || Why::Ambiguous("a text goes on behind the object".to_owned());
+        return Err(Report::refused(cut(call.end).unwrap_or_else(why)));
+    }
+    let in_a_row = found.iter().any(|found| found.adjacent);
     let mut settled: Vec<Settled<'_>> = Vec::with_capacity(found.len());
     let mut refusal: Option<Report> = None;
-    for Found { reading, reread, start, .. } in found {
+    for Found { reading, reread, start, adjacent } in found {
         let complete = reading.ending == Ending::Complete;
         let mut fixes = fixes.clone();
         fixes.extend(around(text, start, reading.end));
@@ -146,13 +152,13 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
         });
         match result {
             Ok(result) => settled.push(result),
-            Err(why) if matches!(why, Why::Truncated(_)) || start == 0 => return Err(Report::refused(why)),
+            Err(why) if matches!(why, Why::Truncated(_)) || start == 0 || adjacent => return Err(Report::refused(why)),
             Err(why) => {
                 refusal.get_or_insert(Report::refused(why));
             }
         }
     }
-    if adjacent && settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
+    if in_a_row && settled.windows(2).any(|pair| !keys::same(&pair[0].root, &pair[1].root)) {
         return Err(Report::refused(Why::Ambiguous("several different objects".to_owned())));
     }
     settled.retain(|settled| settled.fault.is_none());
@@ -244,7 +250,7 @@ fn ended(text: &str, reading: &Reading<'_>, call: Call<'_>) -> Result<Option<Fix
         (End::Whole, _) => (true, Verdict::Guess),
     };
     if call.end != End::Whole
-        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && is_torn(&text[repair.start..repair.end]))
+        && reading.repairs.iter().any(|repair| repair.rule == Code::T3 && (closed || is_torn(&text[repair.start..repair.end])))
     {
         let what = || format!("a string may have been cut at {}", path(reading));
         return Err(cut(call.end).unwrap_or_else(|| Why::Ambiguous(what())));

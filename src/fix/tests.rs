@@ -3,6 +3,7 @@
 mod backslashes;
 mod expressions;
 mod oracle;
+mod precise;
 mod properties;
 mod rules;
 

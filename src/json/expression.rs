@@ -102,7 +102,7 @@ fn name(text: &str) -> Option<usize> {
 }
 
 fn blanks(text: &str) -> usize {
-    text.len() - text.trim_start_matches([' ', '\t']).len()
+    text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! * If a call is refused, or the client's form cannot carry it, toolglot asks the model again (`retry` times), hidden from the
 //!   client. It does not if a call of this answer was already delivered. If asking again is over or makes no sense, a complete
 //!   object that does not fit the schema is delivered as the model wrote it, and so is a guess that the model was already asked
-//!   about. Any other refused call becomes one line of notice.
+//!   about. Any other refused call becomes one line of notice, also one after a delivered call.
 //! * Text after a delivered call is nearly always an invented result. It is sent only if another call follows.
 //! * If an answer announces an action, or tells the user to do what the user has ordered, and ends without a call, toolglot asks
 //!   once more, for the call alone.
@@ -259,7 +259,7 @@ impl Gate {
             return self.deliver(name, None, raw, None, out);
         }
         if self.delivered.count > 0 {
-            return;
+            return self.beside(name, why, out);
         }
         if self.policy.may_reask && !matches!(why, Why::Truncated(FinishReason::Length | FinishReason::ContentFilter)) {
             self.reask = Some(Reask::Refused { name: name.to_owned(), why: why.clone(), raw: raw.to_owned() });
@@ -268,8 +268,15 @@ impl Gate {
         if matches!(why, Why::Schema(_)) {
             return self.deliver(name, None, raw, None, out);
         }
-        let subject = if name.is_empty() { "a tool" } else { name };
-        self.notice(&format!("[toolglot] call of {subject} was not run: {why}"), out);
+        self.notice(&not_run(name, why), out);
+    }
+
+    /// A refused call after one that was delivered: nobody is asked again, but the user is told. The text between them is withheld.
+    fn beside(&mut self, name: &str, why: &Why, out: &mut dyn Sink) {
+        let gap = if self.said.line_start { "" } else { "\n" };
+        let notice = format!("{gap}{}\n", not_run(name, why));
+        self.said.left(&notice);
+        out.event(Event::Text(&notice));
     }
 
     /// One line of its own.
@@ -339,6 +346,12 @@ impl Said {
     }
 }
 
+/// What the user reads of a call that was refused.
+fn not_run(name: &str, why: &Why) -> String {
+    let subject = if name.is_empty() { "a tool" } else { name };
+    format!("[toolglot] call of {subject} was not run: {why}")
+}
+
 /// JSON text without insignificant whitespace, for comparison.
 fn canonical(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map(|value| value.to_string()).unwrap_or_else(|_| json.trim().to_owned())
@@ -378,6 +391,39 @@ mod tests {
         ];
         let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
         assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
+    }
+
+    #[test]
+    fn a_refused_call_beside_a_delivered_one_is_told() {
+        let why = Why::Malformed("a quote".into());
+        let call = |index, name| {
+            [
+                Event::CallStart { index, id: None, name },
+                Event::CallArguments { index, json: "{}" },
+                Event::CallEnd { index, extra: None },
+            ]
+        };
+        let refused = || Event::Refused { name: "write", why: &why, raw: "{" };
+        let seen = |events: Vec<Event<'_>>| {
+            let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+            let mut seen = Vec::new();
+            for event in events {
+                gate.event(event, &mut |event: Event<'_>| match event {
+                    Event::Text(text) => seen.push(text.to_owned()),
+                    Event::CallStart { name, .. } => seen.push(format!("<{name}>")),
+                    Event::Finish { reason, .. } => seen.push(format!("{reason:?}")),
+                    _ => {}
+                });
+            }
+            (seen.concat(), gate.outcome())
+        };
+        let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+        let notice = "[toolglot] call of write was not run: its arguments are not valid JSON: a quote\n";
+        let (text, outcome) = seen(call(0, "read").into_iter().chain([Event::Text("So"), refused(), finish()]).collect());
+        assert_eq!((text, outcome), (format!("<read>{notice}ToolCalls"), (1, None)));
+        let before = [Event::Text("I read.")].into_iter().chain(call(0, "read"));
+        let (text, outcome) = seen(before.chain([refused()]).chain(call(1, "list")).chain([finish()]).collect());
+        assert_eq!((text, outcome), (format!("I read.<read>\n{notice}<list>ToolCalls"), (2, None)));
     }
 
     #[test]

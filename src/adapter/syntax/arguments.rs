@@ -22,7 +22,7 @@ mod residue;
 
 pub(super) use form::{Between, Form, Tag};
 use look::{Mark, Place};
-use residue::{is_residue, known_key, torn_tag};
+use residue::{begins_as_attribute, is_residue, known_key, shortened_tag, torn_tag};
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -34,9 +34,10 @@ pub(super) enum Outcome {
         arguments: String,
         end: usize,
     },
-    /// The text is over; the arguments are as unfinished as the call is.
+    /// The text is over; the arguments are as unfinished as the call is. `closed`: nothing can be missing but what closes the call.
     Cut {
         arguments: String,
+        closed: bool,
     },
 }
 
@@ -145,7 +146,10 @@ impl Arguments {
                             let value = &text[self.value_start(text, start, at, form)..at];
                             let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
                             // Without its closing tag, the value may end in what was to be one.
-                            let value = match torn_tag(value, form.closing_name(key), key) {
+                            let torn =
+                                torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
+                            self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
+                            let value = match torn {
                                 Some(torn) if to == at => &value[..torn],
                                 None if to == at && value.contains('\n') => value.trim_end(),
                                 _ => value,
@@ -157,7 +161,7 @@ impl Arguments {
                         Place::Cut => {
                             let start = self.value_start(text, start, at, form);
                             self.take(&text[start..at], form, types);
-                            return self.open(marked);
+                            return self.open(marked, types);
                         }
                         Place::Maybe => {
                             self.phase = Phase::Value { start, seen: at, depth };
@@ -184,7 +188,7 @@ impl Arguments {
                         (at, Mark::Close(length)) => return done(at + length),
                         (_, Mark::Outer | Mark::Call) => return done(stop),
                         (_, Mark::End) if form.open_ended() => return done(stop),
-                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned() },
+                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned(), closed: false },
                         (_, Mark::Maybe) => return Outcome::More,
                         (_, Mark::Argument | Mark::ValueOpen(_) | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
                     }
@@ -193,7 +197,11 @@ impl Arguments {
                     let start = *start;
                     let Some(at) = next(text, *seen, &self.leads) else {
                         *seen = text.len();
-                        return if end { Outcome::Cut { arguments: text[start..].to_owned() } } else { Outcome::More };
+                        return if end {
+                            Outcome::Cut { arguments: text[start..].to_owned(), closed: false }
+                        } else {
+                            Outcome::More
+                        };
                     };
                     let object = text[start..at].trim_end();
                     match form.close(&text[at..], end) {
@@ -260,10 +268,9 @@ impl Arguments {
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
             // No parameter is left that could follow.
-            Mark::End if form.open_ended() && types.keys().all(|key| self.known.iter().any(|known| known == key)) => {
-                Some(Outcome::Done { arguments: self.object(), end: at })
-            }
-            Mark::End => Some(self.open(marked)),
+            // No parameter is left that could follow.
+            Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
+            Mark::End => Some(self.open(marked, types)),
             Mark::Other if fresh && text[at..].starts_with('{') => {
                 self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };
                 None
@@ -273,6 +280,11 @@ impl Arguments {
     }
 
     /// Between a key and its value there may be its type; the tag that opens the value may be missing.
+    /// Whether all parameters of the tool are there.
+    fn has_all(&self, types: &Types) -> bool {
+        types.keys().all(|key| self.known.iter().any(|known| known == key))
+    }
+
     fn before_value(&mut self, text: &str, at: usize, mark: &Mark, form: &dyn Form, end: bool) -> Option<Outcome> {
         let rest = &text[at..];
         if let Some([open, close]) = form.type_tag() {
@@ -349,10 +361,11 @@ impl Arguments {
     }
 
     /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
-    fn open(&self, marked: bool) -> Outcome {
+    fn open(&self, marked: bool, types: &Types) -> Outcome {
+        let closed = types.keys().next().is_some() && self.has_all(types);
         match marked {
             // The space shows that the last value is whole: its tag closed.
-            true => Outcome::Cut { arguments: format!("{{{} ", self.members()) },
+            true => Outcome::Cut { arguments: format!("{{{} ", self.members()), closed },
             false => self.torn(),
         }
     }
@@ -360,7 +373,7 @@ impl Arguments {
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
         let comma = if self.members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members()) }
+        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members()), closed: false }
     }
 }
 

@@ -8,18 +8,21 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, reopened, reopened_to_end, sound},
+    value::{Behind, Got, TornReader, Trail, ValueReader, closing_quote, plain_end, reopened, reopened_to_end, sound},
 };
 use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
     fix::name::{Resolved, is_known, resolve},
+    json::extent::PlainExtent,
 };
 
 mod calls;
+mod seam;
 
 use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, calls, repaired, wraps, written_name};
 pub(super) use calls::{bundled, introduced};
+use seam::{Seam, next_value, seam};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
@@ -33,6 +36,8 @@ pub(crate) struct JsonReader {
     before: usize,
     /// Where it seemed to end and goes on.
     seeming_end: Option<usize>,
+    /// Whether it goes on although its brackets say that it ended, once that was looked at.
+    torn: Option<bool>,
     /// The code fence between the marker and the values.
     fence: Option<String>,
     phase: Phase,
@@ -97,7 +102,7 @@ impl JsonReader {
                         Some(false) => return self.leave(self.start),
                         _ => {}
                     }
-                    (self.before, self.seeming_end) = (self.calls.len(), None);
+                    (self.before, self.seeming_end, self.torn) = (self.calls.len(), None, None);
                     self.phase = match first {
                         Some(b'"' | b'\'') => Phase::Quoted(self.start + 1),
                         _ => Phase::Inside(ValueReader::at(self.start)),
@@ -117,22 +122,36 @@ impl JsonReader {
                         return Step::More;
                     }
                 },
-                Phase::Inside(value) => match value.read(text, context.close, context.end) {
-                    Got::More if context.end => return self.end_anyhow(text, keys, context),
-                    Got::More => return Step::More,
-                    Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
-                    Got::Closed(..) => return self.leave(self.start),
-                    Got::Balanced(end) => match self.take(text, end, keys, context) {
-                        true => self.phase = Phase::Behind(end, Trail::behind(end)),
-                        false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
-                            self.phase = Phase::Torn(TornReader::behind(end));
+                Phase::Inside(value) => {
+                    let got = value.read(text, context.close, context.end);
+                    let end = match got {
+                        Got::More if !context.end => return Step::More,
+                        Got::More => text.len(),
+                        Got::Closed(end, _) | Got::Balanced(end) => end,
+                    };
+                    if let Some(seam) = self.split(text, end, keys, context) {
+                        if seam.marked {
+                            return self.leave(seam.next);
                         }
-                        false if self.calls.is_empty() => {
-                            return Step::Passed { end, sound: sound(&text[self.start..end]) };
-                        }
-                        false => return self.leave(self.start),
-                    },
-                },
+                        (self.start, self.phase) = (seam.next, Phase::Before);
+                        continue;
+                    }
+                    match got {
+                        Got::More => return self.end_anyhow(text, keys, context),
+                        Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
+                        Got::Closed(..) => return self.leave(self.start),
+                        Got::Balanced(end) => match self.take(text, end, keys, context) {
+                            true => self.phase = Phase::Behind(end, Trail::behind(end)),
+                            false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
+                                self.phase = Phase::Torn(TornReader::behind(end));
+                            }
+                            false if self.calls.is_empty() => {
+                                return Step::Passed { end, sound: sound(&text[self.start..end]) };
+                            }
+                            false => return self.leave(self.start),
+                        },
+                    }
+                }
                 Phase::Behind(end, trail) => {
                     if let Some(fence) = &self.fence
                         && trail.end == *end
@@ -142,7 +161,21 @@ impl JsonReader {
                     }
                     let (value_end, end) = (*end, trail.end);
                     let behind = trail.read(text, context.close, context.end);
-                    match behind.of_object(&text[end..], context.close, context.end) {
+                    let behind = behind.of_object(&text[end..], context.close, context.end);
+                    if matches!(behind, Behind::Nothing) && self.torn.is_none() {
+                        self.torn = Some(self.is_torn(text, value_end, keys, context));
+                    }
+                    if matches!(behind, Behind::Nothing) && self.torn == Some(true) {
+                        match next_value(&text[end..], keys, context) {
+                            Start::Maybe => return Step::More,
+                            Start::Yes(_) => {
+                                self.phase = Phase::Torn(TornReader::inside(end));
+                                continue;
+                            }
+                            Start::No => {}
+                        }
+                    }
+                    match behind {
                         Behind::More => return Step::More,
                         Behind::Marker(at) => {
                             self.widen(text, value_end, keys, context);
@@ -219,6 +252,29 @@ impl JsonReader {
         }
     }
 
+    /// Reads the calls before the seam of a value that holds two.
+    fn split(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
+        let value = &text[self.start..end];
+        if sound(value) {
+            return None;
+        }
+        let seam = seam(value, keys, context)?;
+        let seam = Seam { end: self.start + seam.end, next: self.start + seam.next, ..seam };
+        self.take(text, seam.end, keys, context).then_some(seam)
+    }
+
+    /// Whether a value does not end there although its brackets say so: those of its call are open, or are once its syntax is
+    /// repaired.
+    fn is_torn(&self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
+        let value = &text[self.start..end];
+        let open = |found: Vec<Found>| found.iter().any(|found| !found.closed);
+        !sound(value)
+            && match calls(value, keys, context, 0, false) {
+                Some(found) => open(found) && !PlainExtent::closes(value),
+                None => repaired(value, keys, context).is_some_and(open),
+            }
+    }
+
     /// The same for a value that was torn: what was read of it before is replaced.
     fn retake(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         self.calls.truncate(self.before);
@@ -276,21 +332,6 @@ fn opening_fence(text: &str, over: bool) -> Start {
         false if ticks >= 3 => Start::Yes(ticks + word),
         _ => Start::No,
     }
-}
-
-/// After the quote that closes a string. `Err`: it does not close up to there.
-fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
-        at += found;
-        match bytes.get(at..) {
-            Some([b'\\']) => return Err(at),
-            Some([b'\\', ..]) => at += 2,
-            _ => return Ok(at + 1),
-        }
-    }
-    Err(bytes.len().max(at))
 }
 
 /// Whether a value begins here that may be a call: `None` while that cannot be seen.

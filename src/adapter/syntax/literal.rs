@@ -5,7 +5,7 @@
 //! again, and a string now ends only where structure follows it. Nothing is ever closed that the model did not close.
 
 use super::{Start, ahead::Seen, blank};
-use crate::fix::holds_structure;
+use crate::fix::{ends_inside, has_odd_quote, holds_structure};
 
 mod lookahead;
 mod token;
@@ -31,15 +31,21 @@ pub(crate) enum Node {
 // === impl Node ===
 
 impl Node {
-    /// Whether a text in it holds one of these delimiters, or all of one but its first and last characters.
+    /// Whether this holds for a text in it.
+    pub(crate) fn any_text(&self, test: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Node::Text(text) | Node::Bare(text) => test(text),
+            Node::Atom(_) => false,
+            Node::List(items) => items.iter().any(|item| item.any_text(test)),
+            Node::Dict(members) => members.iter().any(|(_, node)| node.any_text(test)),
+        }
+    }
+
+    /// Whether a text in it holds one of these delimiters, or all of one but its first and last characters, with any quote.
     pub(crate) fn has_any(&self, delimiters: &[String]) -> bool {
         let core = |delimiter: &'_ String| delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1).map(str::to_owned);
-        match self {
-            Node::Text(text) | Node::Bare(text) => delimiters.iter().filter_map(core).any(|core| text.contains(&core)),
-            Node::Atom(_) => false,
-            Node::List(items) => items.iter().any(|item| item.has_any(delimiters)),
-            Node::Dict(members) => members.iter().any(|(_, node)| node.has_any(delimiters)),
-        }
+        let cores: Vec<String> = delimiters.iter().filter_map(core).flat_map(|core| [core.replace('"', "'"), core]).collect();
+        self.any_text(&|text| cores.iter().any(|core| text.contains(core)))
     }
 
     /// Whether a text inside of a list or an object in it may be several values; `nested`: it is inside of one.
@@ -47,7 +53,10 @@ impl Node {
         match self {
             Node::Text(text) => nested && holds_structure(text),
             Node::Bare(_) | Node::Atom(_) => false,
-            Node::List(items) => items.iter().any(|item| item.holds_structure(true)),
+            Node::List(items) => {
+                let ends = |item: &Node| matches!(item, Node::Text(text) if ends_inside(text));
+                items.iter().any(|item| ends(item) || item.holds_structure(true))
+            }
             Node::Dict(members) => members.iter().any(|(_, node)| node.holds_structure(true)),
         }
     }
@@ -132,6 +141,11 @@ impl Literal {
         self.refused_end
     }
 
+    /// Whether a quote was not escaped inside of a string.
+    pub(crate) fn is_repaired(&self) -> bool {
+        self.lenient
+    }
+
     /// Whether damage explains these members better than quotes that are not escaped: a string holds another parameter's key
     /// (`f(a="x", b=="y")`), or has a quote too many at an end.
     pub(crate) fn is_damaged(&self, items: &[Item], dialect: Dialect<'_>) -> bool {
@@ -146,15 +160,13 @@ impl Literal {
             text.match_indices(key).any(|(at, _)| {
                 let (before, after) = (text[..at].trim_end(), &text[at + key.len()..]);
                 let signs = &after[..after.len() - after.trim_start_matches(is_sign).len()];
-                before.ends_with(['"', '\'', ',', ';']) && (signs.contains(separator) || signs.starts_with('"'))
+                before.ends_with(['"', '\'', ',', ';']) && (signs.contains(separator) || signs.starts_with(['"', '\'']))
             })
         };
-        let odd = |text: &str| {
-            let ends = |quote: char| text.starts_with(quote) || text.ends_with(quote);
-            ['"', '\''].into_iter().any(|quote| ends(quote) && text.matches(quote).count() % 2 == 1)
-        };
         dialect.keys.iter().filter(missing).any(|key| texts().any(|text| swallows(text, key)))
-            || !dialect.loose && (texts().any(odd) || items.iter().any(|(_, node)| node.holds_structure(false)))
+            || !dialect.loose
+                && (texts().any(|text| has_odd_quote(text, &['"', '\'']))
+                    || items.iter().any(|(_, node)| node.holds_structure(false)))
     }
 
     /// The members of the outermost brackets where only their end is missing.

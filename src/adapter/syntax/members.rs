@@ -48,9 +48,14 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         let follows = beyond_comments(twin.unwrap_or(rest_of_value));
         let lacks_comma =
             || is_word(&value[..end]) && self::key(follows).is_some_and(|(_, after)| after.trim_start().starts_with(':'));
+        // The bracket of a list around the object, whose own brace is missing.
+        let is_around = || follows.starts_with(']') && follows.trim_matches(|c: char| c.is_whitespace() || c == ']').is_empty();
         if follows.is_empty() || follows.starts_with([',', ';', '}']) || lacks_comma() {
             out.push((key, value[..end].trim_end()));
             (last, rest) = (value, follows);
+        } else if is_around() {
+            out.push((key, value[..end].trim_end()));
+            return Some(out);
         } else {
             out.push((key, &value[..whole(value)]));
             return Some(out);
@@ -120,6 +125,11 @@ pub(crate) fn is_closed(value: &str) -> bool {
         Some(b'{' | b'[') => Extent::default().feed(value.as_bytes()) == Some(value.len()),
         _ => value.starts_with(QUOTES) && string_end(value) == Some(value.len()),
     }
+}
+
+/// Whether a bracketed value lacks a closing bracket.
+pub(crate) fn is_open(value: &str) -> bool {
+    Extent::default().feed(value.as_bytes()).is_none()
 }
 
 /// Whether a value is one word in quotes: no quote inside of it lacks its escape.

@@ -54,6 +54,11 @@ impl<'s> Place<'s> {
         self.0.allows(types)
     }
 
+    /// Whether only listed values are allowed here.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.0.is_listed()
+    }
+
     /// The JSON text of an object that is here. Numbers keep their digits, and a key that is there twice stays there twice.
     pub(crate) fn object(&self, members: Vec<(String, Node)>) -> String {
         let member = |(key, node): (String, Node)| format!("{}:{}", string(&key), self.member(&key).json(node));

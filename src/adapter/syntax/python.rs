@@ -10,7 +10,7 @@ use super::{
     starts_with_any, unclosed,
 };
 use crate::fix::{
-    Types,
+    Types, holds_python_call, is_variable,
     name::{Resolved, is_known, is_method, resolve},
 };
 
@@ -94,6 +94,8 @@ impl PythonReader {
                         return None;
                     }
                     Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
+                    // A quote or a bracket is missing: the text of a repaired string is no call.
+                    Read::Done { items, .. } if literal.is_repaired() && swallows_call(&items, context) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
                     }
@@ -351,14 +353,25 @@ fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     }
 }
 
+/// Whether a string holds another call.
+fn swallows_call(items: &[Item], context: Context<'_>) -> bool {
+    items.iter().any(|(_, node)| node.any_text(&|text| holds_python_call(text, context.tools)))
+}
+
 /// Whether text without quotes is only where the tool wants a string: elsewhere it is a variable or an expression. After
-/// a marker a name is taken for a string anywhere.
+/// a marker a name is taken for a string anywhere, unless it is written like a variable and no listed value.
 fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
-    items.iter().all(|(key, node)| match (key, node) {
+    let listed = |key: &str| document.root().member(key).is_listed() || document.root().member(key).element().is_listed();
+    let passes = |key: &str, text: &str| !listed(key) && is_variable(text, key);
+    let keys = document.root().keys();
+    let in_order = |at: usize, text: &str| keys.get(at).is_some_and(|key| passes(key, text));
+    items.iter().enumerate().all(|(at, (key, node))| match (key, node) {
+        (None, Node::Bare(text)) if in_order(at, text) => false,
         // `f(city=city)` passes a variable on.
-        (Some(key), Node::Bare(text)) if key == text => false,
+        (Some(key), Node::Bare(text)) if key == text || passes(key, text) => false,
+        (Some(key), Node::List(list)) => !list.iter().any(|item| matches!(item, Node::Bare(text) if passes(key, text))),
         (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
         (Some(key), Node::Bare(text)) => fits(key) && !computes(text),
         (None, Node::Bare(_)) => false,

@@ -11,7 +11,7 @@ use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
     event::{Tool, Tools},
     fix::{
-        Types,
+        Types, begins_as_member,
         name::{Resolved, is_known, resolve},
     },
 };
@@ -383,9 +383,10 @@ impl RecipientReader {
     }
 }
 
-/// The arguments that a text is: the value of this parameter, or as it is.
+/// The arguments that a text is: the value of this parameter, or as it is, also where only the brace of an object is missing.
 fn raw(key: Option<&str>, text: &str) -> String {
-    key.map_or_else(|| text.trim().to_owned(), |key| serde_json::json!({ key: text.trim() }).to_string())
+    let member = begins_as_member(text.strip_prefix('"').unwrap_or(text), &['"']) && text.trim_end().ends_with('}');
+    key.filter(|_| !member).map_or_else(|| text.trim().to_owned(), |key| serde_json::json!({ key: text.trim() }).to_string())
 }
 
 /// The name without the kind of body that hangs on it, where only that names a tool.

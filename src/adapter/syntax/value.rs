@@ -5,7 +5,7 @@ use super::{Start, members::comment, starts_with_any};
 use crate::json::extent::{Extent, Halt, PlainExtent};
 
 /// Braces too many, separators and whitespace after a value.
-const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
+pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
 /// Longest key of a member after an object that was closed too early, in bytes.
 const KEY_BYTES: usize = 64;
@@ -290,6 +290,21 @@ pub(crate) fn reopened_to_end(value: &str, end: usize) -> Option<String> {
     let whole = reopened(value, end)?;
     let stop = Extent::default().feed(whole.as_bytes())?;
     whole[stop..].trim_matches(FRAMING).is_empty().then_some(whole)
+}
+
+/// After the quote that closes a string. `Err`: it does not close up to there.
+pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(quote, b'\\', rest)) {
+        at += found;
+        match bytes.get(at..) {
+            Some([b'\\']) => return Err(at),
+            Some([b'\\', ..]) => at += 2,
+            _ => return Ok(at + 1),
+        }
+    }
+    Err(bytes.len().max(at))
 }
 
 /// Whether it is strict JSON.

@@ -100,6 +100,8 @@ impl<'r> Escapes<'r> {
                     let letter = bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
                     escapes.doubled |= letter && unc_host(&bytes[place..]).is_none();
                 }
+                // Quotes count wherever they are, escaped or not.
+                Some(b'"') => quoted = !quoted,
                 // A backslash before a raw newline continues a line of the shell.
                 Some(control) if *control < 0x20 => {}
                 _ if length == 0 => {

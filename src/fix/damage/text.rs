@@ -4,10 +4,39 @@
 const KEY_BYTES: usize = 64;
 
 /// Whether a text has an odd number of quotes of one of these kinds and begins or ends with one, punctuation aside: `Oslo":`.
-pub(super) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
+pub(crate) fn has_odd_quote(text: &str, quotes: &[char]) -> bool {
     let framing = |c: char| c.is_whitespace() || ",:;{}[]".contains(c);
     let (first, last) = (text.trim_start(), text.trim_end_matches(framing));
-    quotes.iter().any(|&quote| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]))
+    let odd = |quote: char| (first.starts_with(quote) || last.ends_with(quote)) && is_odd(text, &[quote]);
+    quotes.iter().any(|&quote| odd(quote) && !closes_escaped(text, quote))
+}
+
+/// Whether the only quote of its kind that is not escaped ends the text and closes a pair whose first quote is: `say \"hi"`.
+fn closes_escaped(text: &str, quote: char) -> bool {
+    let (mut escaped, mut chars) = (0, text.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => escaped += usize::from(chars.next() == Some(quote)),
+            _ if c == quote => return chars.as_str().is_empty() && escaped % 2 == 1,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether the double quotes of a text, escaped or not, are odd, and the last one opens a string: `echo "a" > "b`.
+pub(super) fn opens_last(text: &str) -> bool {
+    let Some((before, after)) = text.rsplit_once('"') else { return false };
+    let before = before.trim_end_matches('\\');
+    let opens =
+        before.ends_with(|c: char| c.is_whitespace() || "([{=,:>".contains(c)) && after.starts_with(|c: char| !c.is_whitespace());
+    opens && text.matches('"').count() % 2 == 1
+}
+
+/// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.
+pub(crate) fn ends_inside(text: &str) -> bool {
+    let followed = |quote: char| text.match_indices(quote).any(|(at, _)| text[at + 1..].trim_start().starts_with(','));
+    ['"', '\''].into_iter().any(|quote| followed(quote) && is_odd(text, &[quote]))
 }
 
 /// Whether a text has an odd number of these quotes, those that are escaped aside.
@@ -30,12 +59,12 @@ pub(crate) fn holds_structure(text: &str) -> bool {
 }
 
 /// Whether a text begins as a member does: `: "x"`, or `host": "x"` after its quote.
-pub(in crate::fix) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
+pub(crate) fn begins_as_member(text: &str, quotes: &[char]) -> bool {
     let after = text.trim_start().strip_prefix([':', '=']);
     if after.is_some_and(|rest| rest.trim_start().starts_with(quotes)) {
         return true;
     }
-    let word = text.find(|c: char| !(c.is_alphanumeric() || "_-.$".contains(c))).unwrap_or(text.len());
+    let word = text.find(|c: char| !is_key(c)).unwrap_or(text.len());
     let rest = text[word..].trim_start();
     word > 0 && word <= KEY_BYTES && rest.strip_prefix(quotes).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
 }
@@ -118,6 +147,38 @@ pub(super) fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iter
         };
         let opens = !key.is_empty() && word.len() <= KEY_BYTES && before.trim_end().ends_with(',');
         opens.then_some((key, false))
+    })
+}
+
+/// Whether a text closes a bracket that it does not open.
+pub(super) fn has_surplus(text: &str) -> bool {
+    surplus(text).any(|(_, surplus)| surplus)
+}
+
+/// The words that begin an object after a bracket that the text does not open: `x"}, {"key": "y`.
+pub(super) fn after_surplus(text: &str) -> impl Iterator<Item = &str> {
+    let begins = |(at, surplus): (usize, bool)| {
+        let rest = text[at..].strip_prefix('{').filter(|_| surplus)?.trim_start();
+        let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+        let word = &rest[..rest.find(|c: char| !is_key(c)).unwrap_or(rest.len())];
+        (!word.is_empty() && rest[word.len()..].starts_with(['"', '\'', ':'])).then_some(word)
+    };
+    surplus(text).filter_map(begins)
+}
+
+/// The brackets of a text, and whether one up to there has no other half before it.
+fn surplus(text: &str) -> impl Iterator<Item = (usize, bool)> {
+    let (mut depth, mut surplus) = (0_u32, false);
+    let brackets = text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'{' | b'[' | b'}' | b']'));
+    brackets.map(move |(at, byte)| {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            _ => {
+                surplus |= depth == 0;
+                depth = depth.saturating_sub(1);
+            }
+        }
+        (at, surplus)
     })
 }
 

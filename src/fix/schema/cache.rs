@@ -18,6 +18,11 @@ const ALIASES: [&[&str]; 6] = [
     &["query", "q", "search_query", "sql"],
 ];
 
+/// Whether models use these two names for the same parameter.
+pub(crate) fn are_synonyms(one: &str, other: &str) -> bool {
+    ALIASES.iter().any(|names| names.contains(&one) && names.contains(&other))
+}
+
 /// Compiled schemas, shared by all requests; compiled for the called tool only, when it is called.
 #[derive(Debug)]
 pub struct Schemas {

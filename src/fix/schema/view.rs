@@ -113,6 +113,11 @@ impl<'v> Place<'v> {
         !["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| self.keyword(key).is_some())
     }
 
+    /// Whether only listed values are allowed here.
+    pub(crate) fn is_listed(self) -> bool {
+        self.search(&|place| place.keyword("enum").or(place.keyword("const")).map(|_| true)).is_some()
+    }
+
     /// Whether it is a string and nothing else.
     pub(crate) fn is_plain_string(self) -> bool {
         self.types() == Some(Types::STRING)

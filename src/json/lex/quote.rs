@@ -106,6 +106,17 @@ impl Text<'_> {
         all.get(all.partition_point(|at| *at < i)).copied()
     }
 
+    /// Whether an odd number of double quotes is escaped between these places.
+    pub(crate) fn has_odd_escaped_quote(&self, start: usize, end: usize) -> bool {
+        if self.escaped_quote(start).is_none_or(|at| at + 1 >= end) {
+            return false;
+        }
+        let all = self.escaped_quotes.get().map(Vec::as_slice).unwrap_or_default();
+        let count = |place: usize| all.partition_point(|at| *at < place);
+        // The last one may be a backslash of the text before the quote that ends it.
+        (count(end.saturating_sub(1)) - count(start)) % 2 == 1
+    }
+
     pub(super) fn delimiter_before(&self, stop: usize, mut i: usize, quote: Quote) -> Option<(usize, usize)> {
         let bytes = &self.bytes[..stop.min(self.bytes.len())];
         loop {

@@ -28,6 +28,8 @@ pub(in crate::adapter::syntax) trait Form {
     fn value_close(&self, text: &str, key: &str, end: bool) -> Start;
     /// The name in the tag that closes the value of this argument; empty where no tag does.
     fn closing_name<'a>(&'a self, key: &'a str) -> &'a str;
+    /// The markers that close any value.
+    fn closers(&self) -> &[String];
     /// The call closes.
     fn close(&self, text: &str, end: bool) -> Start;
     /// What is around the calls closes.

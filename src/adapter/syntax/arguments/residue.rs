@@ -4,6 +4,8 @@ use crate::{adapter::syntax::typing::Types, fix::fold};
 
 /// How far from the ends of a value remains are looked for, in bytes. What is in the middle of a long value is content.
 const REACH: usize = 512;
+/// A tag of up to so many bytes is too short to be told from other text once a character is missing.
+const SHORT_TAG: usize = 6;
 
 /// Whether a value holds a tag of this name that is misspelt, or that has no other half. `name` is what is between `</` and `>`;
 /// `is_key` knows the names of parameters: the tag of another one is content.
@@ -78,6 +80,25 @@ pub(super) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
     let begin = before.trim_end_matches(['<', '/', '[']).len();
     let opened = (1..=BRACKETS).contains(&(at - begin));
     (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
+}
+
+/// Where a closing tag begins at the end of a value that lacks one of its characters: `</parametr>`.
+pub(super) fn shortened_tag(value: &str, closers: &[String]) -> Option<usize> {
+    let value = value.trim_end();
+    closers.iter().filter(|closer| closer.len() > SHORT_TAG).find_map(|closer| {
+        let lost = closer.char_indices().skip(1).filter_map(|(at, c)| {
+            let torn = [&closer[..at], &closer[at + c.len_utf8()..]].concat();
+            value.strip_suffix(torn.as_str()).map(str::len)
+        });
+        lost.max()
+    })
+}
+
+/// Whether a value begins with an attribute of the tag that opens it.
+pub(super) fn begins_as_attribute(value: &str) -> bool {
+    let inside = value.trim_start_matches([' ', '\t']);
+    let word = inside.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(inside.len());
+    inside.len() < value.len() && word > 0 && inside[word..].starts_with("=\"")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::super::{
     Context, Parsed, Step, WORD_BYTES,
     doubled::{DOUBLED, halved},
     entities::unescaped,
-    members::{elements, is_closed, members, unquote},
+    members::{elements, is_closed, is_open, members, unquote},
     python::PythonReader,
     typing::Types,
     unclosed,
@@ -19,6 +19,7 @@ use crate::{
         End, Verdict, fix, fold,
         name::{Resolved, is_known, resolve},
     },
+    json::Code,
 };
 
 /// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
@@ -34,6 +35,8 @@ const WRAPPERS: [&str; 7] = ["tool_calls", "tool_call", "function_call", BUNDLE,
 const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
 pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "jsonrpc"];
+/// Keys of what identifies a call.
+const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 /// The method of a request of the Model Context Protocol whose parameters are a call.
 const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.
@@ -114,6 +117,9 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         return calls(plain.trim(), keys, context, depth + 1, open);
     }
     if let Some(list) = elements(value) {
+        if !context.marked && lists_names(&list, keys, context.tools) {
+            return None;
+        }
         let last = list.len().wrapping_sub(1);
         let found: Option<Vec<Vec<Found>>> = list
             .into_iter()
@@ -140,7 +146,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     if let Some(params) = get("params").filter(|_| get("method").is_some_and(|method| unquote(method) == CALLS_A_TOOL)) {
         return calls(params, keys, context, depth + 1, open);
     }
-    let id = ["id", "tool_call_id", "call_id"].into_iter().find_map(get);
+    let id = IDS.into_iter().find_map(get);
     let id = id.filter(|id| keys.keep_id && id.starts_with('"') && is_closed(id)).map(unquote);
     let unsure =
         || UNSURE_NAMES.into_iter().find_map(|key| Some((key, get(key).filter(|name| is_known(context.tools, &unquote(name)))?)));
@@ -172,7 +178,10 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             Some((_, arguments)) if get("description").is_some() && is_schema(arguments) => return None,
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
-                (with_members_beside(arguments, beside, &written, context.tools), true)
+                let whole = with_members_beside(arguments, beside, &written, context.tools);
+                // A brace is missing, and it may be one of the arguments: the fixer knows where that makes a difference.
+                let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
+                (if doubtful { without_brace(whole) } else { whole }, true)
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
@@ -198,11 +207,19 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
     }
 }
 
-/// The calls in a value whose own syntax has to be repaired: `{"name" "f", "arguments": {..}}`. Only offered tools are called so.
+/// The calls in a value whose own syntax has to be repaired: `{"name" "f", "arguments": {..}}`. Only offered tools are called so. They
+/// are closed unless the repair closed them.
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
     let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
-    let found = calls(plain, keys, context, 0, false)?;
+    let mut found = calls(plain, keys, context, 0, false)?;
+    let mended = |rule: Code| report.fixes.iter().any(|fix| fix.rule == rule);
+    for found in &mut found {
+        found.closed &= !mended(Code::X2);
+        if mended(Code::S12) || mended(Code::X2) {
+            found.call.arguments = without_brace(std::mem::take(&mut found.call.arguments));
+        }
+    }
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
@@ -294,6 +311,18 @@ fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
 }
 
+/// Whether a list names tools and calls none: each element holds a name and nothing else, and one of them is a tool that requires
+/// parameters.
+fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
+    let name = |element: &&str| match members(element)?.as_slice() {
+        [(key, name)] if keys.name.contains(key) => Some(unquote(name)),
+        _ => None,
+    };
+    let names: Option<Vec<String>> = list.iter().map(name).collect();
+    let requires = |name: &String| matches!(resolve(tools, name), Resolved::Known { tool, .. } if Types::new(Some(tool)).required().next().is_some());
+    names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
+}
+
 /// Whether an object with arguments is the record of a call, or describes a tool.
 fn reports(members: &[(String, &str)], arguments: &str) -> bool {
     let has = |key: &str| members.iter().any(|(known, _)| known == key);
@@ -344,6 +373,19 @@ fn with_members_beside<'m>(
         whole = format!("{open}{comma}{}: {value}}}", Value::from(key.as_str()));
     }
     whole
+}
+
+/// Whether a brace that is missing around the arguments of an offered tool may be missing inside of them: they hold other containers,
+/// or the id of the call.
+fn may_lack_brace(arguments: &str, name: &str, tools: &Tools) -> bool {
+    let nested = arguments.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']));
+    let given = || members(arguments).unwrap_or_default();
+    is_known(tools, name) && (nested || given().iter().any(|(key, _)| IDS.contains(&key.as_str())))
+}
+
+/// An object without its last brace.
+fn without_brace(object: String) -> String {
+    object.strip_suffix('}').map(str::to_owned).unwrap_or(object)
 }
 
 /// Arguments that are beside the name instead of in an object of their own.

@@ -216,6 +216,10 @@ impl Form for Markers<'_> {
         self.tagged.value[1].iter().find_map(name).unwrap_or_default()
     }
 
+    fn closers(&self) -> &[String] {
+        &self.tagged.value[1]
+    }
+
     fn close(&self, text: &str, end: bool) -> Start {
         match starts_with_tag(text, &self.context.call.close, end) {
             // Some models close the call by its name.

@@ -269,8 +269,9 @@ impl Grammar<'_, '_> {
             b'+' if self.after_string(state) => {
                 let next = self.text.skip(at + 1);
                 if let Some((quote, length)) = self.text.quote(next) {
+                    // However many there are, it is one oddity: the quotes between them are not content.
+                    state.cost += if self.is_joined(state) { 0 } else { cost::ODDITY };
                     self.repair(state, JOINED, at, next);
-                    state.cost += cost::ODDITY;
                     return self.begin_string(state, next, length, quote, true);
                 }
             }
@@ -313,11 +314,21 @@ impl Grammar<'_, '_> {
     }
 
     fn after_string(&self, state: &State) -> bool {
+        matches!(self.last_value(state), Some(StepKind::Text(_) | StepKind::MoreText(_)))
+    }
+
+    /// After a string that is joined to the one before it.
+    fn is_joined(&self, state: &State) -> bool {
+        matches!(self.last_value(state), Some(StepKind::MoreText(_)))
+    }
+
+    /// The last step that repairs nothing.
+    fn last_value(&self, state: &State) -> Option<StepKind> {
         let mut step = self.trail.step(state.step);
         while let Some(Step { kind: StepKind::Repair(..), previous, .. }) = step {
             step = self.trail.step(*previous);
         }
-        matches!(step.map(|step| step.kind), Some(StepKind::Text(_) | StepKind::MoreText(_)))
+        step.map(|step| step.kind)
     }
 }
 

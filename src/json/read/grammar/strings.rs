@@ -36,6 +36,7 @@ impl Grammar<'_, '_> {
             self.forgotten(*state, &mut scan, end);
             let candidate = match scan.quote {
                 Quote::Thrice(_) => follow(0, Pass::Known),
+                Quote::Double if clean && self.closes_inner(&scan, end, after) => None,
                 _ => self.follow(after, state.frame, clean),
             };
             let mut found = None;
@@ -71,6 +72,11 @@ impl Grammar<'_, '_> {
                 None => {}
             }
         }
+    }
+
+    /// Whether the first of two quotes closes a pair inside of the string whose first quote is escaped: `"say \"hi""`.
+    fn closes_inner(&self, scan: &Scan, end: usize, after: usize) -> bool {
+        self.text.at(after) == Some(b'"') && self.text.has_odd_escaped_quote(scan.start as usize, end)
     }
 
     /// What unescaped quotes inside cost this string, if it ends here.

@@ -1,0 +1,111 @@
+//! Several calls of which one is damaged: the others arrive, and nothing of one becomes part of another.
+
+use super::read_with;
+use crate::{
+    event::{FinishReason, Tool, ToolChoice, Tools},
+    fix::{End, Schemas, fix},
+};
+
+fn tools() -> Tools {
+    let ship = r#"{"type":"object","properties":{"to":{"type":"string"},"box":{"type":"object"},"fast":{"type":"boolean"}},"required":["to"]}"#;
+    let note = r#"{"type":"object","properties":{"text":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}}},"required":["text"]}"#;
+    Tools::new([Tool::new("ship", "", ship), Tool::new("note", "", note)], ToolChoice::Auto)
+}
+
+/// The calls that leave the fixer.
+fn delivered(adapter: &str, text: &str) -> Vec<String> {
+    let (tools, schemas) = (tools(), Schemas::default());
+    let seen = read_with(tools.clone(), adapter, false, text);
+    let fixed = seen.all_calls().filter_map(|call| {
+        let tool = tools.get(&call.name)?;
+        let end = if call.whole { End::Closed } else { End::Cut(FinishReason::Stop) };
+        let report = fix(&call.arguments, Some(&schemas.get(tool.checked_schema())), &[], end);
+        let arguments: serde_json::Value = serde_json::from_str(report.accepted()?).ok()?;
+        Some(format!("{} {arguments}", call.name))
+    });
+    fixed.collect()
+}
+
+#[test]
+fn a_missing_quote_does_not_swallow_the_next_call() {
+    let want = r#"note {"text":"x"}"#;
+    for (adapter, text) in [
+        (
+            "hermes",
+            "<tool_call>\n{\"name\": \"ship\", \"arguments\": {\"to\": \"Turku}}\n</tool_call>\n<tool_call>\n{\"name\": \"note\", \"arguments\": {\"text\": \"x\"}}\n</tool_call>",
+        ),
+        (
+            "mistral",
+            "[TOOL_CALLS][{\"name\": \"ship\", \"arguments\": {\"to\": \"Turku}}, {\"name\": \"note\", \"arguments\": {\"text\": \"x\"}}]",
+        ),
+        (
+            "llama3",
+            "{\"name\": \"ship\", \"parameters\": {\"to\": \"Turku}}; {\"name\": \"note\", \"parameters\": {\"text\": \"x\"}}",
+        ),
+        (
+            "hermes",
+            "<tool_call>\n{\"name\": \"ship\", \"arguments\": {\"to\": \"Turku\", \"box\": {\"w\": \"1}}}\n</tool_call>\n<tool_call>\n{\"name\": \"note\", \"arguments\": {\"text\": \"x\"}}\n</tool_call>",
+        ),
+    ] {
+        let calls = delivered(adapter, text);
+        assert!(calls.iter().any(|call| call == want), "{adapter}: {calls:?}: {text}");
+        assert!(calls.iter().all(|call| call == want || call == r#"ship {"to":"Turku"}"#), "{adapter}: {calls:?}");
+    }
+}
+
+#[test]
+fn a_brace_that_is_missing_inside_is_not_taken_from_around() {
+    for (adapter, text) in [
+        (
+            "hermes",
+            "<tool_call>\n{\"name\": \"ship\", \"arguments\": {\"to\": \"Turku\", \"box\": {\"w\": 1, \"fast\": true}}\n</tool_call>",
+        ),
+        ("llama3", "{\"name\": \"ship\", \"parameters\": {\"to\": \"Turku\", \"box\": {\"w\": 1, \"fast\": true}}"),
+        ("mistral", "[TOOL_CALLS][{\"name\": \"ship\", \"arguments\": {\"to\": \"Turku\", \"box\": {\"w\": 1, \"fast\": true}}]"),
+    ] {
+        assert!(delivered(adapter, text).is_empty(), "{adapter}: {text}");
+        // The same without a parameter that may belong to another object.
+        let sure = text.replace(", \"fast\": true", ", \"h\": 2");
+        assert_eq!(delivered(adapter, &sure), [r#"ship {"to":"Turku","box":{"w":1,"h":2}}"#], "{adapter}: {sure}");
+    }
+}
+
+#[test]
+fn a_missing_brace_does_not_make_the_id_an_argument() {
+    let text = "[TOOL_CALLS][{\"name\": \"note\", \"arguments\": {\"text\": \"x\", \"id\": \"a1b2c3d40\"}]";
+    assert!(delivered("mistral-v3", text).is_empty());
+    let whole = text.replace(", \"id\"", "}, \"id\"");
+    assert_eq!(delivered("mistral-v3", &whole), [r#"note {"text":"x"}"#]);
+}
+
+#[test]
+fn a_name_with_one_quote_loses_no_element_of_a_list() {
+    let text = "{\"name\": note\", \"arguments\": {\"text\": \"a \\\"b\\\"\", \"tags\": [\"c \\\"d\\\"\", \"e\", \"f\"]}}";
+    let calls = delivered("qwen2.5-coder", text);
+    assert!(calls.is_empty() || calls == [r#"note {"text":"a \"b\"","tags":["c \"d\"","e","f"]}"#], "{calls:?}");
+}
+
+#[test]
+fn a_python_string_holds_no_other_call() {
+    let text = "[ship(to='Turku, fast=True), note(text='x')]";
+    for call in delivered("llama4", text) {
+        assert!(call.starts_with("note"), "{call}");
+    }
+    assert_eq!(delivered("llama4", "[note(text='see ship(to) in the docs')]"), [r#"note {"text":"see ship(to) in the docs"}"#]);
+}
+
+#[test]
+fn a_closing_tag_that_lost_a_character_is_no_part_of_a_value() {
+    for (adapter, text) in [
+        (
+            "kimi-k3",
+            "<|open|>tools<|sep|><|open|>call tool=\"note\" index=\"1\"<|sep|><|open|>argument key=\"text\" type=\"string\"<|sep|>x<|close|argument<|sep|><|open|>argument key=\"tags\" type=\"array\"<|sep|>[\"c\"]<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        ),
+        (
+            "qwen3-coder",
+            "<function=note>\n<parameter=text>\nx\n</paramter>\n<parameter=tags>\n[\"c\"]\n</parameter>\n</function>",
+        ),
+    ] {
+        assert_eq!(delivered(adapter, text), [r#"note {"text":"x","tags":["c"]}"#], "{adapter}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Values that are none: names of variables, and lists of tools.
+
+use super::{Seen, read_with, written};
+use crate::event::{Tool, ToolChoice, Tools};
+
+fn tools() -> Tools {
+    let one = |name: &str, kind: &str| {
+        format!(r#"{{"type":"object","properties":{{"{name}":{kind},"days":{{"type":"integer"}}}},"required":["{name}"]}}"#)
+    };
+    let all = [
+        Tool::new("run_command", "Runs a command.", one("command", r#"{"type":"string"}"#)),
+        Tool::new("forecast", "Tells the weather.", one("place", r#"{"type":"string"}"#)),
+        Tool::new("switch", "Switches a mode.", one("mode", r#"{"enum":["night_mode","day_mode"]}"#)),
+        Tool::new("pick", "Picks files.", one("files", r#"{"type":"array","items":{"type":"string"}}"#)),
+        Tool::new("time", "Tells the time.", r#"{"type":"object","properties":{}}"#),
+    ];
+    Tools::new(all, ToolChoice::Auto)
+}
+
+fn whole(adapter: &str, text: &str) -> Vec<String> {
+    let seen: Seen = read_with(tools(), adapter, false, text);
+    written(&seen).into_iter().filter(|(_, whole)| *whole).map(|(call, _)| call).collect()
+}
+
+#[test]
+fn a_variable_is_no_value_of_a_python_call() {
+    for call in [
+        "run_command(command=cmd)",
+        "run_command(command=user_command)",
+        "run_command(command=sys.argv)",
+        "run_command(command=userCommand)",
+        "run_command(cmd)",
+        "forecast(place=place_name, days=2)",
+        "pick(files=[file_name])",
+    ] {
+        for text in
+            [format!("```tool_code\n{call}\n```"), format!("[{call}]"), format!("<function_calls>{call}</function_calls>")]
+        {
+            for adapter in ["gemma3", "olmo3", "llama3"] {
+                assert_eq!(whole(adapter, &text), Vec::<String>::new(), "{adapter}: {text}");
+            }
+        }
+    }
+    for (call, want) in [
+        ("forecast(place=Turku)", r#"forecast {"place":"Turku"}"#),
+        ("forecast(place=turku, days=2)", r#"forecast {"place":"turku","days":2}"#),
+        ("switch(mode=night_mode)", r#"switch {"mode":"night_mode"}"#),
+        ("run_command(command=ls)", r#"run_command {"command":"ls"}"#),
+        ("run_command(command=\"cmd\")", r#"run_command {"command":"cmd"}"#),
+        ("pick(files=[\"file_name\"])", r#"pick {"files":["file_name"]}"#),
+    ] {
+        assert_eq!(whole("gemma3", &format!("```tool_code\n{call}\n```")), [want], "{call}");
+    }
+}
+
+#[test]
+fn a_list_of_names_calls_nothing() {
+    let names = r#"[{"name": "time"}, {"name": "forecast"}]"#;
+    assert_eq!(whole("mistral", names), Vec::<String>::new());
+    assert_eq!(whole("llama3", r#"[{"name": "forecast"}, {"name": "time"}]"#), Vec::<String>::new());
+    let calls = r#"[{"name": "time"}, {"name": "forecast", "arguments": {"place": "Turku"}}]"#;
+    assert_eq!(whole("mistral", calls).len(), 2);
+    assert_eq!(whole("mistral", r#"[{"name": "time"}]"#).len(), 1);
+    // A marker says that they are calls: what one of them lacks is said of that one.
+    assert_eq!(whole("mistral", &format!("[TOOL_CALLS] {names}")).len(), 2);
+}
+
+#[test]
+fn the_brace_of_a_call_in_a_list_may_be_missing() {
+    let text = r#"[{"name": "forecast", "arguments": {"place": "Turku", "days": 2}]"#;
+    for (adapter, text) in
+        [("mistral", format!("[TOOL_CALLS] {text}")), ("mistral", text.to_owned()), ("granite", text.to_owned())]
+    {
+        assert_eq!(whole(adapter, &text).len(), 1, "{adapter}: {text}");
+    }
+}

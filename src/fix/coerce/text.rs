@@ -1,0 +1,87 @@
+//! What a string is that is in the place of another value.
+
+use super::{Coercion, scalar};
+use crate::fix::report::Verdict;
+use crate::fix::schema::{At, Rule, Types};
+use crate::fix::{damage, envelope};
+use crate::json::Code;
+use crate::json::read::{Ending, Shape};
+use crate::json::tree::{Node, Value};
+
+// === impl Coercion ===
+
+impl Coercion<'_> {
+    /// A string where none is wanted.
+    pub(super) fn text_instead<'s>(&mut self, node: Node<'s>, rule: &Rule, shape: Shape) -> Node<'s> {
+        let types = rule.types;
+        let Value::Text(text) = &node.value else { return node };
+        if types.allow(Types::ARRAY.or(Types::OBJECT))
+            && let Some(decoded) = self.decoded(text, &node, shape, types)
+        {
+            self.note(Code::K7, Verdict::Coerced, &node, "JSON inside of a string decoded");
+            return self.value(decoded, shape);
+        }
+        let bare = self.path.rsplit('/').next().and_then(|name| scalar::after_name(text, name));
+        if let Some((value, rule, level, note)) = scalar::from_text(bare.unwrap_or(text), types) {
+            self.note(rule, level, &node, note);
+            return node.instead(value);
+        }
+        if types.allow(Types::ARRAY)
+            && let Some(numbers) = rule.items.and_then(|items| scalar::numbers(text, self.schema.rule(items).types))
+        {
+            self.note(Code::K6, Verdict::Coerced, &node, "numbers in one text put into a list");
+            let items = numbers.into_iter().map(|number| node.instead(number)).collect();
+            return self.array(node.instead(Value::Array(items)), rule);
+        }
+        if types.allow(Types::ARRAY) && is_row(text) {
+            self.doubt("a list has no brackets".to_owned());
+            return node;
+        }
+        if types.allow(Types::ARRAY) && !is_remains(text) {
+            return self.wrapped(node, rule);
+        }
+        node
+    }
+
+    /// The container that a string holds, if it is one of a wanted type.
+    fn decoded(&mut self, text: &str, node: &Node<'_>, shape: Shape, types: Types) -> Option<Node<'static>> {
+        let inner = text.trim();
+        if !inner.starts_with(['[', '{']) {
+            return None;
+        }
+        let path = self.path.clone();
+        let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default();
+        let (reading, fixes) = envelope::container(inner, 0, &At { name, ..self.schema.at(shape) }).ok()?;
+        let whole = reading.ending == Ending::Complete && inner[reading.end..].trim().is_empty();
+        // Of what is meant as a container, also where it cannot be decoded.
+        if let Some(what) = damage::damage_of_value(&reading, inner, self.schema, shape) {
+            self.doubt(what);
+        }
+        let sure = reading.void.is_none() && reading.rival.is_none();
+        let wanted = types.allow(Types::of_node(&reading.root)) || self.is_element(&reading.root, shape);
+        if !whole || !sure || !wanted {
+            return None;
+        }
+        self.fixes.extend(fixes.into_iter().map(|fix| fix.within(&path, node.start..node.end)));
+        Some(reading.root.detached(node.start, node.end))
+    }
+
+    /// Whether an object can be the one element of a list that is wanted.
+    fn is_element(&self, node: &Node<'_>, shape: Shape) -> bool {
+        let items = self.schema.rule(shape).items.map(|items| self.schema.rule(items).types);
+        matches!(node.value, Value::Object(_))
+            && items.is_some_and(|types| types.allow(Types::OBJECT) && !types.allow(Types::STRING))
+    }
+}
+
+/// Whether a text is what is left of a list or an object, and no item of one.
+fn is_remains(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with(['[', '{', ']', '}']) || (text.ends_with(']') && !text.contains('['))
+}
+
+/// Whether a text is several values in quotes, and no item of a list: `"a", "b"`.
+fn is_row(text: &str) -> bool {
+    let inside = text.trim().strip_prefix('"');
+    inside.and_then(|inside| inside.split_once('"')).is_some_and(|(_, rest)| rest.trim_start().starts_with(','))
+}
