@@ -178,7 +178,7 @@ const CALLING: [&str; 23] = [
 /// model itself. Otherwise it introduces code.
 pub(super) fn leaves_a_step(head: &str) -> bool {
     let line = head.to_lowercase().replace('\u{2019}', "'");
-    let line = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*');
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ')' | '"'));
     let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '\''));
     let speaks = words.any(|word| SPEAKER.contains(&word) || word.starts_with("i'") || word.starts_with("j'"))
         || line.contains('\u{6211}');

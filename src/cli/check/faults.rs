@@ -44,6 +44,7 @@ fn unreachable_forms(adapter: &Adapter, own: usize) -> Vec<String> {
         if let Some(earlier) = forms[..later].iter().position(|before| {
             before.syntax == form.syntax
                 && before.fallback >= form.fallback
+                && before.whole_answer <= form.whole_answer
                 && (before.start_only, &before.section, &before.close) == (form.start_only, &form.section, &form.close)
                 && form.open.iter().all(|marker| before.open.contains(marker))
                 && form.stripped.iter().all(|marker| before.stripped.contains(marker))
