@@ -64,8 +64,6 @@ impl Room {
 /// Accepts connections until `stop` ends, then waits for those that run.
 #[allow(clippy::disallowed_methods, reason = "a connection outlives the moment in which it is accepted")]
 pub(super) async fn serve(listener: TcpListener, routes: Router, room: Arc<Room>, stop: impl Future<Output = ()>) {
-    // Made ready once: a bare router would be built anew for each connection.
-    let routes: Router = routes.with_state(());
     let running = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
     loop {
