@@ -11,6 +11,7 @@ use super::schema::{Schema, Types};
 use crate::event::{FinishReason, Why};
 use crate::json::Code;
 use crate::json::read::{Ending, Reading, Repair};
+use crate::json::strict;
 use crate::json::tree::{Member, Node, Value};
 
 /// How often a text may be decoded before it is read.
@@ -171,10 +172,17 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
             if count > 1 {
                 settled.fixes.push(Fix::whole(Code::E8, 0..text.len(), Verdict::Lossless, "the same object several times"));
             }
-            Ok(accept(settled.root.to_json(text), settled.fixes, settled.dropped))
+            let json = only_closed(text, &settled.fixes).unwrap_or_else(|| settled.root.to_json(text));
+            Ok(accept(json, settled.fixes, settled.dropped))
         }
         None => Err(refusal.unwrap_or_else(|| Report::refused(Why::NotAnObject))),
     }
+}
+
+/// The text itself with its last brace, if nothing else is missing.
+fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
+    let whole = matches!(fixes, [Fix { rule: Code::X2, .. }]).then(|| format!("{}}}", text.trim()))?;
+    strict::parse(&whole).is_some().then_some(whole)
 }
 
 /// The fixes for what is around a container.
