@@ -90,7 +90,7 @@ impl TaggedReader {
                     }
                     None => Outcome::Reject,
                 },
-                None if context.end => Outcome::Cut { arguments: UNFINISHED.to_owned(), closed: false },
+                None if context.end => Outcome::Cut { arguments: UNFINISHED.to_owned() },
                 None => Outcome::More,
             },
             Body::Elements => {
@@ -124,7 +124,7 @@ impl TaggedReader {
                 let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![parsed(name, arguments)]);
                 Step::Done { calls, end }
             }
-            Outcome::Cut { arguments, closed } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed },
+            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
         }
     }
 
