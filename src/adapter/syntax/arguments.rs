@@ -34,10 +34,9 @@ pub(super) enum Outcome {
         arguments: String,
         end: usize,
     },
-    /// The text is over; the arguments are as unfinished as the call is. `closed`: nothing can be missing but what closes the call.
+    /// The text is over; the arguments are as unfinished as the call is.
     Cut {
         arguments: String,
-        closed: bool,
     },
 }
 
@@ -161,7 +160,7 @@ impl Arguments {
                         Place::Cut => {
                             let start = self.value_start(text, start, at, form);
                             self.take(&text[start..at], form, types);
-                            return self.open(marked, types);
+                            return self.open(marked);
                         }
                         Place::Maybe => {
                             self.phase = Phase::Value { start, seen: at, depth };
@@ -188,7 +187,7 @@ impl Arguments {
                         (at, Mark::Close(length)) => return done(at + length),
                         (_, Mark::Outer | Mark::Call) => return done(stop),
                         (_, Mark::End) if form.open_ended() => return done(stop),
-                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned(), closed: false },
+                        (_, Mark::End) => return Outcome::Cut { arguments: text[start..stop - 1].to_owned() },
                         (_, Mark::Maybe) => return Outcome::More,
                         (_, Mark::Argument | Mark::ValueOpen(_) | Mark::Other) => self.phase = Phase::Torn { start, seen: stop },
                     }
@@ -197,11 +196,7 @@ impl Arguments {
                     let start = *start;
                     let Some(at) = next(text, *seen, &self.leads) else {
                         *seen = text.len();
-                        return if end {
-                            Outcome::Cut { arguments: text[start..].to_owned(), closed: false }
-                        } else {
-                            Outcome::More
-                        };
+                        return if end { Outcome::Cut { arguments: text[start..].to_owned() } } else { Outcome::More };
                     };
                     let object = text[start..at].trim_end();
                     match form.close(&text[at..], end) {
@@ -268,9 +263,10 @@ impl Arguments {
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
             // No parameter is left that could follow.
-            // No parameter is left that could follow.
-            Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
-            Mark::End => Some(self.open(marked, types)),
+            Mark::End if form.open_ended() && types.keys().all(|key| self.known.iter().any(|known| known == key)) => {
+                Some(Outcome::Done { arguments: self.object(), end: at })
+            }
+            Mark::End => Some(self.open(marked)),
             Mark::Other if fresh && text[at..].starts_with('{') => {
                 self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };
                 None
@@ -280,11 +276,6 @@ impl Arguments {
     }
 
     /// Between a key and its value there may be its type; the tag that opens the value may be missing.
-    /// Whether all parameters of the tool are there.
-    fn has_all(&self, types: &Types) -> bool {
-        types.keys().all(|key| self.known.iter().any(|known| known == key))
-    }
-
     fn before_value(&mut self, text: &str, at: usize, mark: &Mark, form: &dyn Form, end: bool) -> Option<Outcome> {
         let rest = &text[at..];
         if let Some([open, close]) = form.type_tag() {
@@ -361,11 +352,10 @@ impl Arguments {
     }
 
     /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
-    fn open(&self, marked: bool, types: &Types) -> Outcome {
-        let closed = types.keys().next().is_some() && self.has_all(types);
+    fn open(&self, marked: bool) -> Outcome {
         match marked {
             // The space shows that the last value is whole: its tag closed.
-            true => Outcome::Cut { arguments: format!("{{{} ", self.members()), closed },
+            true => Outcome::Cut { arguments: format!("{{{} ", self.members()) },
             false => self.torn(),
         }
     }
@@ -373,7 +363,7 @@ impl Arguments {
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
         let comma = if self.members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members()), closed: false }
+        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members()) }
     }
 }
 

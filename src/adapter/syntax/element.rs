@@ -89,7 +89,7 @@ impl ElementReader {
                     };
                 }
                 Outcome::Reject if !context.lenient => return Step::Reject,
-                Outcome::Cut { arguments, .. } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
+                Outcome::Cut { arguments } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
                     return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
                 }

@@ -120,7 +120,7 @@ impl TaggedReader {
                 let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![parsed(name, arguments)]);
                 Step::Done { calls, end }
             }
-            Outcome::Cut { arguments, closed } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed },
+            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
         }
     }
 
@@ -166,7 +166,7 @@ impl TaggedReader {
         // Elsewhere a list of parameters may describe the tool.
         let all = form.context.lenient && self.types.keys().all(|key| given().any(|given| given == key));
         if pairs.is_empty() || !self.types.take(given()) || !(all || ends_quoted(body, &self.types)) {
-            return Outcome::Cut { arguments: UNFINISHED.to_owned(), closed: false };
+            return Outcome::Cut { arguments: UNFINISHED.to_owned() };
         }
         self.arguments.given(pairs);
         Outcome::Done { arguments: self.arguments.object(), end }

@@ -24,13 +24,14 @@ fn closes_escaped(text: &str, quote: char) -> bool {
     false
 }
 
-/// Whether the double quotes of a text, escaped or not, are odd, and the last one opens a string: `echo "a" > "b`.
+/// Whether there is a pair of double quotes in a text, escaped or not, and one more that opens a string: `echo "a" > "b`.
 pub(super) fn opens_last(text: &str) -> bool {
     let Some((before, after)) = text.rsplit_once('"') else { return false };
     let before = before.trim_end_matches('\\');
     let opens =
         before.ends_with(|c: char| c.is_whitespace() || "([{=,:>".contains(c)) && after.starts_with(|c: char| !c.is_whitespace());
-    opens && text.matches('"').count() % 2 == 1
+    let quotes = text.matches('"').count();
+    opens && quotes > 1 && quotes % 2 == 1
 }
 
 /// Whether an element of a list ends inside of a text, and the next one begins without its quote: `a", b`.

@@ -1,0 +1,114 @@
+//! Refused calls, announced actions, and what the client sees of them.
+
+use super::*;
+
+fn delivered(policy: Policy, events: &[Event<'_>]) -> (Vec<String>, Option<Reask>) {
+    let mut gate = Gate::new(policy);
+    let mut calls = Vec::new();
+    for event in events {
+        gate.event(event.clone(), &mut |event: Event<'_>| {
+            if let Event::CallArguments { json, .. } = event {
+                calls.push(json.to_owned());
+            }
+        });
+    }
+    (calls, gate.outcome().1)
+}
+
+#[test]
+fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
+    let why = Why::Unsure("a backslash".into());
+    let refused = Event::Refused { name: "write", why: &why, raw: r#"{"path":"a"}"# };
+    let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, std::slice::from_ref(&refused));
+    assert_eq!((calls.len(), matches!(reask, Some(Reask::Refused { raw, .. }) if raw == r#"{"path":"a"}"#)), (0, true));
+    let (calls, reask) = delivered(Policy::default(), std::slice::from_ref(&refused));
+    assert_eq!((calls, reask), (vec![r#"{"path":"a"}"#.to_owned()], None));
+    // Nothing that comes after a delivered call is asked for again, and it is not lost.
+    let first = [
+        Event::CallStart { index: 0, id: None, name: "read" },
+        Event::CallArguments { index: 0, json: "{}" },
+        Event::CallEnd { index: 0, extra: None },
+        refused,
+    ];
+    let (calls, reask) = delivered(Policy { may_reask: true, ..Policy::default() }, &first);
+    assert_eq!((calls, reask), (vec!["{}".to_owned(), r#"{"path":"a"}"#.to_owned()], None));
+}
+
+#[test]
+fn a_refused_call_beside_a_delivered_one_is_told() {
+    let why = Why::Malformed("a quote".into());
+    let call = |index, name| {
+        [
+            Event::CallStart { index, id: None, name },
+            Event::CallArguments { index, json: "{}" },
+            Event::CallEnd { index, extra: None },
+        ]
+    };
+    let refused = || Event::Refused { name: "write", why: &why, raw: "{" };
+    let seen = |events: Vec<Event<'_>>| {
+        let mut gate = Gate::new(Policy { may_reask: true, ..Policy::default() });
+        let mut seen = Vec::new();
+        for event in events {
+            gate.event(event, &mut |event: Event<'_>| match event {
+                Event::Text(text) => seen.push(text.to_owned()),
+                Event::CallStart { name, .. } => seen.push(format!("<{name}>")),
+                Event::Finish { reason, .. } => seen.push(format!("{reason:?}")),
+                _ => {}
+            });
+        }
+        (seen.concat(), gate.outcome())
+    };
+    let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+    let notice = "[toolglot] call of write was not run: its arguments are not valid JSON: a quote\n";
+    let (text, outcome) = seen(call(0, "read").into_iter().chain([Event::Text("So"), refused(), finish()]).collect());
+    assert_eq!((text, outcome), (format!("<read>{notice}ToolCalls"), (1, None)));
+    let before = [Event::Text("I read.")].into_iter().chain(call(0, "read"));
+    let (text, outcome) = seen(before.chain([refused()]).chain(call(1, "list")).chain([finish()]).collect());
+    assert_eq!((text, outcome), (format!("I read.<read>\n{notice}<list>ToolCalls"), (2, None)));
+}
+
+#[test]
+fn an_announced_action_is_asked_for_and_then_only_a_call_counts() {
+    let finish = || Event::Finish { reason: FinishReason::Stop, usage: None };
+    let answer = |policy: Policy, events: &[Event<'_>]| {
+        let mut gate = Gate::new(policy);
+        let (mut text, mut ended) = (String::new(), false);
+        for event in events {
+            gate.event(event.clone(), &mut |event: Event<'_>| match event {
+                Event::Text(piece) => text.push_str(piece),
+                Event::Finish { .. } => ended = true,
+                _ => {}
+            });
+        }
+        (text, ended, gate.outcome())
+    };
+    let first = Policy { may_reask: true, nudges: true, notice_when_empty: true, ..Policy::default() };
+    let announced = [Event::Text("I'll search "), Event::Text("the files."), finish()];
+    let (text, ended, (_, reask)) = answer(first, &announced);
+    assert_eq!((text.as_str(), ended, reask), ("I'll search the files.", false, Some(Reask::Announced)));
+    let advice = "You can use the following command: rm a";
+    let ordered = answer(Policy { ordered: true, ..first }, &[Event::Text(advice), finish()]);
+    assert_eq!(ordered, (advice.into(), false, (0, Some(Reask::Announced))));
+    for (policy, said) in [
+        (first, advice),
+        (Policy { ordered: true, ..first }, "Do you want me to delete it?"),
+        (first, "Hello! How can I help?"),
+        (Policy { may_reask: false, ..first }, "I'll search the files."),
+        (Policy { nudges: false, ..first }, "I'll search the files."),
+    ] {
+        let (text, ended, (_, reask)) = answer(policy, &[Event::Text(said), finish()]);
+        assert_eq!((text.as_str(), ended, reask), (said, true, None));
+    }
+    let cut = [Event::Text("I'll search"), Event::Finish { reason: FinishReason::Length, usage: None }];
+    assert_eq!(answer(first, &cut).2.1, None);
+
+    let second = Policy { call_alone: true, notice_when_empty: true, ..Policy::default() };
+    let call = |name| Event::CallStart { index: 0, id: None, name };
+    let whole = [call("read"), Event::CallArguments { index: 0, json: "{}" }, Event::CallEnd { index: 0, extra: None }];
+    let events: Vec<Event<'_>> = [Event::Text("Here:\n")].into_iter().chain(whole).chain([finish()]).collect();
+    let (text, ended, outcome) = answer(second, &events);
+    assert_eq!((text.as_str(), ended, outcome), ("", true, (1, None)));
+    let why = Why::Schema("no".into());
+    let refused = [Event::Refused { name: "read", why: &why, raw: "{}" }, Event::Text("None."), finish()];
+    assert_eq!(answer(second, &refused), (String::new(), true, (0, None)));
+}
