@@ -10,9 +10,9 @@ mod families;
 mod limits;
 mod lost;
 mod neighbours;
-mod precise;
 mod quoted;
 mod slips;
+mod variables;
 
 use super::{Scanner, scanner::Options};
 use crate::{

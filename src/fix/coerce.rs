@@ -156,7 +156,7 @@ impl<'c> Coercion<'c> {
     /// An array where none is wanted.
     fn array_instead<'s>(&mut self, node: Node<'s>, rule: &Rule) -> Node<'s> {
         if rule.types.allow(Types::STRING) && self.is_place(rule) {
-            return self.place_instead(node);
+            return self.lone_text(&node, Verdict::Coerced, "list of one path read as that path").unwrap_or(node);
         }
         // A list in a list of texts: one bracket too many, or the model means it.
         if rule.types.allow(Types::STRING) && self.is_item() {
@@ -166,7 +166,8 @@ impl<'c> Coercion<'c> {
             return node;
         }
         if rule.types.allow(Types::STRING) {
-            return self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text");
+            let lone = self.lone_text(&node, Verdict::Guess, "list of one text read as that text");
+            return lone.unwrap_or_else(|| self.as_text(node, Code::K5b, "array given where text is wanted: its JSON text"));
         }
         node
     }
@@ -184,13 +185,13 @@ impl<'c> Coercion<'c> {
         rule.is_path || Role::of(key, item).path
     }
 
-    /// K11: a list of one path where a path is wanted.
-    fn place_instead<'s>(&mut self, node: Node<'s>) -> Node<'s> {
-        let Value::Array(items) = &node.value else { return node };
-        let [Node { value: Value::Text(place), .. }] = items.as_slice() else { return node };
-        let place = Value::Text(place.clone());
-        self.note(Code::K11, Verdict::Coerced, &node, "list of one path read as that path");
-        node.instead(place)
+    /// K11: a list of one text where a text is wanted: the brackets are more likely a slip than the text of a file.
+    fn lone_text<'s>(&mut self, node: &Node<'s>, verdict: Verdict, note: &'static str) -> Option<Node<'s>> {
+        let Value::Array(items) = &node.value else { return None };
+        let [Node { value: Value::Text(text), .. }] = items.as_slice() else { return None };
+        let text = Value::Text(text.clone());
+        self.note(Code::K11, verdict, node, note);
+        Some(node.instead(text))
     }
 
     /// The JSON text of a container: its source where that is JSON.

@@ -463,6 +463,8 @@ fn values() {
         ("K3", "draft", "\"yes\"", Verdict::Guess, json!(true)),
         ("K3", "draft", "0", Verdict::Guess, json!(false)),
         ("K5b", "due", "[1, 2]", Verdict::Coerced, json!("[1, 2]")),
+        ("K5b", "due", r#"["a", "b"]"#, Verdict::Coerced, json!(r#"["a", "b"]"#)),
+        ("K11", "due", r#"["see C:\\new.txt"]"#, Verdict::Guess, json!("see C:\\new.txt")),
         ("K6", "sizes", "7", Verdict::Coerced, json!([7])),
         ("K6", "tags", "\"a, b\"", Verdict::Coerced, json!(["a, b"])),
         ("K7", "tags", r#""[\"a\", 'b',]""#, Verdict::Coerced, json!(["a", "b"])),

@@ -98,7 +98,7 @@ codes! {
     K8 "An object with numbered keys, or with a single list, is a list." "{\"l\": {\"0\": 1}}" => "{\"l\": [1]}";
     K9 "An optional parameter is left out if it is null, or if it is empty and the schema does not allow that; the word for null is null." "{\"n\": null}" => "{}";
     K10 "A value is another spelling of a listed one." "{\"mood\": \"Calm\"}" => "{\"mood\": \"calm\"}";
-    K11 "A list of one path is that path where a path is wanted." "{\"file_path\": [\"a\"]}" => "{\"file_path\": \"a\"}";
+    K11 "A list of one text is that text where a text or a path is wanted." "{\"file_path\": [\"a\"]}" => "{\"file_path\": \"a\"}";
 }
 
 impl fmt::Display for Code {

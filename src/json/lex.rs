@@ -300,6 +300,6 @@ fn once(cell: &Cell<Option<usize>>, find: impl FnOnce() -> usize) -> usize {
 }
 
 /// Whitespace that JSON does not allow between tokens.
-fn is_odd_space(c: char) -> bool {
+pub(crate) fn is_odd_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{180e}')
 }

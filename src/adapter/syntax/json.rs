@@ -40,6 +40,8 @@ pub(crate) struct JsonReader {
     torn: Option<bool>,
     /// The code fence between the marker and the values.
     fence: Option<String>,
+    /// The header is the name of an offered tool.
+    titled: bool,
     phase: Phase,
 }
 
@@ -66,7 +68,10 @@ impl JsonReader {
             match &mut self.phase {
                 Phase::Header if keys.header.is_empty() => self.phase = Phase::Before,
                 Phase::Header => match word(text, keys.header.iter().map(String::as_str), context.end) {
-                    Seen::Yes(Word { at, length, .. }) => (self.start, self.phase) = (at + length, Phase::Before),
+                    Seen::Yes(Word { name, at, length }) => {
+                        self.titled = is_known(context.tools, &text[name]);
+                        (self.start, self.phase) = (at + length, Phase::Before);
+                    }
                     Seen::Maybe => return Step::More,
                     Seen::No => return Step::Reject,
                 },
@@ -244,6 +249,8 @@ impl JsonReader {
         let whole = self.seeming_end.and_then(|end| reopened(value, end - self.start));
         let value = whole.as_deref().unwrap_or(value);
         match calls(value, keys, context, 0, false).or_else(|| repaired(value, keys, context)) {
+            // What follows the tool's name are its arguments, which may have a `name` of their own.
+            Some(found) if self.titled && !found.iter().all(|found| is_known(context.tools, &found.call.name)) => false,
             Some(found) => {
                 self.calls.extend(found.into_iter().map(|found| found.call));
                 true

@@ -1,7 +1,7 @@
 //! The members of a JSON-like object or the elements of an array, one level deep, as slices of the source: strict JSON and
 //! what models make of it (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not judged here.
 
-use crate::json::extent::Extent;
+use crate::json::{extent::Extent, lex::is_odd_space};
 
 /// Quotes that are written in place of `"`, from the left and from the right.
 const TYPOGRAPHIC: [char; 4] = ['\u{201c}', '\u{201e}', '\u{201d}', '\u{201f}'];
@@ -92,11 +92,12 @@ fn beyond_gap(text: &str) -> &str {
     rest
 }
 
-/// After whitespace and comments. A comment that does not end takes the rest of the text.
+/// After whitespace, also what only a model writes as such (a byte order mark), and comments. A comment that does not end takes the
+/// rest of the text.
 pub(super) fn beyond_comments(text: &str) -> &str {
-    let mut rest = text.trim_start();
+    let mut rest = text.trim_start_matches(is_odd_space);
     while let Some(end) = comment(rest) {
-        rest = rest[end.unwrap_or(rest.len())..].trim_start();
+        rest = rest[end.unwrap_or(rest.len())..].trim_start_matches(is_odd_space);
     }
     rest
 }

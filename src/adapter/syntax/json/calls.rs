@@ -185,8 +185,8 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             }
             Some((_, arguments)) => (arguments.to_owned(), false),
             None if !context.marked && describes(&members, key, &written, context.tools) => return None,
-            None if open && !is_closed(value) => (unclosed(&flattened(&members, key)), false),
-            None => (flattened(&members, key), true),
+            None if open && !is_closed(value) => (unclosed(&flattened(&members, key, &written, context.tools)), false),
+            None => (flattened(&members, key, &written, context.tools), true),
         };
         let is_name = written.contains(char::is_alphanumeric) && !written.starts_with('<') && !written.contains(['"', '{', '}']);
         return is_name.then(|| vec![Found { call: Parsed { name: written, id, arguments }, closed }]);
@@ -388,11 +388,17 @@ fn without_brace(object: String) -> String {
     object.strip_suffix('}').map(str::to_owned).unwrap_or(object)
 }
 
-/// Arguments that are beside the name instead of in an object of their own.
-fn flattened(members: &[(String, &str)], name: &str) -> String {
+/// Arguments that are beside the name instead of in an object of their own. A key that calls have too (`id`) is an argument if the tool
+/// requires it.
+fn flattened(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> String {
+    let types = match resolve(tools, written) {
+        Resolved::Known { tool, .. } => Types::new(Some(tool)),
+        Resolved::Unknown { .. } => Types::new(None),
+    };
+    let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || types.required().any(|required| required == key);
     let rest: Vec<String> = members
         .iter()
-        .filter(|(key, _)| key != name && !OTHER_KEYS.contains(&key.as_str()))
+        .filter(|(key, _)| key != name && is_argument(key))
         .map(|(key, value)| format!("{}: {value}", serde_json::Value::from(key.as_str())))
         .collect();
     format!("{{{}}}", rest.join(", "))

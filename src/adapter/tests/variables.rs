@@ -74,3 +74,41 @@ fn the_brace_of_a_call_in_a_list_may_be_missing() {
         assert_eq!(whole(adapter, &text).len(), 1, "{adapter}: {text}");
     }
 }
+
+#[test]
+fn a_parameter_may_have_the_name_of_a_calls_own_key() {
+    let light = r#"{"type":"object","properties":{"name":{"type":"string"},"id":{"type":"integer"}},"required":["name","id"]}"#;
+    let note = r#"{"type":"object","properties":{"id":{"type":"integer"},"text":{"type":"string"}},"required":["id","text"]}"#;
+    let tools = || Tools::new([Tool::new("light", "", light), Tool::new("note", "", note)], ToolChoice::Auto);
+    for (text, want) in [
+        ("<tool_call>\nlight\n{\"name\": \"hall\", \"id\": 3}\n</tool_call>", r#"light {"name":"hall","id":3}"#),
+        ("<tool_call>\nlight\n{\"id\": 3, \"name\": \"Upper hall\"}\n</tool_call>", r#"light {"id":3,"name":"Upper hall"}"#),
+        // The name twice, or the name of a language.
+        (
+            "<tool_call>\nnote\n{\"name\": \"note\", \"arguments\": {\"id\": 3, \"text\": \"a\"}}\n</tool_call>",
+            r#"note {"id":3,"text":"a"}"#,
+        ),
+        (
+            "<tool_call>\njson\n{\"name\": \"note\", \"arguments\": {\"id\": 3, \"text\": \"a\"}}\n</tool_call>",
+            r#"note {"id":3,"text":"a"}"#,
+        ),
+        ("<tool_call>\n{\"name\": \"note\", \"id\": 3, \"text\": \"a\"}\n</tool_call>", r#"note {"id":3,"text":"a"}"#),
+    ] {
+        let seen = read_with(tools(), "hermes", false, text);
+        let calls: Vec<String> =
+            written(&seen).into_iter().map(|(call, _)| call.replace("\": ", "\":").replace(", \"", ",\"")).collect();
+        assert_eq!(calls, [want], "{text}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_the_arguments_loses_none_of_them() {
+    for text in [
+        "{\"name\": \"forecast\", \"arguments\": \u{feff}{\n  \"place\": \"Turku\",\n  \"days\": 2\n}}",
+        "<tool_call>\n{\"name\": \"forecast\", \u{feff}\"arguments\": {\u{feff}\"place\": \"Turku\", \u{200b}\"days\": 2}}\n</tool_call>",
+    ] {
+        let seen = read_with(tools(), "hermes", false, text);
+        let (call, _) = &written(&seen)[0];
+        assert!(call.contains("\"place\"") && call.contains("\"days\""), "{call}");
+    }
+}
