@@ -179,9 +179,14 @@ fn read(text: &str, call: Call<'_>, fixes: Vec<Fix>) -> Result<Report, Report> {
     }
 }
 
-/// The text itself with its last brace, if nothing else is missing.
+/// The text itself with its last brace, if nothing else is missing inside of it.
 fn only_closed(text: &str, fixes: &[Fix]) -> Option<String> {
-    let whole = matches!(fixes, [Fix { rule: Code::X2, .. }]).then(|| format!("{}}}", text.trim()))?;
+    let end = match fixes {
+        [Fix { rule: Code::X2, .. }] => text.len(),
+        [Fix { rule: Code::E3, at, .. }, Fix { rule: Code::X2, .. }] => at.start,
+        _ => return None,
+    };
+    let whole = format!("{}}}", text.get(..end)?.trim());
     strict::parse(&whole).is_some().then_some(whole)
 }
 

@@ -3,8 +3,8 @@
 mod backslashes;
 mod expressions;
 mod oracle;
-mod precise;
 mod properties;
+mod quoting;
 mod rules;
 
 use std::sync::Arc;

@@ -315,11 +315,11 @@ impl Scanner {
     /// Why this JSON or element, which has the form of one call, names no offered tool.
     fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
         let [call] = calls else { return None };
-        // What is no name counts where its arguments can only be an offered tool's, or the key says that they are arguments. A name
-        // in parentheses is one that `quote` has written: the model repeats a result.
+        // What is no name counts where its arguments can only be an offered tool's. A name in parentheses is one that `quote`
+        // has written: the model repeats a result.
         let plain = || {
             call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
-                || (!call.name.starts_with('(') && (text.contains("\"arguments\"") || self.fits_a_tool(&call.arguments)))
+                || (!call.name.starts_with('(') && self.fits_a_tool(&call.arguments))
         };
         let named = match &form.syntax {
             Syntax::Json(keys) => keys.arguments.iter().any(|key| text.contains(&format!("\"{key}\""))),

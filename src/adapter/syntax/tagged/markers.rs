@@ -206,7 +206,7 @@ impl Form for Markers<'_> {
     fn value_close(&self, text: &str, key: &str, end: bool) -> Start {
         match starts_with_tag(text, &self.tagged.value[1], end) {
             // Some models close the parameter by its name.
-            Start::No if !key.is_empty() && text.starts_with("</") => starts_with_any(text, [&format!("</{key}>")], end),
+            Start::No if !key.is_empty() && text.starts_with('<') => starts_with_any(text, [&format!("</{key}>")], end),
             start => start,
         }
     }
@@ -223,7 +223,7 @@ impl Form for Markers<'_> {
     fn close(&self, text: &str, end: bool) -> Start {
         match starts_with_tag(text, &self.context.call.close, end) {
             // Some models close the call by its name.
-            Start::No if !self.name.is_empty() && text.starts_with("</") => {
+            Start::No if !self.name.is_empty() && text.starts_with('<') => {
                 starts_with_any(text, [&format!("</{}>", self.name)], end)
             }
             start => start,
