@@ -18,14 +18,17 @@ use crate::{
 };
 
 mod calls;
+mod keys;
 mod seam;
 
-use calls::{Found, MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES, calls, repaired, wraps, written_name};
+use calls::{Found, calls, repaired, wraps, written_name};
 pub(super) use calls::{bundled, introduced};
+use keys::{MESSAGE, OTHER_KEYS, THOUGHTS, UNSURE_NAMES};
 use seam::{Seam, next_value, seam};
 
 /// Maximum length of the language after the ticks of a fence, in bytes.
 const FENCE_WORD_BYTES: usize = 32;
+
 /// Reads one or more JSON values in a row.
 #[derive(Debug, Default)]
 pub(crate) struct JsonReader {

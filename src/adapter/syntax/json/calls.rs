@@ -3,14 +3,20 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::super::{
-    Context, Parsed, Step, WORD_BYTES,
-    doubled::{DOUBLED, halved},
-    entities::unescaped,
-    members::{elements, is_closed, is_open, members, unquote},
-    python::PythonReader,
-    typing::Types,
-    unclosed,
+use super::{
+    super::{
+        Context, Parsed, Step, WORD_BYTES,
+        doubled::{DOUBLED, halved},
+        entities::unescaped,
+        members::{elements, is_closed, is_open, members, unquote},
+        python::PythonReader,
+        typing::Types,
+        unclosed,
+    },
+    keys::{
+        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, IDS, NAME_KEYS, OTHER_KEYS, RECORD, THOUGHTS, UNSURE_NAMES,
+        WHOLE_MESSAGE, WRAPPERS,
+    },
 };
 use crate::{
     adapter::JsonKeys,
@@ -22,66 +28,8 @@ use crate::{
     json::Code,
 };
 
-/// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
-const NAME_KEYS: [&str; 9] =
-    ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "Name"];
-/// Keys that hold the arguments, where the adapter has no `argument_keys`.
-const ARGUMENT_KEYS: [&str; 10] =
-    ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];
+/// How deep calls may be wrapped.
 const NESTED_WRAPPERS: usize = 4;
-/// Keys of what calls may be wrapped in.
-const WRAPPERS: [&str; 7] = ["tool_calls", "tool_call", "function_call", BUNDLE, "function_calls", "calls", "toolUse"];
-/// The parameter of `multi_tool_use.parallel`, which some models believe to be a tool: a list of calls.
-const BUNDLE: &str = "tool_uses";
-/// Keys that a call may begin with besides those of name and arguments.
-pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "jsonrpc"];
-/// Keys of what identifies a call.
-const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
-/// The method of a request of the Model Context Protocol whose parameters are a call.
-const CALLS_A_TOOL: &str = "tools/call";
-/// Keys of what a model thinks before its calls.
-pub(super) const THOUGHTS: [&str; 3] = ["thought", "thoughts", "reasoning"];
-/// What a whole message of the model begins with, around its calls.
-pub(super) const MESSAGE: [&str; 2] = ["role", WHOLE_MESSAGE];
-/// The only key of an object around a whole message.
-const WHOLE_MESSAGE: &str = "message";
-/// Keys of the record of a call that was made, or that was judged.
-const RECORD: [&str; 29] = [
-    "result",
-    "results",
-    "output",
-    "status",
-    "response",
-    "observation",
-    "error",
-    "exit_code",
-    "stdout",
-    "stderr",
-    "success",
-    "executed",
-    "started_at",
-    "call_count",
-    "latency_ms",
-    "duration_ms",
-    "allowed",
-    "approved",
-    "valid",
-    "denied",
-    "blocked",
-    "skip",
-    "skipped",
-    "execute",
-    "timestamp",
-    "duration",
-    "expected",
-    "level",
-    "decision",
-];
-/// Keys of the description of a tool.
-const DESCRIPTION: [&str; 8] =
-    ["description", "summary", "version", "enabled", "installed", "inputSchema", "input_schema", "annotations"];
-/// Keys that hold the tool's name only where their value is one: they are common parameters too.
-pub(super) const UNSURE_NAMES: [&str; 6] = ["command", "call", "method", "func", "tool_call", "function_call"];
 
 /// A call in a value, and whether the model closed its name and its arguments.
 #[derive(Default)]
