@@ -180,7 +180,7 @@ impl<'c> Coercion<'c> {
     /// Whether the value at hand is a path, of which the JSON text of a container is none.
     fn is_place(&self, rule: &Rule) -> bool {
         let (above, last) = self.path.rsplit_once('/').unwrap_or_default();
-        let item = last.parse::<usize>().is_ok();
+        let item = self.is_item();
         let key = if item { above.rsplit('/').next().unwrap_or_default() } else { last };
         rule.is_path || Role::of(key, item).path
     }

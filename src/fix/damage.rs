@@ -27,8 +27,8 @@ const MOST_KEYS: usize = 1000;
 const GLUED_BYTES: usize = 3;
 /// Of so many properties, each is compared with a word.
 const FEW: usize = 64;
-/// What identifies a call beside its arguments.
-const IDS: [&str; 3] = ["id", "call_id", "tool_call_id"];
+/// Keys of what identifies a call beside its arguments. The first that is there counts.
+pub(crate) const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 /// Repairs that leave no doubt about where a value ends.
 const HARMLESS: [Code; 7] = [Code::S1, Code::S9, Code::S10, Code::S11, Code::S13, Code::T1, Code::T2];
 

@@ -63,7 +63,7 @@ pub fn resolve<'t>(tools: &'t Tools, written: &str) -> Resolved<'t> {
     if let Some(tool) = tools.by_wire_name(written) {
         return Resolved::Known { tool, exact: true };
     }
-    match spelt(tools, written).or_else(|| in_namespace(tools, written)) {
+    match known_tool(tools, written) {
         Some(tool) => Resolved::Known { tool, exact: false },
         None => Resolved::Unknown { near: near(tools, written) },
     }
@@ -87,9 +87,14 @@ fn in_namespace<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
     tools.by_wire_name(name).filter(|_| is_space && has_words(name))
 }
 
-/// Whether `written` means an offered tool. Cheaper than [`resolve`], which also looks for names that are near.
+/// The offered tool that `written` means. Cheaper than [`resolve`], which also looks for names that are near.
+pub(crate) fn known_tool<'t>(tools: &'t Tools, written: &str) -> Option<&'t Tool> {
+    tools.by_wire_name(written).or_else(|| spelt(tools, written)).or_else(|| in_namespace(tools, written))
+}
+
+/// Whether `written` means an offered tool.
 pub fn is_known(tools: &Tools, written: &str) -> bool {
-    tools.by_wire_name(written).is_some() || spelt(tools, written).or_else(|| in_namespace(tools, written)).is_some()
+    known_tool(tools, written).is_some()
 }
 
 /// What models write in the place of a name to say that they call nothing, folded.

@@ -11,7 +11,7 @@ use crate::{
     event::{Sink, Tool, Why},
     fix::{
         End, are_placeholders, fix,
-        name::{Resolved, is_known, resolve},
+        name::{Resolved, is_known, known_tool, resolve},
     },
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Candidate {
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
     /// What closes the tag that it is in, if that is no marker of its form.
-    pub(super) tag: Option<[String; 1]>,
+    pub(super) tag: Option<String>,
     /// The answer ended after its marker before a name did.
     pub(super) nameless: bool,
     /// The calls that were read, and where they end in the body, while what follows decides whether they are meant.
@@ -78,7 +78,7 @@ impl Scanner {
         let (Some(call), Some(closing)) = (adapter.calls.get(entry.form), adapter.calls.get(form)) else { return true };
         let in_code = self.is_wrapped_in_code() || self.message.is_aside();
         let around = if marked { None } else { self.wrap_close() };
-        let around = candidate.tag.as_ref().map(<[String; 1]>::as_slice).or(around);
+        let around = candidate.tag.as_ref().map(std::slice::from_ref).or(around);
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
         // No more than the limit is looked at: however the text was cut, the decision is the same.
         let longest = body.saturating_add(self.options.argument_bytes);
@@ -275,10 +275,8 @@ impl Scanner {
         let text = self.buf.get(entry.body..)?;
         let (marked, lenient) = (entry.marked, self.options.elements);
         let context = Context { call, close: &call.close, tools: &self.tools, marked, lenient, end: false };
-        match resolve(&self.tools, &candidate.reader.as_ref()?.name(text, context)?) {
-            Resolved::Known { tool, .. } => Some((tool.name.clone(), text.len())),
-            Resolved::Unknown { .. } => None,
-        }
+        let tool = known_tool(&self.tools, &candidate.reader.as_ref()?.name(text, context)?)?;
+        Some((tool.name.clone(), text.len()))
     }
 
     /// A candidate beyond the limit is held on only when the name of an offered tool was seen in it.
@@ -288,10 +286,7 @@ impl Scanner {
 
     /// Whether an unmarked call counts: its name is offered and the required keys are there after fixing.
     fn counts(&self, call: &Parsed) -> bool {
-        match resolve(&self.tools, &call.name) {
-            Resolved::Known { tool, .. } => self.has_required(tool, &call.arguments),
-            Resolved::Unknown { .. } => false,
-        }
+        known_tool(&self.tools, &call.name).is_some_and(|tool| self.has_required(tool, &call.arguments))
     }
 
     fn has_required(&self, tool: &Tool, arguments: &str) -> bool {

@@ -85,14 +85,7 @@ impl Scanner {
         let bracket = rest.starts_with(['{', '[']);
         let named = !fresh && !bracket;
         let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
-        if (bracket || named)
-            && (self.buf.is_inside_value(at)
-                || inside()
-                || self.is_in_block_quote(at)
-                || self.is_in_example(at)
-                || self.is_introduced(at)
-                || self.is_data(at))
-        {
+        if (bracket || named) && (self.buf.is_inside_value(at) || inside() || self.is_shown(at) || self.is_data(at)) {
             return false;
         }
         let mut entries = Vec::new();
@@ -124,8 +117,7 @@ impl Scanner {
         let offered = self.names_a_tool(inside, end);
         let marked = offered && self.options.elements && at_line_start;
         let possible = offered || (at_line_start && self.may_be_foreign(inside, end));
-        let is_example = || self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at);
-        if !marked && possible && (self.buf.is_inside_value(at) || is_example()) || self.buf.is_quoted(at) {
+        if !marked && possible && (self.buf.is_inside_value(at) || self.is_shown(at)) || self.buf.is_quoted(at) {
             return false;
         }
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| call.element && possible);
@@ -141,10 +133,9 @@ impl Scanner {
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        let is_example = || self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at);
         // After a line that introduces something, the form is shown.
-        let is_shown = || self.introduction(at).is_some_and(|head| !head.starts_with("</") && !line::leaves_a_step(&head));
-        if self.buf.is_inside_value(at) || is_example() || is_shown() || self.buf.is_quoted(at) {
+        let introduces = || self.introduction(at).is_some_and(|head| !head.starts_with("</") && !line::leaves_a_step(&head));
+        if self.buf.is_inside_value(at) || self.is_shown(at) || introduces() || self.buf.is_quoted(at) {
             return Some(false);
         }
         let fits = |form: &usize| {
@@ -157,7 +148,7 @@ impl Scanner {
         let entries = forms.map(|form| Entry::new(form, body, false)).collect();
         let begun = self.begin(at, (1, false), entries, None);
         if let Some(candidate) = self.candidate.as_mut().filter(|_| begun) {
-            candidate.tag = Some([format!("</{name}>")]);
+            candidate.tag = Some(format!("</{name}>"));
         }
         Some(begun)
     }

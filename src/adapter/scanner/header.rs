@@ -14,7 +14,7 @@ use crate::{
         triggers::Found,
     },
     event::Sink,
-    fix::name::{Resolved, is_known, resolve},
+    fix::name::{is_known, known_tool},
 };
 
 impl Scanner {
@@ -67,11 +67,10 @@ impl Scanner {
         let body = at + length;
         let is_stripped = recipient.channel.is_some() && !self.buf[at..body].contains(&recipient.message);
         if let Kind::Call(name) = &kind {
-            let tool = match resolve(&self.tools, name) {
-                Resolved::Known { tool, .. } => Some(tool),
-                Resolved::Unknown { .. } if recipient.plain => return None,
-                Resolved::Unknown { .. } => None,
-            };
+            let tool = known_tool(&self.tools, name);
+            if tool.is_none() && recipient.plain {
+                return None;
+            }
             let arguments = match is_arguments(&self.buf[body..], recipient, tool, end) {
                 Start::Maybe => return Some(false),
                 start => start != Start::No,

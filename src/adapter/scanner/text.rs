@@ -110,6 +110,11 @@ impl Scanner {
         self.introduction(at).is_some_and(|head| disowns.iter().any(|disowns| disowns(&head)))
     }
 
+    /// Whether what has no marker at `at` is quoted, an example, or introduced as one.
+    pub(super) fn is_shown(&self, at: usize) -> bool {
+        self.is_in_block_quote(at) || self.is_in_example(at) || self.is_introduced(at)
+    }
+
     /// Whether a marked call at `at` is data or a turn that the model made up.
     pub(super) fn is_data(&self, at: usize) -> bool {
         let indented = || self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
-    fix::name::{Resolved, is_known, resolve},
+    fix::name::{is_known, known_tool},
     json::extent::PlainExtent,
 };
 
@@ -393,7 +393,7 @@ fn called(text: &str, context: Context<'_>) -> Option<bool> {
 
 /// Whether a call has a member for everything that its tool requires.
 fn complete(call: &Parsed, tools: &Tools) -> bool {
-    let Resolved::Known { tool, .. } = resolve(tools, &call.name) else { return true };
+    let Some(tool) = known_tool(tools, &call.name) else { return true };
     let given = members(&call.arguments).unwrap_or_default();
     Types::new(Some(tool)).required().all(|key| given.iter().any(|(known, _)| known == key))
 }

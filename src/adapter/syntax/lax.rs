@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     adapter::Lax,
-    fix::name::{Resolved, is_known, resolve},
+    fix::name::{is_known, known_tool},
 };
 
 /// Maximum length of a name, in bytes.
@@ -117,10 +117,7 @@ impl LaxReader {
 
     /// Begins a call.
     fn open(&mut self, name: String, open: usize, context: Context<'_>) {
-        let document = match resolve(context.tools, &name) {
-            Resolved::Known { tool, .. } => Document::new(Some(tool)),
-            Resolved::Unknown { .. } => Document::default(),
-        };
+        let document = Document::new(known_tool(context.tools, &name));
         let keys = document.root().keys();
         self.body = Some(Body { name, open, document, keys, literal: Literal::new(open), torn: None });
     }

@@ -11,10 +11,7 @@ use super::{
     starts_with_any,
     typing::{Hint, Type, Types, verbatim},
 };
-use crate::{
-    adapter::Nested,
-    fix::name::{Resolved, resolve},
-};
+use crate::{adapter::Nested, fix::name::known_tool};
 
 /// Maximum length of a tag, in bytes.
 const TAG_BYTES: usize = 256;
@@ -74,10 +71,7 @@ impl NestedReader {
             match field(text, at, close, &[], false) {
                 Seen::Maybe if !context.end => return Step::More,
                 Seen::Yes(head) if head.is_name(context.tools) => {
-                    self.types = match resolve(context.tools, &head.text) {
-                        Resolved::Known { tool, .. } => Types::new(Some(tool)),
-                        Resolved::Unknown { .. } => Types::new(None),
-                    };
+                    self.types = Types::new(known_tool(context.tools, &head.text));
                     (self.at, self.seen) = (head.next, head.next);
                     self.open = vec![Element { name: self.close_name(context), start: head.next, ..Element::default() }];
                     self.name = Some(head.text);

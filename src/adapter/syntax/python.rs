@@ -7,7 +7,7 @@ use super::{
     place::Document,
     starts_with_any, unclosed,
 };
-use crate::fix::name::{Resolved, is_known, is_method, resolve};
+use crate::fix::name::{is_known, is_method, known_tool};
 
 mod head;
 mod items;
@@ -218,10 +218,7 @@ impl PythonReader {
                 }
                 self.assigned.extend(variable);
                 let name = callee(name, context);
-                let document = match resolve(context.tools, &name) {
-                    Resolved::Known { tool, .. } => Document::new(Some(tool)),
-                    Resolved::Unknown { .. } => Document::default(),
-                };
+                let document = Document::new(known_tool(context.tools, &name));
                 let literal = Box::new(Literal::new(self.at + open));
                 let keys = document.root().keys();
                 self.phase = Phase::Arguments { name, around, document: Box::new(document), keys, literal };

@@ -12,7 +12,7 @@ use crate::{
     event::{Tool, Tools},
     fix::{
         Types, begins_as_member,
-        name::{Resolved, is_known, resolve},
+        name::{is_known, known_tool},
     },
 };
 
@@ -316,11 +316,7 @@ impl RecipientReader {
                         Start::Maybe => return Step::More,
                         Start::No => {}
                     }
-                    let tool = match resolve(context.tools, name) {
-                        Resolved::Known { tool, .. } => Some(tool),
-                        Resolved::Unknown { .. } => None,
-                    };
-                    self.body = match tool.and_then(raw_parameter) {
+                    self.body = match known_tool(context.tools, name).and_then(raw_parameter) {
                         _ if tags.as_ref().is_some_and(|tags| text[start..].starts_with(tags.argument[0][0].as_str())) => {
                             let Some(tags) = tags else { return Step::Reject };
                             Body::Tagged(Box::new(TaggedReader::headed(name.clone(), start, tags, context)))

@@ -12,10 +12,7 @@ use super::{
     starts_with_any,
     typing::Types,
 };
-use crate::{
-    adapter::Tagged,
-    fix::name::{Resolved, resolve},
-};
+use crate::{adapter::Tagged, fix::name::known_tool};
 
 mod markers;
 
@@ -51,10 +48,7 @@ enum Body {
 impl TaggedReader {
     /// A call whose name is known already; its arguments begin at `body`.
     pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
-        let types = match resolve(context.tools, &name) {
-            Resolved::Known { tool, .. } => Types::new(Some(tool)),
-            Resolved::Unknown { .. } => Types::new(None),
-        };
+        let types = Types::new(known_tool(context.tools, &name));
         let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "" });
         TaggedReader { name: Some(name), lone: false, types, body: Body::Tags, arguments }
     }
@@ -126,10 +120,7 @@ impl TaggedReader {
 
     /// The head was read. `Err`: the call ends with it.
     fn open(&mut self, head: Head, form: &Markers<'_>) -> Result<String, Step> {
-        self.types = match resolve(form.context.tools, &head.name) {
-            Resolved::Known { tool, .. } => Types::new(Some(tool)),
-            Resolved::Unknown { .. } => Types::new(None),
-        };
+        self.types = Types::new(known_tool(form.context.tools, &head.name));
         self.body = if head.key.is_some() { Body::Tags } else { Body::At(head.body) };
         self.lone = head.lone;
         self.arguments = Arguments::new(head.body, head.key, form);

@@ -14,16 +14,16 @@ use super::{
         unclosed,
     },
     keys::{
-        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, IDS, NAME_KEYS, OTHER_KEYS, RECORD, THOUGHTS, UNSURE_NAMES,
-        WHOLE_MESSAGE, WRAPPERS,
+        ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, NAME_KEYS, OTHER_KEYS, RECORD, THOUGHTS, UNSURE_NAMES, WHOLE_MESSAGE,
+        WRAPPERS,
     },
 };
 use crate::{
     adapter::JsonKeys,
     event::{ToolChoice, Tools},
     fix::{
-        End, Verdict, fix, fold,
-        name::{Resolved, is_known, resolve},
+        End, IDS, Verdict, fix, fold,
+        name::{is_known, known_tool},
     },
     json::Code,
 };
@@ -267,7 +267,7 @@ fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
         _ => None,
     };
     let names: Option<Vec<String>> = list.iter().map(name).collect();
-    let requires = |name: &String| matches!(resolve(tools, name), Resolved::Known { tool, .. } if Types::new(Some(tool)).required().next().is_some());
+    let requires = |name: &String| Types::new(known_tool(tools, name)).required().next().is_some();
     names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
 }
 
@@ -290,7 +290,7 @@ fn is_schema(arguments: &str) -> bool {
 /// beside the name must be parameters. For any other, as many may be unknown as required ones are missing, because these may be
 /// misspelt; where the key of the name says that a tool is meant, any number.
 fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
-    let Resolved::Known { tool, .. } = resolve(tools, written) else { return false };
+    let Some(tool) = known_tool(tools, written) else { return false };
     let types = Types::new(Some(tool));
     let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
     let known = |key: &str| said.contains(&key) || types.keys().any(|known| fold(known) == fold(key));
@@ -309,7 +309,7 @@ fn with_members_beside<'m>(
     name: &str,
     tools: &Tools,
 ) -> String {
-    let Resolved::Known { tool, .. } = resolve(tools, name) else { return arguments.to_owned() };
+    let Some(tool) = known_tool(tools, name) else { return arguments.to_owned() };
     let types = Types::new(Some(tool));
     let said = [&OTHER_KEYS[..], &THOUGHTS].concat();
     let given = members(arguments).unwrap_or_default();
@@ -339,10 +339,7 @@ fn without_brace(object: String) -> String {
 /// Arguments that are beside the name instead of in an object of their own. A key that calls have too (`id`) is an argument if the tool
 /// requires it.
 fn flattened(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> String {
-    let types = match resolve(tools, written) {
-        Resolved::Known { tool, .. } => Types::new(Some(tool)),
-        Resolved::Unknown { .. } => Types::new(None),
-    };
+    let types = Types::new(known_tool(tools, written));
     let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || types.required().any(|required| required == key);
     let rest: Vec<String> = members
         .iter()

@@ -12,8 +12,6 @@ pub(super) const WRAPPERS: [&str; 7] = ["tool_calls", "tool_call", "function_cal
 pub(super) const BUNDLE: &str = "tool_uses";
 /// Keys that a call may begin with besides those of name and arguments.
 pub(super) const OTHER_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "jsonrpc"];
-/// Keys of what identifies a call.
-pub(super) const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 /// The method of a request of the Model Context Protocol whose parameters are a call.
 pub(super) const CALLS_A_TOOL: &str = "tools/call";
 /// Keys of what a model thinks before its calls.

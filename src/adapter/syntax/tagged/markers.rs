@@ -13,7 +13,7 @@ use super::super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
-    fix::name::{Resolved, is_known, resolve},
+    fix::name::{is_known, known_tool},
 };
 
 /// What comes before the arguments.
@@ -113,8 +113,7 @@ impl Markers<'_> {
         if close.is_empty() || !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
             return None;
         }
-        let Resolved::Known { tool, .. } = resolve(self.context.tools, self.name) else { return None };
-        let types = Types::new(Some(tool));
+        let types = Types::new(known_tool(self.context.tools, self.name));
         let mut found = types.keys().filter_map(|key| match text.strip_prefix(key) {
             Some(rest) => match starts_with_any(rest, &close, end) {
                 Start::Yes(length) => Some((key.to_owned(), Start::Yes(key.len() + length))),
