@@ -10,7 +10,7 @@ const GAP_BYTES: usize = 64;
 impl Scanner {
     /// Tries such a line before `to`. `None`: there is none.
     pub(super) fn step_named_line(&mut self, to: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        if !self.wanted() || self.left.inline() > 0 || self.is_wrapped() {
+        if !self.wanted() || self.is_wrapped() {
             return None;
         }
         let (at, is_whole) = self.named_line(to, end)?;

@@ -128,13 +128,18 @@ impl Scanner {
             return None;
         }
         let mut lines = self.buf[self.buf.from()..at].split('\n').rev();
-        let before = match lines.find(|line| !line.trim().is_empty()) {
-            Some(line) => line.to_owned(),
+        let head = match lines.find(|line| !line.trim().is_empty()) {
+            // Its beginning has left.
+            Some(line) if lines.next().is_none() && !self.left.is_line_blank() => {
+                let mut head = self.left.line_head().to_owned();
+                line::extend(&mut head, line);
+                head
+            }
+            Some(line) => line.trim_start().to_owned(),
             None if !self.left.is_line_blank() => self.left.line_head().to_owned(),
             None => self.left.line_before().to_owned(),
         };
-        let head = before.trim_start();
-        (head.len() < HEAD_BYTES).then(|| head.to_owned())
+        (head.len() < HEAD_BYTES).then_some(head)
     }
 
     /// How the line before `at` begins, without blanks before it.

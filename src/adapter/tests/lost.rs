@@ -264,3 +264,20 @@ fn a_line_of_text_that_nothing_closes_is_asked_for_again() {
     assert_eq!(input(answer, false), []);
     assert_eq!(input(&format!("{answer}\n"), false), [("scan_ports a.example".to_owned(), true)]);
 }
+
+#[test]
+fn what_introduces_a_line_is_seen_also_where_its_beginning_has_left() {
+    let long = "x".repeat(200);
+    // `read` compares the whole answer with its single characters.
+    for (line, count) in [
+        (format!("{long}```"), 1),
+        (format!("{long} to:"), 1),
+        ("Change line 3```".to_owned(), 0),
+        ("Change `line` 3 to:".to_owned(), 0),
+        // Code in a line ends with the line.
+        ("I see `it.".to_owned(), 1),
+    ] {
+        let seen = read("hunyuan-a13b", false, &format!("{line}\nlamp(on=True)"));
+        assert_eq!(calls(&seen).len(), count, "{line}: {seen:?}");
+    }
+}
