@@ -124,8 +124,8 @@ pub enum Why {
     Markup(String),
     /// The arguments are a complete object that does not fit the schema. Holds the validator's message with its path.
     Schema(String),
-    /// The arguments fit, but contain a guess that must not be wrong. The model is asked once, and its next answer is delivered.
-    /// Holds what was guessed.
+    /// The arguments fit, but contain a guess or a value that must not be wrong. The model is asked once, and its next answer is
+    /// delivered. Holds what is doubtful.
     Unsure(String),
     /// No offered tool has this name.
     UnknownTool(String),
@@ -157,7 +157,7 @@ impl std::fmt::Display for Why {
             Why::NotAnObject => f.write_str("its arguments are not a JSON object"),
             Why::Markup(what) => write!(f, "its arguments are torn: {what}"),
             Why::Schema(what) => write!(f, "its arguments do not fit the tool's schema: {what}"),
-            Why::Unsure(what) => write!(f, "its arguments can be read in two ways: {what}"),
+            Why::Unsure(what) => write!(f, "its arguments are doubtful: {what}"),
             Why::UnknownTool(what) => write!(f, "no such tool is offered{what}"),
             Why::Inexpressible(what) => write!(f, "the client's form cannot carry it: {what}"),
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),

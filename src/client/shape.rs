@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     config::ShellForm,
-    event::{Event, Origin, Sink, Tools, Why},
+    event::{Effect, Event, Origin, Sink, Tools, Why},
     openai::{ChatRequest, Message},
 };
 
@@ -124,9 +124,11 @@ impl Shape {
 // === impl Carrier ===
 
 impl Carrier {
-    /// The arguments with relative paths moved into the workspace, for clients that open them at the root of the file system.
-    pub fn placed<'a>(&self, name: &str, arguments: &'a str) -> Cow<'a, str> {
-        placed(&self.tools, name, arguments).map_or(Cow::Borrowed(arguments), Cow::Owned)
+    /// The arguments with relative paths moved into the workspace, for clients that open them at the root of the file system, and
+    /// why the model should confirm a path first.
+    pub fn placed<'a>(&self, name: &str, arguments: &'a str) -> (Cow<'a, str>, Option<Why>) {
+        let (placed, doubt) = placed(&self.tools, name, arguments).unwrap_or_default();
+        (placed.map_or(Cow::Borrowed(arguments), Cow::Owned), doubt.map(Why::Unsure))
     }
 
     /// Whether the client's form can carry the call; `Err` says why not.
@@ -144,22 +146,25 @@ impl Carrier {
     }
 }
 
-/// The arguments with changed paths; `None` if no path changes.
-fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<String> {
+/// The arguments with changed paths, if one changes, and what is doubtful about a path. `None`: the call has no paths.
+fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>, Option<String>)> {
     let (tool, workspace) = (tools.get(name)?, tools.workspace.as_ref()?);
     if tool.paths.is_empty() {
         return None;
     }
     let mut given: Map<String, Value> = serde_json::from_str(arguments).ok()?;
-    let mut changed = false;
-    for path in &tool.paths {
-        let Some(Value::String(path)) = given.get_mut(path) else { continue };
+    let (mut changed, mut doubt) = (false, None);
+    for key in &tool.paths {
+        let Some(Value::String(path)) = given.get_mut(key) else { continue };
+        if doubt.is_none() {
+            doubt = workspace.doubt(path, tool.effect != Effect::Reads).map(|doubt| format!("`{key}` {doubt}"));
+        }
         if let Some(placed) = workspace.place(path) {
             tracing::debug!(tool = name, "a path was placed in the workspace");
             (*path, changed) = (placed, true);
         }
     }
-    changed.then(|| Value::Object(given).to_string())
+    Some((changed.then(|| Value::Object(given).to_string()), doubt))
 }
 
 // === impl Writer ===

@@ -126,6 +126,6 @@ fn the_folder_of_a_command_is_one_of_the_workspace() {
     let carrier = shape::Shape::new(incoming.shape, std::sync::Arc::new(incoming.tools), true).carrier();
     for (given, placed) in [("src", "/w/demo/src"), ("workspace", "/w/demo"), ("/tmp", "/tmp"), ("~", "~")] {
         let call = |cwd: &str| json!({"command": "ls", "cwd": cwd}).to_string();
-        assert_eq!(carrier.placed("run_command", &call(given)), call(placed));
+        assert_eq!(carrier.placed("run_command", &call(given)).0, call(placed));
     }
 }

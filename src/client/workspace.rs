@@ -17,23 +17,23 @@ pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
         return None;
     }
     let spoken = messages.iter().rfind(|message| message.role == "user").map(|message| message.content.to_text());
-    Workspace::new(folder, names(&prompt, Workspace::name_of(folder)), spoken.unwrap_or_default())
+    let (names, entries) = overview(&prompt, Workspace::name_of(folder));
+    Workspace::new(folder, names, entries, spoken.unwrap_or_default())
 }
 
-/// What means the folder itself: its name and the word, where the overview of files begins with the folder and holds nothing of
-/// this name.
-fn names(prompt: &str, name: &str) -> Vec<String> {
+/// What means the folder itself, and what is in it: the folder's name and the word `workspace`, where the overview of files begins
+/// with the folder and holds nothing of this name.
+fn overview(prompt: &str, name: &str) -> (Vec<String>, Vec<String>) {
     let [open, close] = OVERVIEW;
     let overview = prompt.split_once(open).and_then(|(_, rest)| rest.split_once(close)).map(|(overview, _)| overview.trim());
-    let mut entries = overview
-        .unwrap_or_default()
-        .lines()
-        .map(|line| line.trim_start_matches(['│', '├', '└', '─', ' ']).trim_end().trim_end_matches('/'));
-    if entries.next() != Some(name) {
-        return Vec::new();
+    let mut lines = overview.unwrap_or_default().lines();
+    let entry = |line: &'_ str| line.trim_start_matches(['│', '├', '└', '─', ' ']).trim_end().trim_end_matches('/').to_owned();
+    if lines.next().map(entry).as_deref() != Some(name) {
+        return Default::default();
     }
-    let held: Vec<&str> = entries.collect();
-    [name, "workspace"].into_iter().filter(|name| !held.contains(name)).map(str::to_owned).collect()
+    let held: Vec<String> = lines.clone().map(entry).collect();
+    let names = [name, "workspace"].into_iter().map(str::to_owned).filter(|name| !held.contains(name)).collect();
+    (names, lines.filter(|line| line.starts_with(['├', '└'])).map(entry).collect())
 }
 
 #[cfg(test)]
@@ -60,6 +60,8 @@ mod tests {
         assert_eq!(place("/w/demo", tree, " /w/demo/src/main.rs\n"), placed("src/main.rs"));
         assert_eq!(place("/w/demo", tree, "`/w/demo/src/main.rs`"), placed("src/main.rs"));
         assert_eq!(place("/w/demo", tree, "/w/demo/src/main.rs"), None);
+        assert_eq!(place("/w/demo", tree, "/w/demo/demo/src/main.rs"), placed("src/main.rs"));
+        assert_eq!(place("/w/demo", tree, "/w/demo/demo/main.rs"), None, "it is not listed there");
         assert_eq!(place("/w/demo", tree, "workspace"), Some("/w/demo".to_owned()));
         assert_eq!(place("/w/demo", "demo/\n└── workspace/", "workspace"), placed("workspace"));
         let twice = "demo/\n├── demo/\n│   └── __init__.py\n└── setup.py";

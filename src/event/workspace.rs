@@ -8,6 +8,8 @@ pub struct Workspace {
     folder: String,
     /// Names at the beginning of a path that mean the folder itself. Nothing in the folder has such a name.
     names: Vec<String>,
+    /// What the client lists in the folder, by name; empty if it lists nothing.
+    entries: Vec<String>,
     /// The user's last words.
     words: String,
 }
@@ -41,11 +43,11 @@ const ROOTS: [&str; 24] = [
 ];
 
 impl Workspace {
-    /// `names`: the names that mean the folder itself at the beginning of a path. `words`: the user's last words. `None`: the
-    /// folder is not absolute.
-    pub fn new(folder: &str, names: Vec<String>, words: String) -> Option<Workspace> {
+    /// `names`: the names that mean the folder itself at the beginning of a path. `entries`: what the client lists in the folder.
+    /// `words`: the user's last words. `None`: the folder is not absolute.
+    pub fn new(folder: &str, names: Vec<String>, entries: Vec<String>, words: String) -> Option<Workspace> {
         let folder = folder.trim().trim_end_matches(['/', '\\']);
-        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, words })
+        is_absolute(folder).then(|| Workspace { folder: folder.to_owned(), names, entries, words })
     }
 
     /// The name of a folder, the last part of its path.
@@ -56,18 +58,19 @@ impl Workspace {
     /// The absolute path that the model means by `path`; `None`: the path is right already, or its meaning is unknown.
     ///
     /// A relative path is in the workspace. So is a path with a leading slash, if the user named it without the slash and it does
-    /// not begin with a folder that systems have at their root. Spaces and quotes around a path do not count.
+    /// not begin with a folder that systems have at their root. A path in the folder that names the folder once more means what
+    /// the client lists there. Spaces and quotes around a path do not count.
     pub fn place(&self, path: &str) -> Option<String> {
         let bare = path.trim();
         let bare = ['"', '\'', '`'].into_iter().find_map(|quote| bare.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(bare);
         if bare != path && !bare.is_empty() {
             return Some(self.place(bare).unwrap_or_else(|| bare.to_owned()));
         }
-        let inside = match path.strip_prefix('/') {
-            None => path,
-            Some(rest) => Some(rest).filter(|rest| !self.holds(path) && self.was_named(rest))?,
+        let inside = match (self.inside(path), path.strip_prefix('/')) {
+            (Some(inside), _) => self.after_the_name(inside)?,
+            (None, None) => self.relative(path)?,
+            (None, Some(rest)) => self.relative(Some(rest).filter(|rest| self.was_named(rest))?)?,
         };
-        let inside = self.relative(inside)?;
         let separator = if self.folder.contains('\\') { '\\' } else { '/' };
         let gap = if inside.is_empty() { String::new() } else { separator.to_string() };
         Some(format!("{}{gap}{inside}", self.folder))
@@ -93,14 +96,47 @@ impl Workspace {
         }
         let (first, rest) = path.split_once(['/', '\\']).unwrap_or((path, ""));
         if self.names.iter().any(|name| name == first) {
-            return Some(rest);
+            return Some(self.after_the_name(rest).unwrap_or(rest));
         }
         (first != Workspace::name_of(&self.folder)).then_some(path)
     }
 
-    /// Whether an absolute path is the folder or something in it.
-    fn holds(&self, path: &str) -> bool {
-        path.strip_prefix(&self.folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+    /// An absolute path as seen from the folder; `None`: it is not in it.
+    fn inside<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let (head, rest) = path.split_at_checked(self.folder.len())?;
+        // Windows compares paths without their case and takes both separators.
+        let plain = |path: &str| path.replace('\\', "/").to_ascii_lowercase();
+        let same = head == self.folder || (self.folder.contains(':') && plain(head) == plain(&self.folder));
+        let inside = rest.strip_prefix(['/', '\\']).or_else(|| rest.is_empty().then_some(rest))?;
+        (same && !inside.split(['/', '\\']).any(|part| part == "..")).then_some(inside)
+    }
+
+    /// What follows the folder's own name at the beginning of a path in the folder, if the folder holds that and nothing of its own
+    /// name.
+    fn after_the_name<'a>(&self, inside: &'a str) -> Option<&'a str> {
+        let (first, rest) = inside.split_once(['/', '\\'])?;
+        let next = rest.split(['/', '\\']).next()?;
+        let is_name = first == Workspace::name_of(&self.folder) && self.names.iter().any(|name| name == first);
+        (is_name && self.entries.iter().any(|entry| entry == next)).then_some(rest)
+    }
+
+    /// Why the model should confirm a call with this path before the client opens it, as a clause without its subject. `writes`:
+    /// the call may change something.
+    ///
+    /// Void's prompt forbids changes outside of the workspace without the user's permission, and it has no program that would
+    /// check this.
+    pub fn doubt(&self, path: &str, writes: bool) -> Option<String> {
+        if is_command_line(path) {
+            return Some("is a command line, not a path".to_owned());
+        }
+        let outside = writes && is_absolute(path) && self.inside(path).is_none() && !self.permits(path);
+        outside.then(|| format!("is outside of the workspace {}", self.folder))
+    }
+
+    /// Whether the user named this path or a folder above it.
+    fn permits(&self, path: &str) -> bool {
+        let above = std::iter::successors(Some(path), |path| path.rfind(['/', '\\']).and_then(|at| path.get(..at)));
+        above.filter(|path| path.len() > 1).any(|path| mentions(&self.words, path))
     }
 
     /// Whether the user named this path as a relative one.
@@ -113,6 +149,14 @@ impl Workspace {
 
 fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
+}
+
+/// Whether this is a program with an option (`rustc --version`).
+fn is_command_line(path: &str) -> bool {
+    let Some((program, rest)) = path.trim().split_once(' ') else { return false };
+    let is_program = program.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let mut words = rest.split_whitespace().map(|word| word.trim_start_matches('-').len() < word.len() && word.len() > 1);
+    is_program && words.next() == Some(true)
 }
 
 /// Whether a text names this path, not only as a part of a longer one.
@@ -134,7 +178,7 @@ mod tests {
         let words = "Create src/util.rs and /srv/x.txt, then look at etc/hosts, `docs/a.md`. docs is a folder.";
         let demo = |names: &[&str]| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
-            Workspace::new("/workspace/demo/", names, words.into()).unwrap()
+            Workspace::new("/workspace/demo/", names, vec!["src".into()], words.into()).unwrap()
         };
         for (path, expected) in [
             ("src/main.rs", Some("/workspace/demo/src/main.rs")),
@@ -152,6 +196,17 @@ mod tests {
             // The user named it without the slash.
             ("/src/util.rs", Some("/workspace/demo/src/util.rs")),
             ("/docs/a.md", Some("/workspace/demo/docs/a.md")),
+            // The name of the folder twice, before something that is in the folder.
+            ("/workspace/demo/demo/src/main.rs", Some("/workspace/demo/src/main.rs")),
+            ("/workspace/demo/demo/src", Some("/workspace/demo/src")),
+            ("workspace/demo/src/main.rs", Some("/workspace/demo/src/main.rs")),
+            ("workspace/demo/new.rs", Some("/workspace/demo/demo/new.rs")),
+            ("/workspace/demo/demo/new.rs", None),
+            ("/workspace/demo/demo", None),
+            ("/workspace/demo/demo/", None),
+            ("/workspace/demo/demo/demo/src", None),
+            ("/workspace/demo/../demo/demo/src", None),
+            ("/workspace/demo2/demo/src", None),
             // As it is: absolute, somebody else's, outside, or not clear.
             ("/workspace/demo/src/main.rs", None),
             ("/workspace/demo", None),
@@ -177,12 +232,48 @@ mod tests {
         }
         assert_eq!(demo(&[]).place("demo/src"), None, "it may be a folder in the folder");
         assert_eq!(demo(&[]).place("src").as_deref(), Some("/workspace/demo/src"));
-        let windows = Workspace::new("c:\\work\\demo", vec!["demo".into()], String::new()).unwrap();
+        let windows = Workspace::new("c:\\work\\demo", vec!["demo".into()], vec!["src".into()], String::new()).unwrap();
         assert_eq!(windows.place("src\\main.rs").as_deref(), Some("c:\\work\\demo\\src\\main.rs"));
         assert_eq!(windows.place("demo/src").as_deref(), Some("c:\\work\\demo\\src"));
         assert_eq!(windows.place("D:\\x"), None);
-        assert_eq!(Workspace::new("demo", Vec::new(), String::new()), None);
-        assert_eq!(Workspace::new("NO FOLDERS OPEN", Vec::new(), String::new()), None);
+        assert_eq!(windows.place("C:/Work/demo/demo/src/a"), Some("c:\\work\\demo\\src/a".into()));
+        assert_eq!(Workspace::new("demo", Vec::new(), Vec::new(), String::new()), None);
+        assert_eq!(Workspace::new("NO FOLDERS OPEN", Vec::new(), Vec::new(), String::new()), None);
+    }
+
+    #[test]
+    fn a_path_in_doubt_is_a_command_or_leads_out_of_the_workspace() {
+        let demo = |words: &str| Workspace::new("/workspace/demo", Vec::new(), Vec::new(), words.into()).unwrap();
+        for (path, writes, doubted) in [
+            ("rustc --version", false, true),
+            ("cargo -q build", true, true),
+            ("notes - old.txt", true, false),
+            ("my notes.txt", true, false),
+            ("src/my file -draft.txt", true, false),
+            ("draft -- final", true, true),
+            ("/workspace/docs", true, true),
+            ("/workspace/docs", false, false),
+            ("/workspace/demo2/a", true, true),
+            ("/workspace/demo/../a", true, true),
+            ("/workspace/demo/docs", true, false),
+            ("/workspace/demo", true, false),
+            ("src/a.rs", true, false),
+            ("", true, false),
+        ] {
+            assert_eq!(demo("Create the folder docs.").doubt(path, writes).is_some(), doubted, "{path}");
+        }
+        for (words, path, doubted) in [
+            ("Write it to /tmp/out.txt.", "/tmp/out.txt", false),
+            ("Put the three files into `/tmp/out`", "/tmp/out/a/b.txt", false),
+            ("Put the three files into /tmp/out", "/tmp/outer/a.txt", true),
+            ("Write /tmp/out.txt", "/tmp/other.txt", true),
+            ("one / two", "/tmp/other.txt", true),
+        ] {
+            assert_eq!(demo(words).doubt(path, true).is_some(), doubted, "{words}: {path}");
+        }
+        let windows = Workspace::new("c:\\work\\demo", Vec::new(), Vec::new(), String::new()).unwrap();
+        let doubts = |path: &str| windows.doubt(path, true).is_some();
+        assert!(!doubts("C:\\Work\\demo\\a.txt") && !doubts("c:/work/demo/a.txt") && doubts("c:\\work\\a.txt"));
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl Gate {
     }
 
     fn deliver(&mut self, name: &str, id: Option<&str>, arguments: &str, extra: Option<&str>, out: &mut dyn Sink) {
-        let placed = self.carrier.placed(name, arguments);
+        let (placed, doubt) = self.carrier.placed(name, arguments);
         let arguments = placed.as_ref();
         let key = (name.to_owned(), canonical(arguments));
         // A backend may repeat as its own call what also was in the text.
@@ -229,6 +229,10 @@ impl Gate {
         }
         if let Err(why) = self.carrier.carries(name, arguments) {
             return self.refuse(name, &why, arguments, out);
+        }
+        let may_ask = self.policy.may_reask && self.delivered.count == 0 && !self.policy.call_alone;
+        if let Some(doubt) = doubt.filter(|_| may_ask) {
+            return self.refuse(name, &doubt, arguments, out);
         }
         let (before, tools) = &self.before;
         let reads = tools.get(name).is_some_and(|tool| tool.effect == Effect::Reads);

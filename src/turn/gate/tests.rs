@@ -35,6 +35,41 @@ fn a_guess_that_was_asked_about_is_delivered_the_second_time() {
 }
 
 #[test]
+fn a_path_out_of_the_workspace_is_asked_about_once() {
+    let workspace = crate::event::Workspace::new("/w/demo", Vec::new(), Vec::new(), "Create the folder docs.".into());
+    let tool = crate::event::Tool { name: "create".into(), paths: vec!["uri".into()], ..Default::default() };
+    let mut tools = Tools::new([tool], Default::default());
+    tools.workspace = workspace;
+    let carrier = crate::client::shape::Shape::new(crate::client::shape::Kind::Native, Arc::new(tools), false).carrier();
+    let answer = |policy: Policy, uri: &str| {
+        let mut gate = Gate::new(policy);
+        gate.towards(carrier.clone());
+        let arguments = serde_json::json!({"uri": uri}).to_string();
+        let mut came = Vec::new();
+        for event in [
+            Event::CallStart { index: 0, id: None, name: "create" },
+            Event::CallArguments { index: 0, json: &arguments },
+            Event::CallEnd { index: 0, extra: None },
+        ] {
+            gate.event(event, &mut |event: Event<'_>| {
+                if let Event::CallArguments { json, .. } = event {
+                    came.push(json.to_owned());
+                }
+            });
+        }
+        (came.concat(), gate.outcome().1)
+    };
+    let first = Policy { may_reask: true, ..Policy::default() };
+    let (came, reask) = answer(first, "/w/docs");
+    assert!(came.is_empty() && matches!(reask, Some(Reask::Refused { why: Why::Unsure(what), .. }) if what.contains("/w/demo")));
+    // A model that insists may have a reason.
+    assert_eq!(answer(Policy::default(), "/w/docs"), (r#"{"uri":"/w/docs"}"#.to_owned(), None));
+    assert_eq!(answer(first, "docs"), (r#"{"uri":"/w/demo/docs"}"#.to_owned(), None));
+    // Nobody is asked twice for the call alone.
+    assert_eq!(answer(Policy { call_alone: true, ..first }, "/w/docs").0, r#"{"uri":"/w/docs"}"#);
+}
+
+#[test]
 fn a_refused_call_beside_a_delivered_one_is_told() {
     let why = Why::Malformed("a quote".into());
     let call = |index, name| {
