@@ -113,7 +113,7 @@ impl hyper::body::Body for Traced {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let facts = self.account.facts();
+        let facts = self.account.take();
         let taken = self.begun.elapsed();
         let status = self.status.map(|status| status.as_u16());
         let turn = facts.turn.as_ref();
