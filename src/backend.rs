@@ -17,6 +17,7 @@ use crate::{
     wire::Framing,
 };
 
+mod chat;
 mod context;
 mod decode;
 mod errors;

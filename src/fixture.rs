@@ -18,7 +18,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{error::Error, openai::ChatRequest};
 
@@ -168,7 +168,7 @@ impl Fixture {
             let _ = writeln!(out, "# {line}");
         }
         for round in &self.rounds {
-            let _ = write!(out, "=== request\n{}\n=== stream {}\n", round.request.to_value(), round.wire.as_str());
+            let _ = write!(out, "=== request\n{}\n=== stream {}\n", json!(round.request), round.wire.as_str());
             for (at, read) in round.reads.iter().enumerate() {
                 if at > 0 {
                     let _ = write!(out, "\n@{}ms\n", read.after.as_millis());

@@ -1,15 +1,19 @@
 //! The form of OpenAI's chat completions, which is also the internal form of a request. Only this module knows OpenAI's field
 //! names. Fields that toolglot acts on have types. All others are kept unchanged, for backends that speak the same API.
 
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
 pub mod answer;
 
-/// A chat request. `rest` holds every field that has no member of its own, in the client's order.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A chat request. `rest` holds every field that has no member of its own, in the client's order. Its JSON has the fields in a
+/// fixed order, so that equal requests give equal bytes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ChatRequest {
     /// The model's name as the client wrote it.
     pub model: String,
@@ -18,30 +22,37 @@ pub struct ChatRequest {
     /// Whether the client wants a stream.
     pub stream: bool,
     /// The `tools`, unchanged (`[{type, function: {name, description, parameters}}]`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
     /// `tool_choice`, unchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
     /// All other fields.
+    #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 /// One message of the conversation. `rest` holds every field that has no member of its own.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Message {
     /// `system`, `developer`, `user`, `assistant`, `tool`.
     pub role: String,
     /// Text or parts.
     pub content: Content,
     /// The assistant's calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// For role `tool`: the id of the call that this message answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// All other fields.
+    #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 /// The content of a message.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(untagged)]
 pub enum Content {
     /// `null` or absent.
     #[default]
@@ -125,27 +136,6 @@ impl ChatRequest {
         Ok(ChatRequest { model, messages, stream, tools, tool_choice, rest })
     }
 
-    /// The request as JSON, with its fields in a fixed order, so that equal requests give equal bytes.
-    pub fn to_value(&self) -> Value {
-        self.clone().into_value()
-    }
-
-    /// The same, without a copy.
-    pub fn into_value(self) -> Value {
-        let mut out = Map::new();
-        out.insert("model".into(), Value::String(self.model));
-        out.insert("messages".into(), self.messages.into_iter().map(Message::into_value).collect());
-        out.insert("stream".into(), json!(self.stream));
-        if !self.tools.is_empty() {
-            out.insert("tools".into(), Value::Array(self.tools));
-        }
-        if let Some(choice) = self.tool_choice {
-            out.insert("tool_choice".into(), choice);
-        }
-        out.extend(self.rest);
-        Value::Object(out)
-    }
-
     /// Whether a streaming client asked for the usage chunk (`stream_options.include_usage`).
     pub fn include_usage(&self) -> bool {
         self.rest.get("stream_options").and_then(|options| options.get("include_usage")).and_then(Value::as_bool).unwrap_or(false)
@@ -187,40 +177,26 @@ impl Message {
         };
         Ok(Message { role, content, tool_calls, tool_call_id, rest })
     }
-
-    /// The message as JSON.
-    pub fn to_value(&self) -> Value {
-        self.clone().into_value()
-    }
-
-    fn into_value(self) -> Value {
-        let mut out = Map::new();
-        out.insert("role".into(), Value::String(self.role));
-        out.insert("content".into(), self.content.into_value());
-        if !self.tool_calls.is_empty() {
-            out.insert("tool_calls".into(), self.tool_calls.iter().map(ToolCall::to_value).collect());
-        }
-        if let Some(id) = self.tool_call_id {
-            out.insert("tool_call_id".into(), Value::String(id));
-        }
-        out.extend(self.rest);
-        Value::Object(out)
-    }
 }
 
 // === impl Content ===
 
 impl Content {
     /// The text: the string, or the text parts joined by newlines, without images and other parts.
-    pub fn to_text(&self) -> String {
+    pub fn text(&self) -> Cow<'_, str> {
         match self {
-            Content::None => String::new(),
-            Content::Text(text) => text.clone(),
+            Content::None => "".into(),
+            Content::Text(text) => text.into(),
             Content::Parts(parts) => {
                 let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect();
-                texts.join("\n")
+                texts.join("\n").into()
             }
         }
+    }
+
+    /// A copy of [`Content::text`].
+    pub fn to_text(&self) -> String {
+        self.text().into_owned()
     }
 
     /// Whether there is no content.
@@ -229,15 +205,6 @@ impl Content {
             Content::None => true,
             Content::Text(text) => text.is_empty(),
             Content::Parts(parts) => parts.is_empty(),
-        }
-    }
-
-    /// Wire form.
-    pub fn into_value(self) -> Value {
-        match self {
-            Content::None => Value::Null,
-            Content::Text(text) => Value::String(text),
-            Content::Parts(parts) => Value::Array(parts),
         }
     }
 }
@@ -260,13 +227,24 @@ impl ToolCall {
             extra: value.get("extra_content").cloned(),
         }
     }
+}
 
-    /// Wire form.
-    pub fn to_value(&self) -> Value {
-        let mut out = json!({"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}});
-        if let (Some(extra), Some(object)) = (&self.extra, out.as_object_mut()) {
-            object.insert("extra_content".into(), extra.clone());
+impl Serialize for ToolCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Call<'c> {
+            id: &'c str,
+            r#type: &'static str,
+            function: Function<'c>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            extra_content: &'c Option<Value>,
         }
-        out
+        #[derive(Serialize)]
+        struct Function<'c> {
+            name: &'c str,
+            arguments: &'c str,
+        }
+        let function = Function { name: &self.name, arguments: &self.arguments };
+        Call { id: &self.id, r#type: "function", function, extra_content: &self.extra }.serialize(serializer)
     }
 }

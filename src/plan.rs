@@ -144,6 +144,8 @@ pub struct Request<'a> {
     pub learned: Learned,
     /// What the backend reports about the model.
     pub model: &'a Model,
+    /// The adapter of its family ([`reader`]).
+    pub adapter: Arc<Adapter>,
     /// The sender of the request.
     pub caller: Caller,
     /// Headers that go to the backend.
@@ -160,10 +162,9 @@ pub fn mode(config: &Config, model: &str, asked: Option<Mode>) -> Mode {
 /// Decides everything about a request.
 ///
 /// # Errors
-/// The configuration names an adapter that does not exist.
-pub fn plan(config: &Config, library: &Library, request: Request<'_>) -> Result<Plan, Error> {
-    let Request { mut incoming, mode, front, backend, mut learned, model, caller, passed, mut react } = request;
-    let adapter = reader(config, library, &incoming.request.model, model)?.adapter;
+/// The tools of mode `react` take too much of the model's context.
+pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
+    let Request { mut incoming, mode, front, backend, mut learned, model, adapter, caller, passed, mut react } = request;
     let context = context(config, &backend, model);
     if let Some(react) = &mut react {
         // Of some backends nobody may know the context.

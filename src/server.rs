@@ -44,6 +44,7 @@ mod state;
 pub mod survey;
 mod trace;
 mod unknown;
+mod woken;
 
 use forward::Endpoint::{Ollama, OpenAi};
 use received::Prefix;

@@ -9,6 +9,7 @@ use std::{
 
 use serde_json::{Value, json, value::RawValue};
 
+use super::chat::Chat;
 use crate::{
     adapter::quote::Turns,
     event::Note,
@@ -54,38 +55,39 @@ impl Open {
     }
 }
 
-/// The request with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
+/// The chat with a clean history and without `tools`, which are written separately for the backend. `turns`: the control
 /// tokens of the model's prompt, which are broken up in results.
-pub(super) fn clean(chat: &ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> ChatRequest {
+pub(super) fn clean<'a>(chat: &'a ChatRequest, turns: &Turns, notes: &mut Vec<Note>) -> Chat<'a> {
     let mut messages = Vec::with_capacity(chat.messages.len());
     let mut open = Open::default();
     for (at, message) in chat.messages.iter().enumerate() {
-        let mut message = message.clone();
-        message.rest.retain(|name, value| name != FOREIGN && !value.is_null());
+        let mut message = Cow::Borrowed(message);
+        let stays = |name: &str, value: &Value| name != FOREIGN && !value.is_null();
+        if !message.rest.iter().all(|(name, value)| stays(name, value)) {
+            message.to_mut().rest.retain(|name, value| stays(name, value));
+        }
         match message.role.as_str() {
-            "developer" => message.role = "system".to_owned(),
+            "developer" => message.to_mut().role = "system".to_owned(),
             "assistant" => {
                 if is_placeholder(&message.content) {
-                    message.content = Content::None;
+                    message.to_mut().content = Content::None;
                 }
                 if message.content.is_empty() && message.tool_calls.is_empty() && !message.rest.contains_key("function_call") {
                     continue;
                 }
-                for (position, call) in message.tool_calls.iter_mut().enumerate() {
-                    mend(call, at, position, notes);
-                }
+                mend(&mut message, at, notes);
                 message.tool_calls.iter().for_each(|call| open.add(&call.id));
             }
             "tool" => {
-                break_turns(&mut message.content, turns);
+                break_turns(&mut message, turns);
                 answer(&mut message, &mut open);
             }
             _ => {}
         }
         messages.push(message);
     }
-    ChatRequest {
-        model: chat.model.clone(),
+    Chat {
+        model: &chat.model,
         messages,
         stream: chat.stream,
         tools: Vec::new(),
@@ -107,55 +109,77 @@ pub(super) fn object(arguments: &str) -> Option<Cow<'_, str>> {
 
 /// Moves the images of tool results, which backends do not accept there, into a user message after the results of that turn.
 /// Without `vision`, a line of text names them instead.
-pub(super) fn show_images(messages: &mut Vec<Message>, vision: bool) {
+pub(super) fn show_images(messages: &mut Vec<Cow<'_, Message>>, vision: bool) {
+    let has_parts = |message: &Message| message.role == "tool" && matches!(message.content, Content::Parts(_));
+    if !messages.iter().any(|message| has_parts(message)) {
+        return;
+    }
     let mut shown = Vec::with_capacity(messages.len());
     let mut images: Vec<Value> = Vec::new();
     for mut message in messages.drain(..) {
         if message.role != "tool" && !images.is_empty() {
-            shown.push(attached(&mut images));
+            shown.push(Cow::Owned(attached(&mut images)));
         }
-        if message.role == "tool"
-            && let Content::Parts(parts) = &mut message.content
-        {
-            for part in parts.iter_mut().filter(|part| part.get("image_url").is_some()) {
-                let kind = mime(part).unwrap_or("image").to_owned();
-                let image = std::mem::take(part);
-                let text = if vision {
-                    images.push(image);
-                    format!("[image {}: {kind}, attached below]", images.len())
-                } else {
-                    format!("[an image, {kind}: this model cannot see images]")
-                };
-                *part = json!({"type": "text", "text": text});
+        if has_parts(&message) {
+            let message = message.to_mut();
+            if let Content::Parts(parts) = &mut message.content {
+                parts.iter_mut().for_each(|part| show_image(part, &mut images, vision));
             }
             message.content = Content::Text(message.content.to_text());
         }
         shown.push(message);
     }
     if !images.is_empty() {
-        shown.push(attached(&mut images));
+        shown.push(Cow::Owned(attached(&mut images)));
     }
     *messages = shown;
 }
 
-/// Breaks up control tokens in a result: a result is data, but backends interpret control tokens anywhere in a prompt.
-fn break_turns(content: &mut Content, turns: &Turns) {
-    let broken = |text: &mut String| {
-        if let Cow::Owned(broken) = turns.broken(text) {
-            *text = broken;
-        }
+/// Replaces an image by a line of text, and adds it to `images` if the model sees images.
+fn show_image(part: &mut Value, images: &mut Vec<Value>, vision: bool) {
+    if part.get("image_url").is_none() {
+        return;
+    }
+    let kind = mime(part).unwrap_or("image").to_owned();
+    let image = std::mem::take(part);
+    let text = if vision {
+        images.push(image);
+        format!("[image {}: {kind}, attached below]", images.len())
+    } else {
+        format!("[an image, {kind}: this model cannot see images]")
     };
-    match content {
-        Content::Text(text) => broken(text),
-        Content::Parts(parts) => {
-            for part in parts {
-                if let Some(Value::String(text)) = part.get_mut("text") {
-                    broken(text);
-                }
+    *part = json!({"type": "text", "text": text});
+}
+
+/// Breaks up control tokens in a result: a result is data, but backends interpret control tokens anywhere in a prompt.
+fn break_turns(message: &mut Cow<'_, Message>, turns: &Turns) {
+    let broken = |text: &str| match turns.broken(text) {
+        Cow::Owned(broken) => Some(broken),
+        Cow::Borrowed(_) => None,
+    };
+    let content = match &message.content {
+        Content::Text(text) => broken(text).map(Content::Text),
+        Content::Parts(parts) => with_texts(parts, broken).map(Content::Parts),
+        Content::None => None,
+    };
+    if let Some(content) = content {
+        message.to_mut().content = content;
+    }
+}
+
+/// The parts with other texts, where `change` gives one; `None` if it gives none.
+fn with_texts(parts: &[Value], change: impl FnMut(&str) -> Option<String>) -> Option<Vec<Value>> {
+    let texts = parts.iter().map(|part| part.get("text").and_then(Value::as_str).unwrap_or_default());
+    let changed: Vec<Option<String>> = texts.map(change).collect();
+    changed.iter().any(Option::is_some).then(|| {
+        let mut parts = parts.to_vec();
+        for (part, changed) in parts.iter_mut().zip(changed) {
+            if let (Some(text), Some(changed)) = (part.get_mut("text"), changed) {
+                *text = Value::String(changed);
             }
         }
-        Content::None => {}
-    }
+        parts
+    })
 }
 
 fn attached(images: &mut Vec<Value>) -> Message {
@@ -172,17 +196,35 @@ fn mime(part: &Value) -> Option<&str> {
 }
 
 fn is_placeholder(content: &Content) -> bool {
-    content.to_text().trim() == PLACEHOLDER && !matches!(content, Content::Parts(parts) if parts.len() > 1)
+    match content {
+        Content::Text(text) => text.trim() == PLACEHOLDER,
+        Content::Parts(parts) => parts.len() <= 1 && content.text().trim() == PLACEHOLDER,
+        Content::None => false,
+    }
 }
 
-/// Makes the arguments one JSON object, and adds an id if there is none.
-fn mend(call: &mut ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) {
-    let mended = match object(&call.arguments) {
+/// Makes the arguments of each call one JSON object, and adds ids where there are none.
+fn mend(message: &mut Cow<'_, Message>, at: usize, notes: &mut Vec<Note>) {
+    let calls = message.tool_calls.iter().enumerate();
+    let mended = calls.filter_map(|(position, call)| Some((position, mended(call, at, position, notes)?)));
+    let mended: Vec<(usize, ToolCall)> = mended.collect();
+    for (position, call) in mended {
+        message.to_mut().tool_calls[position] = call;
+    }
+}
+
+/// The mended call; `None` if nothing is wrong with it.
+fn mended(call: &ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) -> Option<ToolCall> {
+    let arguments = match object(&call.arguments) {
         Some(Cow::Borrowed(text)) if text.len() == call.arguments.len() => None,
         Some(text) => Some(text.into_owned()),
         None => Some("{}".to_owned()),
     };
-    if let Some(mended) = mended {
+    if arguments.is_none() && !call.id.is_empty() {
+        return None;
+    }
+    let mut call = call.clone();
+    if let Some(mended) = arguments {
         if !call.arguments.trim().is_empty() {
             let text = format!(
                 "`messages[{at}]`: the arguments of the call of `{}` are not one JSON object; backends get {mended}",
@@ -196,20 +238,24 @@ fn mend(call: &mut ToolCall, at: usize, position: usize, notes: &mut Vec<Note>) 
         let place = [(at as u64).to_le_bytes(), (position as u64).to_le_bytes()];
         call.id = call_id(&[&place.concat(), call.name.as_bytes(), call.arguments.as_bytes()]);
     }
+    Some(call)
 }
 
 /// Connects a result to its call. A result without an id answers the first open call. A result without a call becomes user text,
 /// because backends refuse it.
-fn answer(message: &mut Message, open: &mut Open) {
-    let id = message.tool_call_id.take().unwrap_or_default();
-    let answered = if id.is_empty() { open.take_first() } else { open.take(&id) };
+fn answer(message: &mut Cow<'_, Message>, open: &mut Open) {
+    let id = message.tool_call_id.as_deref().unwrap_or_default();
+    let answered = if id.is_empty() { open.take_first() } else { open.take(id) };
     match answered {
-        Some(id) => message.tool_call_id = Some(id),
+        Some(answered) if answered == id => {}
+        Some(answered) => message.to_mut().tool_call_id = Some(answered),
         None => {
+            let message = message.to_mut();
+            message.tool_call_id = None;
             message.role = "user".to_owned();
             let name = message.rest.shift_remove("name");
             let name = name.as_ref().and_then(Value::as_str).unwrap_or("an earlier tool call");
-            let text = format!("Result of {name}:\n{}", message.content.to_text());
+            let text = format!("Result of {name}:\n{}", message.content.text());
             match &mut message.content {
                 Content::Parts(parts) => {
                     parts.retain(|part| part.get("text").is_none());

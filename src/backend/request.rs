@@ -5,14 +5,15 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use http::Method;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::{Dialect, Kind, Prepared, Round, ToolMode, history};
+use super::{Dialect, Kind, Prepared, Round, ToolMode, chat::Chat, history};
 use crate::{
     adapter::render::{self, System},
     error::Error,
     event::{Note, Tool, ToolChoice, Tools},
-    openai::{ChatRequest, Message},
+    openai::Message,
     upstream::{HttpRequest, Outgoing},
 };
 
@@ -66,65 +67,81 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
     let chat = conversation(round, &mut notes)?;
     let offered = (round.mode == ToolMode::Native && round.offer).then_some(&**round.tools).filter(|tools| !tools.is_empty());
     let (path, body, dialect) = match round.backend.kind {
-        Kind::Ollama => ("/api/chat".into(), ollama::body(&chat, offered, round, &mut notes)?, Dialect::Ollama),
-        Kind::Google => (google::path(&chat.model), google::body(&chat, offered, &mut notes)?, Dialect::Google),
-        Kind::OpenAi | Kind::Replay => ("/chat/completions".into(), openai::body(chat, offered, round), Dialect::OpenAi),
+        Kind::Ollama => ("/api/chat".into(), written(&ollama::body(&chat, offered, round, &mut notes)?), Dialect::Ollama),
+        Kind::Google => (google::path(chat.model), written(&google::body(&chat, offered, &mut notes)?), Dialect::Google),
+        Kind::OpenAi | Kind::Replay => {
+            ("/chat/completions".into(), written(&openai::body(chat, offered, round)), Dialect::OpenAi)
+        }
     };
     let request = HttpRequest {
         method: Method::POST,
         url: format!("{}{path}", round.backend.url),
         headers: round.backend.headers(round.authorization),
-        body: serde_json::to_vec(&body).map_err(|error| Error::proxy(format!("the request cannot be written: {error}")))?.into(),
+        body: body?.into(),
     };
     Ok(Prepared { outgoing: Outgoing::Http(request), dialect, notes })
 }
 
+fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(body).map_err(|error| Error::proxy(format!("the request cannot be written: {error}")))
+}
+
 /// The conversation in the form that the backend's model accepts.
-fn conversation(round: &Round<'_>, notes: &mut Vec<Note>) -> Result<ChatRequest, Error> {
+fn conversation<'a>(round: &Round<'a>, notes: &mut Vec<Note>) -> Result<Chat<'a>, Error> {
     let mut chat = history::clean(round.chat, round.adapter.turns(), notes);
     if !round.tools.is_empty() {
-        without_logprobs(&mut chat, notes);
+        without_logprobs(&mut chat.rest, notes);
     }
     if round.mode == ToolMode::Client {
         return Ok(addressed(round, chat));
     }
     history::leaked::clean(&mut chat.messages, round.adapter, round.tools);
-    for call in chat.messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
-        if let Some(tool) = round.tools.get(&call.name) {
-            call.name.clone_from(&tool.wire_name);
-        }
+    for message in &mut chat.messages {
+        with_wire_names(message, round.tools);
     }
     if round.mode != ToolMode::Native {
         let mut tools = Cow::Borrowed(&**round.tools);
         if !round.offer {
             tools.to_mut().choice = ToolChoice::None;
         }
-        chat = render::render(round.adapter, round.mode == ToolMode::Raw, &chat, &tools)?;
+        chat = chat.changed(|chat| render::render(round.adapter, round.mode == ToolMode::Raw, chat, &tools))?;
         if round.mode == ToolMode::Prompt && round.offer {
-            constrain::required(round, &mut chat);
+            constrain::required(round, &mut chat.rest);
         }
-        constrain::keep_markers(round, &mut chat);
+        constrain::keep_markers(round, &mut chat.rest);
     }
     Ok(addressed(round, chat))
 }
 
+/// Writes the names of a message's calls as the backend knows them.
+fn with_wire_names(message: &mut Cow<'_, Message>, tools: &Tools) {
+    let wire_name = |name: &str| tools.get(name).map(|tool| &tool.wire_name).filter(|wire_name| *wire_name != name);
+    if message.tool_calls.iter().all(|call| wire_name(&call.name).is_none()) {
+        return;
+    }
+    for call in &mut message.to_mut().tool_calls {
+        if let Some(wire_name) = wire_name(&call.name) {
+            call.name.clone_from(wire_name);
+        }
+    }
+}
+
 /// Adapts images and roles to what the model's chat template supports.
-fn addressed(round: &Round<'_>, mut chat: ChatRequest) -> ChatRequest {
+fn addressed<'a>(round: &Round<'a>, mut chat: Chat<'a>) -> Chat<'a> {
     history::show_images(&mut chat.messages, round.vision);
-    let fold = round.learned.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold);
-    if fold {
-        render::fold_system(&mut chat.messages);
+    if round.learned.fold_system || (round.backend.kind == Kind::Google && round.adapter.prompt.system == System::Fold) {
+        chat.rearrange(render::fold_system);
     }
     if round.learned.alternate {
-        render::alternate(&mut chat.messages);
+        chat.rearrange(render::alternate);
     }
     chat
 }
 
 /// Removes `logprobs`: servers refuse them together with tools.
-fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
-    let wanted = chat.rest.shift_remove("logprobs") == Some(json!(true));
-    chat.rest.shift_remove("top_logprobs");
+fn without_logprobs(fields: &mut Map<String, Value>, notes: &mut Vec<Note>) {
+    let wanted = fields.shift_remove("logprobs") == Some(json!(true));
+    fields.shift_remove("top_logprobs");
     if wanted {
         let text = "`logprobs` does not go together with tools and was left out".into();
         notes.push(Note::Warning { code: "logprobs_dropped", text });
@@ -132,28 +149,38 @@ fn without_logprobs(chat: &mut ChatRequest, notes: &mut Vec<Note>) {
 }
 
 /// The tools in OpenAI's form, under their wire names. Further fields that the client wrote (`strict`) stay.
-fn functions<'t>(written: &[Value], tools: impl Iterator<Item = &'t Tool>) -> Vec<Value> {
-    let name_of = |value: &Value| value.get("function")?.get("name")?.as_str().map(str::to_owned);
+fn functions<'a>(written: &'a [Value], tools: impl Iterator<Item = &'a Tool>) -> Vec<Cow<'a, Value>> {
+    let name_of = |value: &'a Value| value.get("function")?.get("name")?.as_str();
     // If a name repeats, the first tool counts.
-    let written: HashMap<String, &Value> = written.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
-    tools.map(|tool| function(written.get(&tool.name).copied(), tool)).collect()
+    let written: HashMap<&str, &Value> = written.iter().rev().filter_map(|value| Some((name_of(value)?, value))).collect();
+    tools.map(|tool| function(written.get(tool.name.as_str()).copied(), tool)).collect()
 }
 
 /// One tool in OpenAI's form; `written` is the client's own definition.
-fn function(written: Option<&Value>, tool: &Tool) -> Value {
-    let mut value = written
-        .cloned()
-        .unwrap_or_else(|| json!({"type": "function", "function": {"name": tool.name, "description": tool.description}}));
+fn function<'a>(written: Option<&'a Value>, tool: &Tool) -> Cow<'a, Value> {
+    let mut value = match written {
+        Some(value) if stays(value, tool) => return Cow::Borrowed(value),
+        Some(value) => value.clone(),
+        None => json!({"type": "function", "function": {"name": tool.name, "description": tool.description}}),
+    };
     if let Some(function) = value.get_mut("function").and_then(Value::as_object_mut) {
         function.insert("name".into(), json!(tool.wire_name));
-        let parameters =
-            function.get("parameters").is_some_and(|parameters| parameters.as_object().is_some_and(|map| !map.is_empty()));
-        if !parameters {
+        if !function.get("parameters").is_some_and(has_members) {
             function.insert("parameters".into(), parameters_of(tool));
         }
         function.get_mut("parameters").map(without_booleans);
     }
-    value
+    Cow::Owned(value)
+}
+
+/// Whether the client's definition of a tool is sent as it is.
+fn stays(written: &Value, tool: &Tool) -> bool {
+    let parameters = written.get("function").and_then(|function| function.get("parameters"));
+    tool.wire_name == tool.name && parameters.is_some_and(|parameters| has_members(parameters) && !has_booleans(parameters))
+}
+
+fn has_members(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| !members.is_empty())
 }
 
 /// A tool's schema. A tool without parameters gets an object without properties.
@@ -183,6 +210,18 @@ fn without_booleans(schema: &mut Value) {
         }
         Value::Array(list) => list.iter_mut().for_each(without_booleans),
         _ => {}
+    }
+}
+
+/// Whether [`without_booleans`] would change the schema.
+fn has_booleans(schema: &Value) -> bool {
+    match schema {
+        Value::Object(object) => {
+            let properties = object.get("properties").and_then(Value::as_object);
+            properties.into_iter().flat_map(Map::values).any(Value::is_boolean) || object.values().any(has_booleans)
+        }
+        Value::Array(list) => list.iter().any(has_booleans),
+        _ => false,
     }
 }
 

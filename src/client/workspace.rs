@@ -9,7 +9,7 @@ const OVERVIEW: [&str; 2] = ["<files_overview>", "</files_overview>"];
 /// The workspace; `None` if the prompt does not name it, or it has several folders.
 pub(super) fn read(messages: &[Message]) -> Option<Workspace> {
     let prompt = messages.iter().find(|message| matches!(message.role.as_str(), "system" | "developer" | "user"))?;
-    let prompt = prompt.content.to_text();
+    let prompt = prompt.content.text();
     let mut lines = prompt.lines().skip_while(|line| !line.trim_end().ends_with(FOLDERS)).skip(1);
     let mut folders = lines.by_ref().take_while(|line| !line.trim().is_empty());
     let folder = folders.next()?.trim();

@@ -4,7 +4,7 @@
 //! A call is a repetition if nothing can have changed since: an equal call of a read-only tool, with only such calls in
 //! between, or an equal call of any tool in the answer just before. A call that failed may always be tried again.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::Value;
 
@@ -43,8 +43,8 @@ impl Repeats {
     pub fn of(messages: &[Message], tools: &Tools) -> Repeats {
         let turn = messages.iter().rposition(|message| message.role == "user").map_or(0, |at| at + 1);
         let turn = messages.get(turn..).unwrap_or_default();
-        let results: HashMap<&str, String> =
-            turn.iter().filter_map(|message| Some((message.tool_call_id.as_deref()?, message.content.to_text()))).collect();
+        let results: HashMap<&str, Cow<'_, str>> =
+            turn.iter().filter_map(|message| Some((message.tool_call_id.as_deref()?, message.content.text()))).collect();
         let mut repeats = Repeats::default();
         for message in turn.iter().filter(|message| !message.tool_calls.is_empty()) {
             repeats.next_answer();

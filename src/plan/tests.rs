@@ -31,13 +31,13 @@ fn the_nearest_wish_decides_the_mode() {
 fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
     let library = crate::seen::library();
     let adapter = |text: &str, name: &str, model: Model| {
+        let adapter = reader(&config(text), library, name, &model)?.adapter;
         let request = ChatRequest::from_value(json!({"model": name, "messages": []})).unwrap();
         let incoming = client::read(request, &Hints::default()).unwrap();
         let backend = Arc::new(Backend::open("b", crate::backend::Kind::OpenAi, "http://b/v1"));
         let (learned, caller, passed) = (Learned::default(), Caller::default(), Passed::default());
         plan(
             &config(text),
-            library,
             Request {
                 incoming,
                 mode: Mode::Rewrite,
@@ -45,6 +45,7 @@ fn the_adapter_comes_from_the_route_else_from_what_is_known_of_the_model() {
                 backend,
                 learned,
                 model: &model,
+                adapter,
                 caller,
                 passed,
                 react: None,

@@ -132,9 +132,14 @@ impl Account {
         Account { facts: Arc::new(Mutex::new(facts)), ..Account::default() }
     }
 
-    /// The facts known so far.
-    pub(super) fn facts(&self) -> Facts {
-        self.facts.hold().clone()
+    /// Looks at the facts known so far.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&Facts) -> T) -> T {
+        read(&self.facts.hold())
+    }
+
+    /// Takes the facts: the request is over.
+    pub(super) fn take(&self) -> Facts {
+        std::mem::take(&mut self.facts.hold())
     }
 
     /// Sets the tenant.

@@ -171,17 +171,14 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
         }
     }
     let backend = Arc::clone(&target.backend);
-    let model = app.backends.describe(&backend, &incoming.request.model).await;
+    let described = app.backends.describe(&backend, &incoming.request.model).await;
+    let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
     let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
     let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
     let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(model.capabilities));
     let passed =
         Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
-    plan::plan(
-        &app.config,
-        &app.library,
-        plan::Request { incoming, mode, front, backend, learned, model: &model, caller, passed, react },
-    )
+    plan::plan(&app.config, plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react })
 }
 
 /// The stream as a response. An error before the first byte keeps its HTTP status.

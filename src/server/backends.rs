@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::state::Settings;
 use crate::{
+    adapter::Adapter,
     backend::{self, Backend, Kind, Model, Profile},
     config,
     error::Error,
@@ -46,7 +47,15 @@ struct Known {
     found: Arc<[Found]>,
     at: Option<Instant>,
     /// By backend and model: until when it holds, and what was told.
-    described: HashMap<(String, String), (Instant, Arc<Model>)>,
+    described: HashMap<(String, String), (Instant, Arc<Described>)>,
+}
+
+/// A model as its backend describes it.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub(super) model: Arc<Model>,
+    /// Chosen for the first request (`State::adapter_of`).
+    pub(super) adapter: OnceLock<Arc<Adapter>>,
 }
 
 /// A backend and what it offers.
@@ -141,7 +150,7 @@ impl Backends {
     }
 
     /// The description of a model. If the backend does not answer in time, only the name is known.
-    pub(super) async fn describe(&self, backend: &Backend, model: &str) -> Arc<Model> {
+    pub(super) async fn describe(&self, backend: &Backend, model: &str) -> Arc<Described> {
         let key = (backend.name.clone(), model.to_owned());
         let now = Instant::now();
         let kept = self.known.hold().described.get(&key).filter(|(until, _)| *until > now).map(|(_, model)| model.clone());
@@ -156,7 +165,7 @@ impl Backends {
                 (SILENT, Model::named(model))
             }
         };
-        let described = Arc::new(described);
+        let described = Arc::new(Described { model: Arc::new(described), adapter: OnceLock::new() });
         let mut known = self.known.hold();
         if known.described.len() >= DESCRIPTIONS {
             known.described.clear();

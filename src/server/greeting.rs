@@ -6,6 +6,8 @@ use std::{
     io::{self, Write as _},
 };
 
+use serde_json::json;
+
 use super::{
     backends::Found,
     listen::Bound,
@@ -90,7 +92,7 @@ pub(super) async fn found(app: &App, found: &[Found], address: &str) {
     if let Some(replay) = found.iter().find(|found| found.backend.kind == Kind::Replay) {
         let _ = writeln!(text, "  recorded models to try it with: {}", names(&replay.models));
         if let Some(example) = replay.backend.replay.example() {
-            let body = example.to_value().to_string().replace('\'', r"'\''");
+            let body = json!(example).to_string().replace('\'', r"'\''");
             let _ = writeln!(text, "\ncurl -N {address}/v1/chat/completions -H 'content-type: application/json' -d '{body}'\n");
         }
     }

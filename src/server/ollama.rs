@@ -135,8 +135,8 @@ async fn described(app: &App, backend: &Backend, name: &str) -> Result<Response,
     if !found.iter().any(|found| found.models.iter().any(|model| model.id == name)) {
         return Err(Error::client(format!("model '{name}' not found")).with_status(404).with_code("model_not_found"));
     }
-    let model = app.backends.describe(backend, name).await;
-    let family = family(app, &model);
+    let model = &app.backends.describe(backend, name).await.model;
+    let family = family(app, model);
     let known = model.capabilities.unwrap_or_default();
     let capabilities = [("completion", true), ("tools", true), ("thinking", known.thinking), ("vision", known.vision)];
     let capabilities: Vec<&str> = capabilities.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();

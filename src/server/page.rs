@@ -82,20 +82,24 @@ pub(super) fn is_surface(path: &str) -> bool {
 
 /// A request for an answer has arrived: it is a row of the page from now on.
 pub(super) fn begins(app: &App, received: &Received, model: &str) {
-    let facts = received.account.facts();
-    if !TURNS.iter().any(|end| facts.path.ends_with(end)) {
-        return;
-    }
     let client = received.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    received.account.is_listed(app.process.page.begin(&Opening {
-        owner: &received.sender.tenant.name,
-        id: &facts.id,
-        path: &facts.path,
-        client,
-        model,
-        body: &received.body,
-        always: app.config.exchanges == Exchanges::Full,
-    }));
+    let entry = received.account.read(|facts| {
+        let is_turn = TURNS.iter().any(|end| facts.path.ends_with(end));
+        is_turn.then(|| {
+            app.process.page.begin(&Opening {
+                owner: &received.sender.tenant.name,
+                id: &facts.id,
+                path: &facts.path,
+                client,
+                model,
+                body: &received.body,
+                always: app.config.exchanges == Exchanges::Full,
+            })
+        })
+    });
+    if let Some(entry) = entry {
+        received.account.is_listed(entry);
+    }
 }
 
 /// `GET /`: people get the page, clients that look for an Ollama its words.

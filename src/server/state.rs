@@ -9,16 +9,24 @@ use arc_swap::ArcSwap;
 use axum::extract::FromRef;
 
 use super::{
-    apart::Apart, backends::Backends, draining::Draining, guard::Instance, metrics::Metrics, otel::Spans, page,
-    recording::Recorder, unknown::Missed,
+    apart::Apart,
+    backends::{Backends, Described},
+    draining::Draining,
+    guard::Instance,
+    metrics::Metrics,
+    otel::Spans,
+    page,
+    recording::Recorder,
+    unknown::Missed,
 };
 use crate::{
-    adapter::Library,
+    adapter::{Adapter, Library},
     backend::Backend,
     client::profile,
     config::{Config, Environment, Overlay},
     error::Error,
     mcp::{self, engine::Engine, registry::Registry},
+    plan,
     store::{self, Common, Files, Memory},
     turn, upstream,
 };
@@ -147,6 +155,16 @@ impl State {
     /// The servers whose tools are run.
     pub fn registry(&self) -> &Registry {
         self.process.mcp.pool().registry()
+    }
+
+    /// The adapter of a model: chosen once for each description, because configuration and library never change in a state.
+    pub(super) fn adapter_of(&self, described: &Described) -> Result<Arc<Adapter>, Error> {
+        if let Some(adapter) = described.adapter.get() {
+            return Ok(Arc::clone(adapter));
+        }
+        let Described { model, adapter } = described;
+        let found = plan::reader(&self.config, &self.library, &model.id, model)?;
+        Ok(Arc::clone(adapter.get_or_init(|| found.adapter)))
     }
 
     /// The backend that serves this model (by its own name): that of its route, else the one that has it.

@@ -168,8 +168,10 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
 
 /// How this model would be spoken to.
 pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tools: &[Value]) -> Result<Spoken, Error> {
-    let model =
-        if backend.traits().describes { app.backends.describe(backend, &listed.id).await } else { Arc::new(listed.clone()) };
+    let model = match backend.traits().describes {
+        true => Arc::clone(&app.backends.describe(backend, &listed.id).await.model),
+        false => Arc::new(listed.clone()),
+    };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
     let (mode, why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
         (Some(mode), _) => (mode, "its route in the configuration says so"),

@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 use tracing::{Instrument, Span};
 
-use super::{account::Account, metrics::Metrics, otel, page::Entry, reply, state::App};
+use super::{account::Account, metrics::Metrics, otel, page::Entry, reply, state::App, woken::Woken};
 
 /// The header with the request's id, in both directions.
 const ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -30,6 +30,7 @@ const ID_BYTES: usize = 128;
 struct Traced {
     // Dropped first: the turn in it completes the account.
     body: Body,
+    woken: Woken,
     ending: Ending,
     /// The row of a turn of which the page keeps what is said.
     shown: Option<Entry>,
@@ -70,7 +71,7 @@ pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Ne
     response.headers_mut().insert(ID, id);
     reply::add_headers(&mut response, &ending.account.pace());
     let shown = ending.account.entry().filter(Entry::keeps);
-    response.map(|body| Body::new(Traced { body, ending, shown }))
+    response.map(|body| Body::new(Traced { body, woken: Woken::default(), ending, shown }))
 }
 
 /// The id that the client gave, else a new one.
@@ -88,9 +89,11 @@ impl hyper::body::Body for Traced {
     type Error = axum::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Traced { body, ending, shown } = self.get_mut();
-        let _entered = ending.span.enter();
-        let polled = Pin::new(body).poll_frame(cx);
+        let Traced { body, woken, ending, shown } = self.get_mut();
+        let polled = woken.poll(cx, |cx| {
+            let _entered = ending.span.enter();
+            Pin::new(body).poll_frame(cx)
+        });
         if polled.is_ready() {
             ending.first_byte.get_or_insert_with(Instant::now);
         }
@@ -113,7 +116,7 @@ impl hyper::body::Body for Traced {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let facts = self.account.facts();
+        let facts = self.account.take();
         let taken = self.begun.elapsed();
         let status = self.status.map(|status| status.as_u16());
         let turn = facts.turn.as_ref();

@@ -116,8 +116,8 @@ impl Entries {
 
     /// Removes expired values.
     fn expire(&mut self, now: Instant) {
-        while let Some((expires, key)) = self.by_expiry.first().cloned()
-            && expires <= now
+        while self.by_expiry.first().is_some_and(|(expires, _)| *expires <= now)
+            && let Some((_, key)) = self.by_expiry.pop_first()
         {
             self.remove(&key);
         }

@@ -66,7 +66,7 @@ const BETWEEN: usize = 2;
 
 /// Whether the user has ordered something that an editor's tools do: a sentence begins with it, and names a file or the like.
 pub(super) fn orders(asked: &Message) -> bool {
-    let asked = asked.content.to_text();
+    let asked = asked.content.text();
     let is_path = |word: &str| {
         let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
         let has_stem = inner.split_once('.').is_some_and(|(stem, _)| stem.len() > 1); // not `e.g.`

@@ -108,7 +108,7 @@ fn digest(text: &[u8]) -> u64 {
 /// A conversation is identified by its beginning.
 fn key(plan: &Plan) -> Key {
     let first = plan.chat.messages.iter().find(|message| message.role == "user");
-    let first = first.map(|message| message.content.to_text()).unwrap_or_default();
+    let first = first.map(|message| message.content.text()).unwrap_or_default();
     let id = format!("{}\n{}\n{:x}", plan.backend.url, plan.chat.model, digest(first.as_bytes()));
     plan.key(Kind::Prefix, id)
 }

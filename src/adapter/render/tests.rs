@@ -23,7 +23,7 @@ fn rendered(prompt: &Prompt, messages: Value) -> Vec<(String, Value)> {
     let out = render(&asked_by(prompt), false, &request(messages), &tools()).expect("the templates are fine");
     assert!(out.tools.is_empty() && out.tool_choice.is_none());
     assert!(out.messages.iter().all(|message| message.tool_calls.is_empty() && message.tool_call_id.is_none()));
-    out.messages.into_iter().map(|message| (message.role, message.content.into_value())).collect()
+    out.messages.into_iter().map(|message| (message.role, json!(message.content))).collect()
 }
 
 fn prompt(toml: &str) -> Prompt {

@@ -2,10 +2,9 @@
 //! scanner takes for a call of an offered tool is removed, and so are control tokens outside of code. Everything else, and all
 //! reasoning, stays unchanged.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use serde_json::Value;
-
+use super::with_texts;
 use crate::{
     adapter::{Adapter, Scanner, scanner::Options},
     event::{Channel, Event, FinishReason, Sink, Tools},
@@ -36,33 +35,27 @@ impl Sink for Said {
 }
 
 /// Cleans the answers in a history, up to [`READ_BYTES`] of them. Answers that contain nothing else are removed.
-pub(in crate::backend) fn clean(messages: &mut Vec<Message>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
+pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &Arc<Adapter>, tools: &Arc<Tools>) {
     let mut left = READ_BYTES;
     messages.retain_mut(|message| {
         if message.role != "assistant" {
             return true;
         }
-        let mut found = false;
-        let mut clean = |text: &mut String| {
-            if adapter.marks(text) {
-                left = left.saturating_sub(text.len());
-                if left > 0 {
-                    (*text, found) = (cleaned(text, adapter, tools), true);
-                }
+        let mut clean = |text: &str| {
+            if !adapter.marks(text) {
+                return None;
             }
+            left = left.saturating_sub(text.len());
+            (left > 0).then(|| cleaned(text, adapter, tools))
         };
-        match &mut message.content {
-            Content::Text(text) => clean(text),
-            Content::Parts(parts) => {
-                for part in parts {
-                    if let Some(Value::String(text)) = part.get_mut("text") {
-                        clean(text);
-                    }
-                }
-            }
-            Content::None => {}
-        }
-        !found || !message.tool_calls.is_empty() || !message.content.to_text().trim().is_empty()
+        let content = match &message.content {
+            Content::Text(text) => clean(text).map(Content::Text),
+            Content::Parts(parts) => with_texts(parts, clean).map(Content::Parts),
+            Content::None => None,
+        };
+        let Some(content) = content else { return true };
+        message.to_mut().content = content;
+        !message.tool_calls.is_empty() || !message.content.text().trim().is_empty()
     });
 }
 

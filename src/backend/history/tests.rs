@@ -9,7 +9,7 @@ fn cleaned(messages: Value) -> (Value, usize) {
     let chat = ChatRequest::from_value(json!({"model": "m", "messages": messages})).expect("a request");
     let mut notes = Vec::new();
     let clean = clean(&chat, &turns("hermes"), &mut notes);
-    (clean.messages.iter().map(Message::to_value).collect(), notes.len())
+    (json!(clean.messages), notes.len())
 }
 
 fn call(id: &str, arguments: &str) -> Value {
@@ -121,9 +121,10 @@ fn images_of_results_are_shown_or_named() {
         {"role": "user", "content": [text("mine"), image("gif")]},
     ]);
     let shown = |vision| {
-        let mut chat = ChatRequest::from_value(json!({"model": "m", "messages": conversation})).expect("a request");
-        show_images(&mut chat.messages, vision);
-        chat.messages.iter().map(Message::to_value).collect::<Vec<_>>()
+        let chat = ChatRequest::from_value(json!({"model": "m", "messages": conversation})).expect("a request");
+        let mut messages = chat.messages.iter().map(Cow::Borrowed).collect();
+        show_images(&mut messages, vision);
+        messages.iter().map(|message| json!(message)).collect::<Vec<_>>()
     };
     let seeing = shown(true);
     assert_eq!(seeing[0]["content"], "a screenshot\n[image 1: image/png, attached below]");

@@ -1,14 +1,15 @@
 //! Prevents wrong calls by fields of a chat request: a schema for a required call, `strict`, markers that the server must keep.
 //! `backend::prevent` does the same at llama.cpp while the model may still answer in text.
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
 
 use super::parameters_of;
 use crate::{
     adapter::render::Style,
     backend::{Kind, Profile, Round, ToolMode, traits::Form},
     event::{ToolChoice, Tools},
-    openai::ChatRequest,
 };
 
 /// How this round asks for calls. Ollama's API cannot require a call, but it can hold an answer to a schema. So a required call is
@@ -28,7 +29,7 @@ fn describable(round: &Round<'_>) -> bool {
 }
 
 /// Adds a schema for a required call in prompt mode, where the call is the whole answer.
-pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
+pub(super) fn required(round: &Round<'_>, fields: &mut Map<String, Value>) {
     let only = match &round.tools.choice {
         ToolChoice::Required => None,
         ToolChoice::Named(name) => Some(name),
@@ -58,10 +59,10 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
         _ => json!({"anyOf": forms}),
     };
     match round.backend.traits().form {
-        Some(Form::Format) => drop(chat.rest.insert("format".into(), form)),
+        Some(Form::Format) => drop(fields.insert("format".into(), form)),
         Some(Form::ResponseFormat) => {
             let schema = json!({"type": "json_schema", "json_schema": {"name": "call", "schema": form}});
-            chat.rest.insert("response_format".into(), schema);
+            fields.insert("response_format".into(), schema);
         }
         None => {}
     }
@@ -69,9 +70,9 @@ pub(super) fn required(round: &Round<'_>, chat: &mut ChatRequest) {
 
 /// Tells vLLM and SGLang to keep special tokens. Otherwise they remove them, and with them the markers of calls, unless they parse
 /// calls themselves.
-pub(super) fn keep_markers(round: &Round<'_>, chat: &mut ChatRequest) {
+pub(super) fn keep_markers(round: &Round<'_>, fields: &mut Map<String, Value>) {
     if round.backend.traits().removes_markers && round.tools.wanted() && !round.adapter.preserve.is_empty() {
-        chat.rest.entry("skip_special_tokens").or_insert(json!(false));
+        fields.entry("skip_special_tokens").or_insert(json!(false));
     }
 }
 
@@ -84,8 +85,10 @@ pub(super) fn only_named(tools: &Tools, profile: Profile) -> Option<&str> {
 }
 
 /// Adds `strict`: vLLM then holds calls of the tool to its schema, even if the model may answer in text.
-pub(super) fn strict(tool: &mut Value) {
-    if let Some(function) = tool.get_mut("function").and_then(Value::as_object_mut) {
-        function.entry("strict").or_insert(json!(true));
+pub(super) fn strict(tool: &mut Cow<'_, Value>) {
+    if tool.pointer("/function/strict").is_none()
+        && let Some(function) = tool.to_mut().get_mut("function").and_then(Value::as_object_mut)
+    {
+        function.insert("strict".into(), json!(true));
     }
 }

@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Called, dropped, image, in_message, left_out, named, parameters_of};
 use crate::{
+    backend::chat::Chat,
     error::Error,
     event::{Note, ToolChoice, Tools},
-    openai::{ChatRequest, Content, Message},
+    openai::{Content, Message},
 };
 
 mod schema;
@@ -32,7 +33,7 @@ pub(super) fn path(model: &str) -> String {
     format!("/models/{}:streamGenerateContent?alt=sse", name.collect::<String>())
 }
 
-pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, notes: &mut Vec<Note>) -> Result<Value, Error> {
     let mut body = Map::new();
     let mut system = Vec::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -85,7 +86,7 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, notes: &mut Vec<No
     Ok(Value::Object(body))
 }
 
-fn config(chat: &ChatRequest, notes: &mut Vec<Note>) -> Map<String, Value> {
+fn config(chat: &Chat<'_>, notes: &mut Vec<Note>) -> Map<String, Value> {
     let mut config = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
         if let Some((_, key)) = CONFIG.iter().find(|(openai, _)| openai == name) {

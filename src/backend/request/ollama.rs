@@ -1,14 +1,16 @@
 //! Writes the body for Ollama's `/api/chat`: arguments of past calls as objects, results with the tool's name, images separate
 //! from the text, sampling under `options`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::{Called, dropped, functions, image, in_message, left_out};
 use crate::{
-    backend::Round,
+    backend::{Round, chat::Chat},
     error::Error,
     event::{Note, Tools},
-    openai::{ChatRequest, Content, Message},
+    openai::{Content, Message},
 };
 
 /// OpenAI's name of a field, and the name of Ollama's option.
@@ -30,7 +32,7 @@ const OPTIONS: &[(&str, &str)] = &[
 /// Ollama's own fields, passed on unchanged.
 const OWN: &[&str] = &["keep_alive", "format", "think", "truncate"];
 
-pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
+pub(super) fn body(chat: &Chat<'_>, tools: Option<&Tools>, round: &Round<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
     let mut body = Map::new();
     body.insert("model".into(), json!(chat.model));
     let mut called = Called::default();
@@ -42,7 +44,7 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>,
     body.insert("stream".into(), json!(true));
     // Ollama has no `tool_choice`: if no call is wanted, no tool is offered.
     if let Some(tools) = tools.filter(|tools| tools.wanted()) {
-        body.insert("tools".into(), Value::Array(functions(&round.chat.tools, tools.iter())));
+        body.insert("tools".into(), functions(&round.chat.tools, tools.iter()).into_iter().map(Cow::into_owned).collect());
     }
     let mut options = Map::new();
     for (name, value) in chat.rest.iter().filter(|(_, value)| !value.is_null()) {
@@ -76,7 +78,7 @@ pub(super) fn body(chat: &ChatRequest, tools: Option<&Tools>, round: &Round<'_>,
 fn message(at: usize, message: &Message, called: &Called<'_>, notes: &mut Vec<Note>) -> Result<Value, Error> {
     let mut out = Map::new();
     out.insert("role".into(), json!(message.role));
-    out.insert("content".into(), json!(message.content.to_text()));
+    out.insert("content".into(), json!(message.content.text()));
     if let Content::Parts(parts) = &message.content {
         let mut images = Vec::new();
         for part in parts.iter().filter(|part| part.get("text").is_none()) {

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::{constrain, functions, named};
 use crate::{
-    backend::{Profile, Round},
+    backend::{Profile, Round, chat::Chat},
     event::{ToolChoice, Tools},
-    openai::ChatRequest,
 };
 
 /// Fields that are recent, or that only OpenAI itself has.
@@ -24,7 +23,7 @@ const LATE: &[&str] = &[
     "skip_special_tokens",
 ];
 
-pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'_>) -> Value {
+pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Round<'a>) -> Chat<'a> {
     let profile = round.backend.profile;
     chat.stream = true;
     if profile != Profile::Generic
@@ -65,16 +64,16 @@ pub(super) fn body(mut chat: ChatRequest, tools: Option<&Tools>, round: &Round<'
     if round.learned.plain {
         plain(&mut chat);
     }
-    chat.into_value()
+    chat
 }
 
 /// Removes fields that not every server of this API knows.
-fn plain(chat: &mut ChatRequest) {
+fn plain(chat: &mut Chat<'_>) {
     chat.rest.retain(|name, _| !LATE.contains(&name.as_str()));
-    for message in &mut chat.messages {
-        message.rest.retain(|name, _| name == "name");
+    for message in chat.messages.iter_mut().filter(|message| message.rest.keys().any(|name| name != "name")) {
+        message.to_mut().rest.retain(|name, _| name == "name");
     }
-    for function in chat.tools.iter_mut().filter_map(|tool| tool.get_mut("function")?.as_object_mut()) {
-        function.shift_remove("strict");
+    for tool in chat.tools.iter_mut().filter(|tool| tool.pointer("/function/strict").is_some()) {
+        tool.to_mut().get_mut("function").and_then(Value::as_object_mut).map(|function| function.shift_remove("strict"));
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     adapter::{Adapter, render::Prompt},
     backend::{Backend, Learned, Profile},
     event::Tools,
+    openai::ChatRequest,
 };
 
 /// Where a test's request goes and what is offered.

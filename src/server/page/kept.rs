@@ -11,6 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use serde_json::json;
 
 use super::turns::Entry;
 use crate::{
@@ -234,7 +235,7 @@ impl Watch {
 
 impl Tap for Watch {
     fn round(&mut self, chat: &ChatRequest, tools: &Tools, dialect: Dialect) {
-        let request = recording::request(chat, tools).into_value().to_string();
+        let request = json!(recording::request(chat, tools)).to_string();
         let wire = recording::wire(dialect);
         self.kept(|kept| {
             let request = if kept.takes(request.len()) { request } else { String::new() };

@@ -15,7 +15,11 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 
 use super::kept::Kept;
-use crate::{lock::Hold, redact, server::account::Facts};
+use crate::{
+    lock::Hold,
+    redact,
+    server::account::{Facts, Turn},
+};
 
 /// Maximum number of rows.
 pub(super) const ROWS: usize = 200;
@@ -298,7 +302,8 @@ impl Entry {
         first: Option<Duration>,
         taken: Duration,
     ) {
-        let turn = facts.turn.clone().unwrap_or_default();
+        let unread = Turn::default();
+        let turn = facts.turn.as_ref().unwrap_or(&unread);
         let fixed = turn.calls.verdicts.iter().filter(|verdict| !matches!(**verdict, "clean" | "refused")).count();
         let refused = turn.calls.verdicts.iter().filter(|verdict| **verdict == "refused").count();
         let calls =
@@ -322,7 +327,7 @@ impl Entry {
                 let row = &mut listed.row;
                 *row = Row {
                     backend: facts.backend().to_owned(),
-                    adapter: turn.adapter,
+                    adapter: turn.adapter.clone(),
                     mode: facts.mode,
                     result,
                     writing: None,

@@ -139,7 +139,6 @@ async fn all_at_once(shared: &Shared, plan: &Plan) -> HashMap<Key, Option<Bytes>
 }
 
 fn written(messages: &[Message], tainted: Option<&str>) -> Bytes {
-    let messages: Vec<Value> = messages.iter().map(Message::to_value).collect();
     json!({"messages": messages, "tainted": tainted}).to_string().into()
 }
 
@@ -186,7 +185,7 @@ fn only_answered(messages: &mut [Message], by_client: &[String]) {
 fn repeated(plan: &Plan, conversation: &[Message]) -> Key {
     let mut hash = Sha256::new_with_prefix(&plan.chat.model);
     for message in conversation {
-        hash.update(message.to_value().to_string());
+        hash.update(json!(message).to_string());
     }
     let id = hash.finalize().iter().fold("repeated ".to_owned(), |id, byte| format!("{id}{byte:02x}"));
     plan.key(Kind::TurnResults, id)

@@ -30,7 +30,6 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
     let config = Config::parse("", None, &Overrides::default(), &Environment::default()).unwrap();
     let plan = plan::plan(
         &config,
-        library(),
         plan::Request {
             incoming: client::read(ChatRequest::parse(request.as_bytes()).unwrap(), &Hints::default()).unwrap(),
             mode: Mode::Rewrite,
@@ -38,6 +37,7 @@ fn turn(front: front::Kind, stream: bool, silence: Duration) -> (Plan, Shared) {
             backend,
             learned: Learned::default(),
             model: &Model::named("m"),
+            adapter: library().find("m", None).adapter,
             caller: Caller::default(),
             passed: Passed::default(),
             react: None,

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
@@ -12,9 +12,10 @@ fn cleaned_by(model: &str, contents: &[Value]) -> Vec<Value> {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
     let tools = Arc::new(Tools::new([Tool::new("read_file", "", schema)], ToolChoice::Auto));
     let messages: Vec<Value> = contents.iter().map(|content| json!({"role": "assistant", "content": content})).collect();
-    let mut messages = ChatRequest::from_value(json!({"model": model, "messages": messages})).expect("a request").messages;
+    let chat = ChatRequest::from_value(json!({"model": model, "messages": messages})).expect("a request");
+    let mut messages: Vec<Cow<'_, Message>> = chat.messages.iter().map(Cow::Borrowed).collect();
     clean(&mut messages, &library.find(model, None).adapter, &tools);
-    messages.into_iter().map(|message| message.content.into_value()).collect()
+    messages.into_iter().map(|message| json!(message.content)).collect()
 }
 
 #[test]
