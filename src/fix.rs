@@ -24,8 +24,10 @@ use crate::event::Why;
 use crate::json::strict;
 use crate::json::tree::Value;
 
-pub(crate) use backslash::Role;
-pub(crate) use damage::{IDS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable};
+pub(crate) use backslash::{Role, is_text, words};
+pub(crate) use damage::{
+    IDS, NAME_KEYS, begins_as_member, ends_inside, has_odd_quote, holds_python_call, holds_structure, is_variable,
+};
 pub use fixer::{Checked, Fixer};
 pub(crate) use placeholder::are_placeholders;
 pub use report::{End, Fix, Report, Verdict};

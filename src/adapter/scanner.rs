@@ -52,7 +52,8 @@ use message::Message;
 pub use options::Options;
 use tentative::Tentative;
 use text::Inline;
-use withdrawn::Enclosing;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Splits the text of one answer into events. Calls leave it with the arguments as the model wrote them (see
 /// [`crate::fix::Fixer`]); one that was cut off by the end has no `CallEnd`.
@@ -69,7 +70,6 @@ pub struct Scanner {
     left: Left,
     draft: Draft,
     message: Message,
-    enclosing: Enclosing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,6 @@ impl Scanner {
             left: Left::nothing(open),
             draft: Draft::new(open),
             message: Message::new(primed),
-            enclosing: Enclosing::nothing(),
         }
     }
 
@@ -117,7 +116,9 @@ impl Scanner {
             }
             return;
         }
-        self.buf.push(text);
+        // A byte order mark before the first character is no part of the answer.
+        let begins = self.buf.is_empty() && self.buf.in_answer(0) == 0;
+        self.buf.push(if begins { text.trim_start_matches(BYTE_ORDER_MARK) } else { text });
         while self.step(false, out) {}
         let gone = self.buf.compact();
         if let Some(candidate) = &mut self.candidate {
@@ -150,7 +151,7 @@ impl Scanner {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
             let at = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
             self.buf.truncate(at);
-            self.enclosing.search_again();
+            self.left.enclosing.search_again();
             (self.candidate, self.tentative.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);

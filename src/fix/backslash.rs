@@ -20,7 +20,7 @@ mod role;
 use std::borrow::Cow;
 
 use self::escapes::{Escapes, Reading};
-pub(crate) use self::role::Role;
+pub(crate) use self::role::{Role, is_text, words};
 use super::report::{Fix, Verdict};
 use super::schema::At;
 use crate::json::Code;

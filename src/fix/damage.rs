@@ -15,7 +15,7 @@ use crate::json::tree::{Member, Node, Value};
 pub(super) use behind::is_spilt;
 use behind::is_spilt_comment;
 pub(super) use call::holds_json_call;
-pub(crate) use call::holds_python_call;
+pub(crate) use call::{NAME_KEYS, holds_python_call};
 pub(super) use text::is_torn;
 use text::{after_surplus, has_surplus, is_odd, keys, opens_last, separates, swallowed};
 pub(crate) use text::{begins_as_member, ends_inside, has_odd_quote, holds_structure};

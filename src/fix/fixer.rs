@@ -6,12 +6,14 @@ mod tests;
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tracing::{debug, info, warn};
 
 use super::damage::holds_json_call;
-use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, are_placeholders, fix, name, patch};
-use crate::event::{Effect, Event, FinishReason, Sink, Tools, Why};
+use super::placeholder::{PLACEHOLDER_BYTES, are_placeholders};
+use super::{Code, End, MAX_BYTES, Report, Role, Schemas, Tally, Verdict, View, fix, name, patch};
+use crate::event::{Effect, Event, FinishReason, Sink, Tool, Tools, Why};
 
 /// Longest excerpt of a value in a log line, in characters.
 const EXCERPT: usize = 80;
@@ -135,6 +137,7 @@ impl Fixer {
             end => end,
         };
         let reads = matches!(&resolved, name::Resolved::Known { tool, .. } if tool.effect == Effect::Reads);
+        let mut meant = None;
         let (name, report) = match resolved {
             // An empty name is never a call.
             _ if open.name.trim().is_empty() => {
@@ -149,12 +152,18 @@ impl Fixer {
                 let schema = self.schemas.get(tool.checked_schema());
                 let report = patch::fix(tool, &open.arguments, end)
                     .unwrap_or_else(|| fix(&open.arguments, Some(&schema), &tool.keeps_null, again(&tool.name)));
+                let given = given(&report, tool);
                 let swallowed = report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3))
-                    && report.accepted().is_some_and(|arguments| strings_hold_call(arguments, &tools));
-                let report =
-                    if swallowed { Report::refused(Why::Ambiguous("a text holds another call".to_owned())) } else { report };
-                let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool));
-                (tool.name.as_str(), if shown { Report::refused(Why::Placeholders) } else { report })
+                    && report.accepted().is_some()
+                    && given.values().any(|value| holds_call(value, &tools));
+                let shown = report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, &given, tool));
+                meant = meant_tool(&tool.name, &given, &tools);
+                let report = match () {
+                    () if swallowed => Report::refused(Why::Ambiguous("a text holds another call".to_owned())),
+                    () if shown => Report::refused(Why::Placeholders),
+                    () => report,
+                };
+                (tool.name.as_str(), report)
             }
             // Nothing is known of its parameters, but arguments are an object.
             name::Resolved::Unknown { .. } => {
@@ -167,8 +176,7 @@ impl Fixer {
             self.tally.count_rule(Code::M1);
         }
         self.log(&open, name, &report);
-        let meant = || report.arguments.as_deref().and_then(|arguments| meant_tool(name, arguments, &tools));
-        let unsure = if reads { None } else { unsure(&report).or_else(meant) };
+        let unsure = if reads { None } else { unsure(&report).or(meant) };
         match (report.why.as_ref().or(unsure.as_ref()), report.arguments.as_deref()) {
             (None, Some(arguments)) => {
                 let index = self.next;
@@ -220,17 +228,22 @@ impl Fixer {
     }
 }
 
-/// Whether a string in the arguments holds another call.
-fn strings_hold_call(arguments: &str, tools: &Tools) -> bool {
-    fn any(value: &serde_json::Value, tools: &Tools) -> bool {
-        match value {
-            serde_json::Value::String(text) => holds_json_call(text, tools),
-            serde_json::Value::Array(items) => items.iter().any(|item| any(item, tools)),
-            serde_json::Value::Object(members) => members.values().any(|value| any(value, tools)),
-            _ => false,
-        }
+/// The values of the arguments in a report, if something is to be seen in them: what they hold may be long, and most tools take no command.
+fn given(report: &Report, tool: &Tool) -> Map<String, Value> {
+    let repaired = || report.fixes.iter().any(|fix| matches!(fix.rule, Code::T3 | Code::X3));
+    let takes_command = || View::of(Some(tool)).root().keys().any(|key| Role::of(key, false).command);
+    let text = report.arguments.as_deref().filter(|text| text.len() <= PLACEHOLDER_BYTES || repaired() || takes_command());
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+/// Whether a string in a value holds another call.
+fn holds_call(value: &Value, tools: &Tools) -> bool {
+    match value {
+        Value::String(text) => holds_json_call(text, tools),
+        Value::Array(items) => items.iter().any(|item| holds_call(item, tools)),
+        Value::Object(members) => members.values().any(|value| holds_call(value, tools)),
+        _ => false,
     }
-    serde_json::from_str(arguments).is_ok_and(|value| any(&value, tools))
 }
 
 /// Why the model should confirm these arguments before a tool with effects runs on them: a wrong path is a wrong file.
@@ -243,8 +256,7 @@ fn unsure(report: &Report) -> Option<Why> {
 }
 
 /// Why a command should be confirmed that begins with the name of another offered tool: no program has such a name of several words.
-fn meant_tool(name: &str, arguments: &str, tools: &Tools) -> Option<Why> {
-    let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(arguments).ok()?;
+fn meant_tool(name: &str, given: &Map<String, Value>, tools: &Tools) -> Option<Why> {
     let commands = given.iter().filter(|(key, _)| Role::of(key, false).command).filter_map(|(_, value)| value.as_str());
     let tool = commands.filter_map(|command| tools.get(command.split_whitespace().next()?)).find(|tool| tool.name != name)?;
     let why = || Why::Unsure(format!("{0} is a tool of its own; call {0} if it is meant", tool.name));

@@ -252,7 +252,8 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
     let found = members.iter().position(|member| {
         let mut path = String::new();
         push_key(&mut path, &member.key);
-        path == refused && is_empty(&member.node) && rule.named(&member.key).is_some() && !rule.is_required(&member.key)
+        let property = rule.named(&member.key).filter(|_| !rule.is_required(&member.key));
+        path == refused && property.is_some_and(|property| is_empty(&member.node, coercion.schema.rule(property.shape).types))
     });
     let Some(found) = found else { return false };
     let Member { key, node, .. } = members.remove(found);
@@ -262,12 +263,13 @@ pub(super) fn leave_out_empty(coercion: &mut Coercion<'_>, root: &mut Node<'_>, 
     true
 }
 
-fn is_empty(node: &Node<'_>) -> bool {
+/// Whether a value says nothing where one of these types is wanted. In the place of a scalar an empty list or object is a mistake.
+fn is_empty(node: &Node<'_>, wanted: Types) -> bool {
     match &node.value {
         Value::Text(text) => text.trim().is_empty(),
         Value::Number(number) => number.parse() == Ok(0.0),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
+        Value::Object(members) => members.is_empty() && wanted.allow(Types::ARRAY.or(Types::OBJECT)),
         Value::Null | Value::Bool(_) => false,
     }
 }

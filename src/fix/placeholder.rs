@@ -11,7 +11,7 @@ use super::{
 use crate::event::Tool;
 
 /// Arguments that only show a form are short; in bytes.
-const BYTES: usize = 1024;
+pub(super) const PLACEHOLDER_BYTES: usize = 1024;
 /// Words for a value of any parameter.
 const ANY: [&str; 8] = ["value", "string", "str", "integer", "int", "number", "boolean", "bool"];
 /// Parts of the names of parameters that hold a place, which such a value never is.
@@ -53,12 +53,11 @@ enum Kind {
     Real,
 }
 
-/// Whether these arguments show the form of a call of this tool and are none.
-pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
-    if arguments.len() > BYTES {
+/// Whether these arguments, whose values are `given`, show the form of a call of this tool and are none.
+pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool: &Tool) -> bool {
+    if arguments.len() > PLACEHOLDER_BYTES {
         return false;
     }
-    let Ok(members) = serde_json::from_str::<Map<String, Value>>(arguments) else { return false };
     let view = View::of(Some(tool));
     let required = |key: &str| view.root().required().any(|required| required == key);
     let described = |key: &str, value: &Value| {
@@ -75,7 +74,7 @@ pub(crate) fn are_placeholders(arguments: &str, tool: &Tool) -> bool {
     };
     let own = |key: &str, value: &Value| described(key, value) || echoed(key, value);
     let texts = |(key, value)| if own(key, value) { vec![(key, Kind::Own)] } else { texts(key, value) };
-    let kinds: Vec<(&str, Kind)> = members.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
+    let kinds: Vec<(&str, Kind)> = given.iter().map(|(key, value)| (key.as_str(), value)).flat_map(texts).collect();
     let proves = |(key, kind): &(&str, Kind)| match kind {
         Kind::Own => required(key),
         Kind::Described => required(key) && is_place(key),
@@ -175,7 +174,7 @@ mod tests {
 
     fn shows_a_form(arguments: &str) -> bool {
         let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"Where the file is."},"old_text":{"type":"string","description":"text"},"tags":{"type":"array"},"blocks":{"type":"string","description":"Blocks of this form:\n<<<<\n// old\n====\n// new\n>>>>\nSeveral may follow."}},"required":["path","blocks"]}"#;
-        are_placeholders(arguments, &Tool::new("edit", "", schema))
+        are_placeholders(arguments, &serde_json::from_str(arguments).unwrap(), &Tool::new("edit", "", schema))
     }
 
     #[test]

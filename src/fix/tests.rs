@@ -496,9 +496,15 @@ fn empty_values_that_the_schema_refuses_are_left_out() {
         "offset":{"type":"integer","minimum":0},"a/b":{"type":"integer","minimum":1}},"required":["file"],"additionalProperties":false}"#;
     let all = r#"{"file":"a","limit":0,"pages":"","order":"","tags":[],"offset":0,"a/b":0}"#;
     becomes("K9", READ, all, Verdict::Guess, json!({"file": "a", "offset": 0}));
-    for refused in
-        [r#"{"file":""}"#, r#"{"file":"a","limit":-1}"#, r#"{"file":"a","pages":"x"}"#, r#"{"file":"a","order":"left"}"#]
-    {
+    for refused in [
+        r#"{"file":""}"#,
+        r#"{"file":"a","limit":-1}"#,
+        r#"{"file":"a","pages":"x"}"#,
+        r#"{"file":"a","order":"left"}"#,
+        r#"{"file":"a","limit":[]}"#,
+        r#"{"file":"a","order":{}}"#,
+        r#"{"file":"a","limit":{}}"#,
+    ] {
         assert_eq!(fixed(READ, refused, End::Closed).verdict, Verdict::Refused, "{refused}");
     }
 }

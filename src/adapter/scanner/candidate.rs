@@ -124,11 +124,7 @@ impl Scanner {
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
-                    // A name of one word may be anybody's markup, and without parameters it is only a name.
-                    let is_call = |call: &Parsed| call.name.contains('_') && call.arguments != "{}";
-                    let no_text = call.element && candidate.fence.is_none() && calls.iter().any(is_call);
-                    let element = no_text.then(|| [candidate.at, to].map(|at| self.buf.in_answer(at)));
-                    self.tentative.hold_stray(calls, why, element);
+                    self.tentative.hold_stray(calls, why);
                     self.buf.look_to(to);
                     self.before.after_held_call(form);
                     return true;
@@ -292,19 +288,19 @@ impl Scanner {
     fn has_required(&self, tool: &Tool, arguments: &str) -> bool {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
-        if report.arguments.as_deref().is_some_and(|arguments| are_placeholders(arguments, tool)) {
+        let Some(text) = report.arguments else { return false };
+        let Ok(fixed) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text) else { return false };
+        if are_placeholders(&text, &fixed, tool) {
             return false;
         }
-        let fixed: Option<serde_json::Value> = report.arguments.and_then(|text| serde_json::from_str(&text).ok());
         let types = Types::new(Some(tool));
         // A model that fills a form with `null` has nothing to call it with.
-        let given = |value: &serde_json::Value, key: &str| {
-            value.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value))
-        };
+        let given = |key: &str| fixed.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value));
         // The description of a tool has a schema in the place of the arguments.
-        let described =
-            |value: &serde_json::Value| value["type"] == "object" && value["properties"].is_object() && !types.has("properties");
-        fixed.is_some_and(|value| value.is_object() && !described(&value) && types.required().all(|key| given(&value, key)))
+        let is_described = fixed.get("type").is_some_and(|kind| kind == "object")
+            && fixed.get("properties").is_some_and(serde_json::Value::is_object)
+            && !types.has("properties");
+        !is_described && types.required().all(given)
     }
 
     /// Why this JSON or element, which has the form of one call, names no offered tool.

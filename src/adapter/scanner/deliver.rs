@@ -30,7 +30,6 @@ impl Scanner {
             self.before.after_held_call(form);
             return;
         }
-        self.leave_element(out);
         self.tentative.drop_stray();
         let adapter = std::sync::Arc::clone(&self.adapter);
         let call = adapter.calls.get(form);
@@ -133,7 +132,6 @@ impl Scanner {
 
     /// The answer ended inside of a call.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
-        self.leave_element(out);
         self.tentative.drop_stray();
         self.accept_at_end(whole, candidate, out);
         match self.buf.ended() {

@@ -5,15 +5,18 @@ use super::{
     candidate::{Candidate, Fence},
     line,
 };
-use crate::adapter::{
-    Call, Syntax,
-    asides::CLIENT_RESULT,
-    syntax::{
-        Start, blank,
-        element::{self, foreign, unbracketed},
-        starts_with_any,
+use crate::{
+    adapter::{
+        Call, Syntax,
+        asides::CLIENT_RESULT,
+        syntax::{
+            Seen, Start, blank,
+            element::{self, foreign, unbracketed},
+            starts_with_any,
+        },
+        triggers::{Aside, Found},
     },
-    triggers::{Aside, Found},
+    fix::words,
 };
 
 /// Maximum whitespace between two markers, in bytes.
@@ -68,7 +71,20 @@ impl Scanner {
             let fallback = self.adapter.triggers.fallback();
             entries.extend(fallback.iter().map(|&form| Entry { form, body: first.1, marked: true, closed_by: first.0 }));
         }
-        if !entries.is_empty() && (self.is_in_block_quote(found.at) || self.is_in_example(found.at) || self.is_data(found.at)) {
+        if entries.is_empty() {
+            return Some(false);
+        }
+        for shown in [self.quoted_block(found.at, end), self.listed_names(found.at, end)] {
+            match shown {
+                Seen::Yes(to) => {
+                    self.buf.pass_content(to);
+                    return Some(false);
+                }
+                Seen::Maybe => return None,
+                Seen::No => {}
+            }
+        }
+        if self.is_in_block_quote(found.at) || self.is_in_example(found.at) || self.is_data(found.at) {
             return Some(false);
         }
         Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
@@ -236,25 +252,11 @@ impl Scanner {
 const CALLS: [&str; 9] = ["call", "calls", "tool", "function", "action", "actions", "invoke", "invocation", "invocations"];
 const OF_CALLS: [&str; 3] = ["use", "uses", "request"];
 
-/// The words of a name: `tool_call`, `tool-call`, `ToolCall`.
-fn words_of(name: &str) -> impl Iterator<Item = &str> {
-    let mut before = '_';
-    name.split(['_', '-']).flat_map(move |part| {
-        let ends = part.char_indices().filter_map(move |(at, c)| {
-            let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
-            before = c;
-            begins.then_some(at)
-        });
-        let mut at = 0;
-        ends.chain([part.len()]).map(move |end| &part[std::mem::replace(&mut at, end)..end]).collect::<Vec<_>>()
-    })
-}
-
 /// Whether a tag is here whose name says that it is around a call; the length of it.
 fn call_tag(text: &str, end: bool) -> Start {
     let inside = text.get(1..).unwrap_or_default();
     let length = element::foreign::name_length(inside);
-    let words = || words_of(&inside[..length]).map(str::to_ascii_lowercase);
+    let words = || words(&inside[..length]).map(str::to_ascii_lowercase);
     match inside[length..].chars().next() {
         None if !end && length <= TAG_BYTES => Start::Maybe,
         Some('>')

@@ -111,6 +111,12 @@ impl Scanner {
         !self.buf[self.buf.from()..at].ends_with(char::is_whitespace)
     }
 
+    /// Whether `at` is a word in a sentence that has begun in this line: a blank comes before it, and the sentence has not ended.
+    fn is_in_sentence(&self, at: usize) -> bool {
+        let before = &self.buf[self.buf.from()..at];
+        before.ends_with(' ') && !self.at_line_start(at) && !self.left.tail().after(before).ends_sentence()
+    }
+
     /// Whether a marker is right after the end of a sentence and right before the next text, without a blank: nobody mentions one there.
     fn is_between_sentences(&self, at: usize, behind: usize) -> bool {
         !self.buf[behind..].starts_with(' ')
@@ -188,6 +194,8 @@ impl Scanner {
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
             match self.inside() {
+                // After a blank in a sentence it is thought of.
+                Inside::AtEnd if self.is_in_sentence(at) => {}
                 Inside::AtEnd | Inside::Parse => {
                     self.buf.look_to(at);
                     match self.begin_marked(found, end) {

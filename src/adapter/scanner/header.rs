@@ -8,8 +8,8 @@ use crate::{
     adapter::{
         Syntax,
         syntax::{
-            Start, blank,
-            recipient::{Header, Kind, Seen, begins_inside, header, is_arguments},
+            Seen, Start, blank,
+            recipient::{Header, Kind, begins_inside, header, is_arguments},
         },
         triggers::Found,
     },

@@ -1,6 +1,6 @@
 //! What of the answer has left: text, calls, and how the last line of the text looks.
 
-use super::line;
+use super::{line, withdrawn::Enclosing};
 use crate::adapter::syntax::Parsed;
 
 /// What has left.
@@ -23,6 +23,8 @@ pub(super) struct Left {
     inline: usize,
     /// Whitespace at the start of the text that comes next belongs to framing before it.
     swallow_blank: bool,
+    /// The elements that are open in it.
+    pub(super) enclosing: Enclosing,
 }
 
 /// How calls are written: their form, and whether a marker comes before them.
@@ -42,6 +44,7 @@ impl Left {
             tail: Tail::default(),
             inline: 0,
             swallow_blank,
+            enclosing: Enclosing::nothing(),
         }
     }
 

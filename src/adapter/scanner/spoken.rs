@@ -1,7 +1,7 @@
 //! What is right around a call may show that it is only spoken of: quotes, the sentence that goes on after it, a comment.
 
 use super::{Scanner, candidate::Candidate, framing::GAP_BYTES};
-use crate::adapter::syntax::{Start, starts_with_any};
+use crate::adapter::syntax::{Seen, Start, starts_with_any};
 
 /// What encloses text that is spoken of. Backticks come in runs of any length, and so do quotes in code.
 const QUOTES: [[&str; 2]; 15] = [
@@ -39,6 +39,15 @@ const TAKEN_BACK: [&str; 11] = [
     "the content",
 ];
 
+/// Quotes that are alone in the line before a quoted block, and in the one after it.
+const BLOCK_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
+/// How much of a block is looked at, in bytes.
+const BLOCK_BYTES: usize = 4096;
+
+/// How the names of tags around lists of tools end, and the tags of an item.
+const LISTS: [&str; 2] = ["tools", "functions"];
+const ITEMS: [[&str; 2]; 3] = [["<tool>", "</tool>"], ["<function>", "</function>"], ["<name>", "</name>"]];
+
 /// Verbs after a call that is the subject of its sentence.
 const SAYS: [&str; 14] =
     ["is", "was", "would", "could", "should", "can", "will", "means", "does", "ist", "würde", "wäre", "est", "serait"];
@@ -46,6 +55,56 @@ const SAYS: [&str; 14] =
 const SENTENCE_BYTES: usize = 4096;
 
 impl Scanner {
+    /// Whether the marker at `at` is in a block that triple quotes open in the line before, and that text follows: where it ends. If
+    /// nothing follows it, the quotes are a slip.
+    pub(super) fn quoted_block(&self, at: usize, end: bool) -> Seen<usize> {
+        let Some(head) = self.introduction(at) else { return Seen::No };
+        let Some(quotes) = BLOCK_QUOTES.into_iter().find(|quotes| head.trim_end() == *quotes) else { return Seen::No };
+        let text = &self.buf[at..self.buf.floor_char_boundary(at + BLOCK_BYTES)];
+        let undecided = if end || text.len() >= BLOCK_BYTES { Seen::No } else { Seen::Maybe };
+        let closes = |(place, _): &(usize, &str)| text[..*place].trim_end_matches([' ', '\t']).ends_with('\n');
+        let Some((place, _)) = text.match_indices(quotes).find(closes) else { return undecided };
+        let behind = at + place + quotes.len();
+        if self.buf[behind..].trim().is_empty() { undecided } else { Seen::Yes(behind) }
+    }
+
+    /// Whether the marker at `at` begins a list of nothing but names, or is its first item (`<tools><tool>f</tool></tools>`): where it
+    /// ends.
+    pub(super) fn listed_names(&self, at: usize, end: bool) -> Seen<usize> {
+        let text = &self.buf[at..self.buf.floor_char_boundary(at + BLOCK_BYTES)];
+        let inside = match text.find('>').map(|stop| text.split_at(stop + 1)) {
+            Some((tag, inside)) if tag.rfind('<') == Some(0) && opens_list(tag) => inside,
+            _ if opens_list(&self.line_head(at)) || self.introduction(at).is_some_and(|line| opens_list(&line)) => text,
+            _ => return Seen::No,
+        };
+        let (mut rest, mut names) = (inside.trim_start(), 0);
+        loop {
+            if rest.is_empty() || "</".starts_with(rest) {
+                return if !end {
+                    Seen::Maybe
+                } else if names > 0 {
+                    Seen::Yes(at + text.len())
+                } else {
+                    Seen::No
+                };
+            }
+            if rest.starts_with("</") {
+                return if names > 0 { Seen::Yes(at + text.len() - rest.len()) } else { Seen::No };
+            }
+            let tagged = ITEMS.into_iter().find_map(|[open, close]| Some((rest.strip_prefix(open)?, close)));
+            let (name, close) = tagged.unwrap_or((rest, ""));
+            let after = name.trim_start_matches(|c: char| c.is_alphanumeric() || "_-.:".contains(c));
+            match after.strip_prefix(close) {
+                Some(next) if after.len() < name.len() => rest = next.trim_start_matches(|c: char| c.is_whitespace() || c == ','),
+                _ if !end && (close.starts_with(after) || ITEMS.iter().any(|[open, _]| open.starts_with(rest))) => {
+                    return Seen::Maybe;
+                }
+                _ => return Seen::No,
+            }
+            names += 1;
+        }
+    }
+
     /// Whether the quotes around a call that nothing else closes end after one of its brackets.
     pub(super) fn closes_quotes(&self, candidate: &Candidate) -> bool {
         let before = self.line_head(candidate.at);
@@ -146,6 +205,14 @@ impl Scanner {
             None => Some(false),
         }
     }
+}
+
+/// Whether a line ends in the tag of a list of tools.
+fn opens_list(line: &str) -> bool {
+    let tag = line.trim_end().strip_suffix('>').and_then(|line| line.rsplit_once('<'));
+    let is_list =
+        |name: &str| LISTS.iter().any(|list| name.ends_with(list)) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    tag.is_some_and(|(_, name)| is_list(name))
 }
 
 /// Whether a sentence goes on with `rest`, or the row of a table. `None`: more text is needed to know.

@@ -17,8 +17,6 @@ pub(super) struct Tentative {
     calls: Vec<Parsed>,
     /// Why the one call is refused when it counts.
     stray: Option<Why>,
-    /// Where the element is that is this call, counted from the beginning of the answer: no text, even if it does not count.
-    element: Option<[usize; 2]>,
     /// Calls that text followed: the steps of a plan that do not run.
     skipped: Vec<Parsed>,
     /// What is around the whole of the answer.
@@ -37,13 +35,8 @@ impl Tentative {
     }
 
     /// Holds a call that is refused if it counts.
-    pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why, element: Option<[usize; 2]>) {
-        (self.calls, self.stray, self.element) = (calls, Some(why), element);
-    }
-
-    /// Where the element is that nobody can run, if it is one.
-    pub(super) fn take_element(&mut self) -> Option<[usize; 2]> {
-        self.element.take()
+    pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why) {
+        (self.calls, self.stray) = (calls, Some(why));
     }
 
     /// Another call follows: a stray one before it was text.

@@ -33,22 +33,10 @@ impl Scanner {
         if is_blank {
             return;
         }
-        self.leave_element(out);
         self.tentative.clear();
         self.before.after_text();
         let end = if self.tools.wanted() || self.left.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
-    }
-
-    /// Something follows an element that nobody can run: it is no text for the user.
-    pub(super) fn leave_element(&mut self, out: &mut dyn Sink) {
-        let Some([at, to]) = self.tentative.take_element().map(|element| element.map(|at| self.buf.place(at))) else { return };
-        // In a sentence it is spoken of.
-        if !self.buf[to..].trim_start_matches([' ', '\r']).starts_with(['\n', '<']) {
-            return;
-        }
-        self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
-        self.buf.discard_to(to);
     }
 
     /// Sends the text up to `to` on.
@@ -75,7 +63,7 @@ impl Scanner {
             out.event(Event::Reasoning(text));
         } else {
             if self.region == Region::Text && self.tools.wanted() {
-                self.enclosing.text(text, self.adapter.triggers.closers());
+                self.left.enclosing.text(text, self.adapter.triggers.closers());
             }
             out.event(Event::Text(text));
         }
@@ -176,7 +164,7 @@ impl Scanner {
         } else {
             // What comes before it may still be a call: it waits, without the framing after it.
             self.buf.cut_out(at, to);
-            self.enclosing.search_again();
+            self.left.enclosing.search_again();
         }
     }
 

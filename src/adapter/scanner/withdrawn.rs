@@ -214,7 +214,7 @@ impl Scanner {
         // Whoever plays another's turn plays the thoughts of the next answer, too.
         open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
-        let mut from = to.max(self.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
+        let mut from = to.max(self.left.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
         while let Some((at, behind)) = find_any(&self.buf, from, &close) {
             if find_any(&self.buf[..at], from, &open).is_some() {
                 return Some(false);
@@ -232,7 +232,7 @@ impl Scanner {
         }
         let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
-        self.enclosing.thought = self.buf.in_answer(searched);
+        self.left.enclosing.thought = self.buf.in_answer(searched);
         end.then_some(false)
     }
 
@@ -250,19 +250,23 @@ impl Scanner {
     /// text before the call and more of the answer after its end.
     fn closes_element(&mut self, to: usize, end: bool) -> Option<bool> {
         let gone = self.buf.in_answer(0);
-        self.enclosing.end_tag(self.adapter.triggers.closers());
-        while !self.enclosing.open.is_empty() {
-            let Some(closing) = self.enclosing.find_closing(&self.buf, gone, gone + to, end) else {
+        self.left.enclosing.end_tag(self.adapter.triggers.closers());
+        while !self.left.enclosing.open.is_empty() {
+            let Some(closing) = self.left.enclosing.find_closing(&self.buf, gone, gone + to, end) else {
                 if end {
                     // Nothing closes them any more.
-                    self.enclosing.open.clear();
+                    self.left.enclosing.open.clear();
                 }
                 return end.then_some(false);
             };
             let (close, behind, name) = (closing.at - gone, closing.behind - gone, closing.name.clone());
-            let Some(at) = self.enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
-            let before =
-                self.enclosing.open.get(at).is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
+            let Some(at) = self.left.enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
+            let before = self
+                .left
+                .enclosing
+                .open
+                .get(at)
+                .is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
             let next = to + blank(&self.buf[to..]);
             let calls_follow = || {
                 let found = self.adapter.triggers.next(&self.buf, next, true);
@@ -278,7 +282,7 @@ impl Scanner {
             if before && !end {
                 return None;
             }
-            self.enclosing.leave(at);
+            self.left.enclosing.leave(at);
         }
         Some(false)
     }

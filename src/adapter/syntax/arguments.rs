@@ -62,6 +62,10 @@ pub(super) struct Arguments {
     tag: Range<usize>,
     /// A value goes on over a misspelt tag of another parameter.
     damaged: bool,
+    /// A value holds a closing tag of its own: content, or what is left of the tags around a parameter that has not come.
+    doubtful: bool,
+    /// After the first offset the text was searched up to the second for the closing tag of a value.
+    ahead: (usize, usize),
 }
 
 #[derive(Debug)]
@@ -153,13 +157,13 @@ impl Arguments {
                                 None if to == at && value.contains('\n') => value.trim_end(),
                                 _ => value,
                             };
-                            self.take(value, form, types);
+                            self.take(value, to > at, form, types);
                             self.phase = Phase::Between { at: to };
                             continue;
                         }
                         Place::Cut => {
                             let start = self.value_start(text, start, at, form);
-                            self.take(&text[start..at], form, types);
+                            self.take(&text[start..at], false, form, types);
                             return self.open(marked);
                         }
                         Place::Maybe => {
@@ -239,7 +243,7 @@ impl Arguments {
                     self.expect(known_key(tag.key, types), tag.hint);
                     let given = tag.value.is_some();
                     if let Some(value) = tag.value {
-                        self.take(&value, form, types);
+                        self.take(&value, false, form, types);
                     }
                     self.phase = if !form.opens_values() && !given {
                         Phase::Opened { tag: at..at + tag.length }
@@ -263,9 +267,7 @@ impl Arguments {
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
             // No parameter is left that could follow.
-            Mark::End if form.open_ended() && types.keys().all(|key| self.known.iter().any(|known| known == key)) => {
-                Some(Outcome::Done { arguments: self.object(), end: at })
-            }
+            Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
             Mark::End => Some(self.open(marked)),
             Mark::Other if fresh && text[at..].starts_with('{') => {
                 self.phase = Phase::Json { start: at, seen: at, extent: Extent::default() };
@@ -310,14 +312,17 @@ impl Arguments {
         self.waiting.push_back((key, hint));
     }
 
-    /// The value of the argument that waits longest.
-    fn take(&mut self, text: &str, form: &dyn Form, types: &Types) {
+    /// The value of the argument that waits longest. `closed`: its own tag ends it.
+    fn take(&mut self, text: &str, closed: bool, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.waiting.pop_front() else { return };
         // Of an unknown tool, in CDATA, and in elements named after parameters, any text may be content.
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
-        self.damaged |= checked && is_residue(text, tag, &|key| types.has(key));
-        let text = form.value(text, self.between);
+        self.damaged |= checked && is_residue(text, tag, closed, &|key| types.has(key));
+        if checked && closed {
+            self.look_into(text, form);
+        }
+        let text = form.value(text, &key, self.between);
         let (place, value) = (types.parameter(&key), types.value(&key, &text, hint));
         let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();
@@ -342,8 +347,14 @@ impl Arguments {
     }
 
     /// Why the arguments are not what the model meant, if that can be seen.
-    pub(super) fn damage(&self) -> Option<&'static str> {
-        self.damaged.then_some("a tag of a parameter is misspelt, or not closed")
+    pub(super) fn damage(&self, types: &Types) -> Option<&'static str> {
+        let doubtful = || self.doubtful && !self.has_all(types);
+        (self.damaged || doubtful()).then_some("a tag of a parameter is misspelt, or not closed")
+    }
+
+    /// Whether all parameters of the tool have come.
+    fn has_all(&self, types: &Types) -> bool {
+        types.keys().all(|key| self.known.iter().any(|known| known == key))
     }
 
     /// The arguments so far, as JSON text.

@@ -83,7 +83,7 @@ impl ElementReader {
             match self.arguments.read(text, &form, &self.types, context.marked, context.end) {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => {
-                    return match self.arguments.damage() {
+                    return match self.arguments.damage(&self.types) {
                         Some(why) => Step::Torn { whole: Vec::new(), torn: parsed(&name, arguments), why, end },
                         None => self.done(vec![parsed(&name, arguments)], end, text, context),
                     };
@@ -364,8 +364,8 @@ impl Form for Element<'_> {
         true
     }
 
-    fn value(&self, text: &str, _between: Between) -> String {
-        in_cdata(text).unwrap_or_else(|| without_layout(text)).to_owned()
+    fn value(&self, text: &str, key: &str, _between: Between) -> String {
+        in_cdata(text).unwrap_or_else(|| without_layout(text, key)).to_owned()
     }
 
     fn leads(&self) -> Vec<u8> {

@@ -7,7 +7,10 @@ use super::{
     marker::find_tag,
     starts_with_any,
 };
-use crate::{event::Tools, fix::name::is_known};
+use crate::{
+    event::Tools,
+    fix::{Role, is_text, name::is_known},
+};
 
 /// Maximum length of a name or a key, in bytes.
 pub(super) const FIELD_BYTES: usize = 256;
@@ -136,14 +139,15 @@ pub(super) fn in_cdata(text: &str) -> Option<&str> {
 }
 
 /// Without the newline at each end, and without the indentation of the closing tag. A value in a line of its own is indented as its
-/// tags are.
-pub(super) fn without_layout(text: &str) -> &str {
+/// tags are, unless blanks belong to the parameter's text.
+pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
     let indentation = text.len() - text.trim_end_matches([' ', '\t']).len();
     let unindented = &text[..text.len() - indentation];
     let text = if unindented.ends_with('\n') { unindented } else { text };
     let inner = one_each(text, &["\r\n", "\n"]);
     let alone = inner.len() < text.len() && text.starts_with(['\r', '\n']) && indentation > 0 && !inner.trim().contains('\n');
-    if alone { inner.trim() } else { inner }
+    let is_path = || Role::of(key, false).path && !inner.contains('\n');
+    if (alone && !is_text(key)) || is_path() { inner.trim() } else { inner }
 }
 
 /// The place after a marker that ends at `at` and is repeated there. `None`: that cannot be seen yet.

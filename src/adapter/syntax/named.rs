@@ -19,6 +19,8 @@ use crate::{
 /// Maximum length of an id, in bytes.
 const ID_BYTES: usize = 256;
 const FENCE: &str = "```";
+/// Arguments of a call that ends before them, as unfinished as the call is.
+const NO_ARGUMENTS: &str = "{ ";
 
 /// Reads one call.
 #[derive(Debug, Default)]
@@ -105,7 +107,10 @@ impl NamedReader {
                         Some(b'{' | b'[') => Body::Value(ValueReader::at(from)),
                         Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
-                        None if !head.opened && takes_nothing(&head.name, context) => Body::ended(from),
+                        None if !head.opened && takes_nothing(&head.name, context) => {
+                            let cut = Parsed { arguments: NO_ARGUMENTS.to_owned(), ..parsed(from) };
+                            return Step::Cut { whole: Vec::new(), cut, closed: false };
+                        }
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
                             // A name alone in a fence is a command, or an item of a list.
@@ -211,8 +216,9 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
     }
 }
 
-/// Whether a marked call at the end of the text needs no more than its name: an offered tool has exactly this name, its
-/// schema says that it takes no parameters, and no other tool's name goes on from it.
+/// Whether a marked call at the end of the text may lack no more than empty arguments: an offered tool has exactly this name, its
+/// schema says that it takes no parameters, and no other tool's name goes on from it. The model may still have meant to write some, so
+/// it is asked again.
 fn takes_nothing(name: &str, context: Context<'_>) -> bool {
     let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);
     context.end

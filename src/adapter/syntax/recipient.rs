@@ -2,7 +2,7 @@
 //! `>>>f\n{...}`. The recipient may come before or after the channel, and what kind of body follows may hang on its name.
 
 use super::{
-    Context, Parsed, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
+    Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
     tagged::TaggedReader,
     unclosed,
     value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
@@ -41,14 +41,6 @@ pub(crate) enum Kind {
     Call(String),
     /// What a tool answers: another's message.
     Result,
-}
-
-/// What a step says.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Seen<T> {
-    Yes(T),
-    Maybe,
-    No,
 }
 
 /// Reads one call; the body begins at the header.

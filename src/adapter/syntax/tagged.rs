@@ -104,7 +104,7 @@ impl TaggedReader {
             Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
             Outcome::Done { arguments, end } => {
-                if let Some(why) = self.arguments.damage() {
+                if let Some(why) = self.arguments.damage(&self.types) {
                     return Step::Torn { whole: Vec::new(), torn: parsed(name, arguments), why, end };
                 }
                 // What is around a call without closing markers ends it.

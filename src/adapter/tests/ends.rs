@@ -1,6 +1,7 @@
 //! Answers that end inside of a call although nothing cut them off.
 
-use super::{only_call, read, text};
+use super::{only_call, read, read_with, text};
+use crate::event::{Tool, ToolChoice, Tools};
 
 #[test]
 fn what_stands_around_the_arguments_may_lack_its_end() {
@@ -39,6 +40,7 @@ fn a_marked_call_whose_arguments_are_open_leaves_without_its_end() {
         ("hermes", "<tool_call>\n{", " "),
         ("mistral", "[TOOL_CALLS]lamp[ARGS]{\"on\"", "lamp {\"on\""),
         ("mistral", "[TOOL_CALLS]la", " "),
+        ("kimi-k2", "<|tool_call_begin|>functions.lamp", " "),
         ("qwen3-coder", "<tool_call>\n<function=la", " "),
         ("gemma4", "<|tool_call>call:la", " "),
         ("kimi-k2", "<|tool_call_begin|>functions.la", " "),
@@ -46,6 +48,20 @@ fn a_marked_call_whose_arguments_are_open_leaves_without_its_end() {
     ] {
         // The fixer refuses it unless its arguments prove to be whole.
         assert_eq!(only_call(&read(adapter, false, text)), Some((call.to_owned(), false)), "{adapter}: {text}");
+    }
+}
+
+/// The model may have meant to write arguments: it is asked again. If it ends so again, nothing is missing but the bracket.
+#[test]
+fn a_name_alone_at_the_end_is_not_complete() {
+    let tools = || Tools::new([Tool::new("hours", "", r#"{"type":"object","properties":{}}"#)], ToolChoice::Auto);
+    for (adapter, text, call) in [
+        ("mistral", "[TOOL_CALLS]hours", ("hours { ", false)),
+        ("mistral", "[TOOL_CALLS]hours[ARGS]{}", ("hours {}", true)),
+        ("mistral", "[TOOL_CALLS]hours[ARGS]", ("hours ", false)),
+    ] {
+        let seen = read_with(tools(), adapter, false, text);
+        assert_eq!(only_call(&seen), Some((call.0.to_owned(), call.1)), "{text}");
     }
 }
 

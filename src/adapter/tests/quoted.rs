@@ -1,6 +1,6 @@
 //! Calls that a value quotes: a file that documents calls, data, a call of a tool that is not offered.
 
-use super::{read, text, written};
+use super::{HERMES_CALL, read, text, written};
 use crate::seen::library;
 
 /// Calls whose text has no character that JSON escapes, so that a string quotes them as they are.
@@ -224,4 +224,40 @@ fn a_call_in_data_or_in_a_turn_that_was_made_up_is_text() {
         let seen = read("hermes", false, &answer);
         assert!(!written(&seen).is_empty(), "{answer:?} became {seen:?}");
     }
+}
+
+#[test]
+fn a_block_between_triple_quotes_is_quoted_if_text_follows() {
+    for quotes in ["\"\"\"", "'''"] {
+        let block = format!("{quotes}\n{HERMES_CALL}\n{HERMES_CALL}\n{quotes}");
+        for shown in [format!("The file holds:\n\n{block}\n\nShall I change it?"), format!("{block}\nThat is the form.")] {
+            assert_eq!(read("hermes", false, &shown), text(&shown));
+        }
+        assert_eq!(written(&read("hermes", false, &block)).len(), 2, "{block}");
+    }
+}
+
+#[test]
+fn names_in_the_tags_of_a_list_of_tools_are_no_calls() {
+    for list in [
+        "<tools><tool>lamp</tool></tools>",
+        "<tools>\n<tool>lamp</tool>\n<tool>door</tool>\n</tools>",
+        "<tools>lamp</tools>",
+        "<available_tools>\n<tool>lamp</tool>\n<tool>lamp</tool>\n</available_tools>",
+        "I have these:\n<functions><function>lamp</function></functions>",
+    ] {
+        assert_eq!(read("hermes", false, list), text(list));
+    }
+    for call in ["<tool>lamp</tool>", "<tool_call>lamp</tool_call>", "<tools>\n{\"name\": \"lamp\", \"arguments\": {}}\n</tools>"]
+    {
+        assert_eq!(written(&read("hermes", false, call)).len(), 1, "{call}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_the_answer_is_none_of_it() {
+    assert_eq!(read("hermes", false, &format!("\u{feff}{HERMES_CALL}")), read("hermes", false, HERMES_CALL));
+    let object = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
+    assert_eq!(read("llama3", false, &format!("\u{feff}{object}")), read("llama3", false, object));
+    assert_eq!(read("hermes", false, "\u{feff}Good morning."), text("Good morning."));
 }

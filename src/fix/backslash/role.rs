@@ -8,6 +8,36 @@ const COMMANDS: [&str; 4] = ["command", "cmd", "commandline", "script"];
 /// Last words of names of parameters whose value is a regular expression or a glob.
 const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
 
+/// Words in names of parameters whose value is a piece of a text: blanks at its ends are a part of it.
+const TEXTS: [&str; 26] = [
+    "content",
+    "contents",
+    "text",
+    "code",
+    "source",
+    "body",
+    "snippet",
+    "line",
+    "lines",
+    "block",
+    "patch",
+    "diff",
+    "search",
+    "replace",
+    "replacement",
+    "old",
+    "new",
+    "insert",
+    "string",
+    "str",
+    "before",
+    "after",
+    "prefix",
+    "suffix",
+    "indent",
+    "input",
+];
+
 /// What is known of the parameter that a string belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Role {
@@ -30,4 +60,23 @@ impl Role {
         let path = PATHS.contains(&word.as_str()) || item && PATHS.contains(&singular);
         Role { path, command: named(&COMMANDS), pattern: named(&PATTERNS) }
     }
+}
+
+/// Whether the value of this parameter is a piece of a text by its name: `old_str`, `newText`.
+pub(crate) fn is_text(key: &str) -> bool {
+    !Role::of(key, false).path && words(key).any(|word| TEXTS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+/// The words of a name: `tool_call`, `tool-call`, `ToolCall`.
+pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut before = '_';
+    name.split(['_', '-']).flat_map(move |part| {
+        let ends = part.char_indices().filter_map(move |(at, c)| {
+            let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+            before = c;
+            begins.then_some(at)
+        });
+        let mut at = 0;
+        ends.chain([part.len()]).map(move |end| &part[std::mem::replace(&mut at, end)..end]).collect::<Vec<_>>()
+    })
 }

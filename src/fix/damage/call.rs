@@ -2,8 +2,9 @@
 
 use crate::event::Tools;
 
-/// Keys that hold the tool's name in a call.
-const NAME_KEYS: [&str; 5] = ["name", "tool", "function", "tool_name", "function_name"];
+/// Keys that hold the tool's name in a call, where the adapter has no `name_keys`. The first that is there counts.
+pub(crate) const NAME_KEYS: [&str; 9] =
+    ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "Name"];
 
 /// Whether a text holds a call of an offered tool as JSON: `{"name": "f"`, in any quotes.
 pub(in crate::fix) fn holds_json_call(text: &str, tools: &Tools) -> bool {

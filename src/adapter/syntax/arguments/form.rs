@@ -42,8 +42,8 @@ pub(in crate::adapter::syntax) trait Form {
     fn open_ended(&self) -> bool;
     /// Whether `<![CDATA[` is markup.
     fn cdata(&self) -> bool;
-    /// The value without what belongs to the form.
-    fn value(&self, text: &str, between: Between) -> String;
+    /// The value of this argument without what belongs to the form.
+    fn value(&self, text: &str, key: &str, between: Between) -> String;
     /// The first bytes of all markers.
     fn leads(&self) -> Vec<u8>;
 }

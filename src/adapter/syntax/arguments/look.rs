@@ -5,8 +5,12 @@ use crate::adapter::syntax::{
     Start,
     ahead::{Seen, gap, may_be_gap},
     field::FIELD_BYTES,
+    marker::starts_with_tag,
     typing::Types,
 };
+
+/// So many signs after a closing tag may be what is left of another tag.
+const TAG_SIGNS: usize = 3;
 
 /// What comes after a tag.
 pub(super) enum Mark {
@@ -102,7 +106,15 @@ impl Arguments {
                 Start::Maybe => return Place::Maybe,
                 Start::No => {}
                 Start::Yes(length) => {
-                    return match self.mark(text, at + length, form, end).1 {
+                    let mark = self.mark(text, at + length, form, end).1;
+                    if own && matches!(mark, Mark::Call | Mark::Outer) {
+                        match self.closes_ahead(text, at + length, &key, form, end) {
+                            Some(true) => return Place::Content,
+                            None => return Place::Maybe,
+                            Some(false) => {}
+                        }
+                    }
+                    return match mark {
                         Mark::Call => Place::End(at),
                         Mark::Outer if own => Place::End(at),
                         // Text on one line that nothing else can close.
@@ -150,6 +162,61 @@ impl Arguments {
             })
         };
         Some(types.keys().any(|key| !self.known.iter().any(|known| known == key) && mentions(key)))
+    }
+
+    /// Whether the closing tag of a value, which structure follows, is the next tag after `from`: what came before it is content. `None`:
+    /// that cannot be seen yet.
+    fn closes_ahead(&mut self, text: &str, from: usize, key: &str, form: &dyn Form, end: bool) -> Option<bool> {
+        let (begun, seen) = self.ahead;
+        let mut seen = if begun == from { seen.max(from) } else { from };
+        while let Some(place) = next(text, seen, &self.leads) {
+            let rest = &text[place..];
+            let begins = [form.argument_begins(rest, end), form.call(rest, end)];
+            let closes = form.value_close(rest, key, end);
+            self.ahead = (from, place);
+            match closes {
+                _ if begins.iter().any(|begins| matches!(begins, Start::Yes(_))) => return Some(false),
+                Start::Yes(length) => match self.mark(text, place + length, form, end).1 {
+                    Mark::Maybe => return None,
+                    Mark::Other => {}
+                    _ => return Some(true),
+                },
+                _ if closes == Start::Maybe || begins.contains(&Start::Maybe) => return None,
+                _ => {}
+            }
+            seen = place + 1;
+        }
+        self.ahead = (from, text.len());
+        end.then_some(false)
+    }
+
+    /// Looks for closing tags in a value that its own tag ends. One that is in quotes is content. Any other may close the value, and what
+    /// follows it be what is left of another parameter.
+    pub(super) fn look_into(&mut self, value: &str, form: &dyn Form) {
+        // `<parameter>` too, which opens none of the form's.
+        let names = || form.closers().iter().filter_map(|closer| closer.strip_prefix("</")?.strip_suffix('>'));
+        let opens = |rest: &str| {
+            let named = |name: &str| rest.strip_prefix('<')?.strip_prefix(name);
+            names().filter_map(named).any(|after| after.starts_with(['>', ' ', '=']))
+                || matches!(form.argument_begins(rest, true), Start::Yes(_))
+        };
+        let (mut at, mut depth) = (0, 0_usize);
+        while let Some(place) = next(value, at, &self.leads) {
+            let rest = &value[place..];
+            at = place + 1;
+            depth += usize::from(opens(rest));
+            let Start::Yes(length) = starts_with_tag(rest, form.closers(), true) else { continue };
+            let (before, after) = (&value[..place], &rest[length..]);
+            let is_quoted = before.chars().next_back().is_some_and(|c| matches!(c, '"' | '\'' | '`') && after.starts_with(c));
+            if depth > 0 || is_quoted {
+                depth = depth.saturating_sub(1);
+                continue;
+            }
+            self.doubtful = true;
+            // What is that short was a part of a tag.
+            let after = after.trim();
+            self.damaged |= after.len() < TAG_SIGNS && !after.contains(char::is_alphanumeric);
+        }
     }
 
     /// Whether a closing tag of the value that begins at `start` comes before `at`.

@@ -8,8 +8,8 @@ const REACH: usize = 512;
 const SHORT_TAG: usize = 6;
 
 /// Whether a value holds a tag of this name that is misspelt, or that has no other half. `name` is what is between `</` and `>`;
-/// `is_key` knows the names of parameters: the tag of another one is content.
-pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool) -> bool {
+/// `is_key` knows the names of parameters: the tag of another one is content. So are closing tags if the value is `closed` by its own.
+pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(&str) -> bool) -> bool {
     let core = name.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
     if core.is_empty() || memchr::memchr(b'<', value.as_bytes()).is_none() && !value.contains(core) {
         return false;
@@ -17,7 +17,7 @@ pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool)
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let halves = [value.contains(&open), value.contains(&close)];
     // A value that an own tag closes before one opens.
-    if value.find(&close).is_some_and(|closed| value.find(&open).is_some_and(|opened| closed < opened)) {
+    if !closed && value.find(&close).is_some_and(|closed| value.find(&open).is_some_and(|opened| closed < opened)) {
         return true;
     }
     if halves == [true, true] && value.len() > 2 * REACH {
@@ -43,7 +43,7 @@ pub(super) fn is_residue(value: &str, name: &str, is_key: &dyn Fn(&str) -> bool)
         if opens || closes {
             let key =
                 after.split(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).find(|word| !matches!(*word, "" | "name"));
-            return halves == [opens, closes] && (closes || key.is_some_and(is_key));
+            return halves == [opens, closes] && if closes { !closed } else { key.is_some_and(is_key) };
         }
         let sign = |c: char| "<>[]/".contains(c);
         if core.contains('_') && (before.ends_with(sign) || after.starts_with(sign)) {
@@ -122,10 +122,10 @@ mod tests {
             "a\n</ parameter:>",
             "a\nparameter=b>\nc",
         ] {
-            assert!(is_residue(value, "parameter", &is_key), "{value}");
+            assert!(is_residue(value, "parameter", false, &is_key), "{value}");
         }
-        assert!(is_residue("a</\u{ff5c}DSML(\u{ff5c}parameter>", "\u{ff5c}DSML\u{ff5c}parameter", &is_key));
-        assert!(is_residue("a</arg_value]", "arg_value", &is_key));
+        assert!(is_residue("a</\u{ff5c}DSML(\u{ff5c}parameter>", "\u{ff5c}DSML\u{ff5c}parameter", false, &is_key));
+        assert!(is_residue("a</arg_value]", "arg_value", false, &is_key));
     }
 
     #[test]
@@ -144,9 +144,9 @@ mod tests {
             "parameter>",
             "a\nparameter = b",
         ] {
-            assert!(!is_residue(value, "parameter", &is_key), "{value}");
+            assert!(!is_residue(value, "parameter", false, &is_key), "{value}");
         }
-        assert!(!is_residue("a", "", &is_key));
-        assert!(!is_residue("a</parameter> b", "\u{ff5c}DSML\u{ff5c}parameter", &is_key));
+        assert!(!is_residue("a", "", false, &is_key));
+        assert!(!is_residue("a</parameter> b", "\u{ff5c}DSML\u{ff5c}parameter", false, &is_key));
     }
 }

@@ -351,13 +351,14 @@ fn a_bare_name_before_its_parameters_is_the_element_at_the_end_of_the_answer() {
 }
 
 #[test]
-fn an_element_that_nobody_can_run_is_no_text_where_more_follows() {
+fn an_element_that_nobody_can_run_is_text_where_more_follows() {
     let open = "<show_folder>\n<folder_path>src</folder_path>\n</show_folder>";
     let real = "<open_note>\n<note_path>a.md</note_path>\n</open_note>";
+    let shown = format!("I look.\n\n{open}\n\nThen I read.");
     for (text, said, count, refused) in [
-        (format!("I look.\n\n{open}\n\nThen I read.\n\n{real}"), "I look.\n\nThen I read.", 1, 0),
-        (format!("I look.\n\n{open}\n\nThere is nothing."), "I look.\n\nThere is nothing.", 0, 0),
-        (format!("I look.\n{open}\n{real}"), "I look.", 1, 0),
+        (format!("{shown}\n\n{real}"), shown.as_str(), 1, 0),
+        (shown.clone(), shown.as_str(), 0, 0),
+        (format!("I look.\n{open}\n{real}"), &format!("I look.\n{open}"), 1, 0),
         (format!("I look.\n{open}"), "I look.", 0, 1),
     ] {
         for piece in [1, 5, usize::MAX] {

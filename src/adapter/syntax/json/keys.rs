@@ -1,8 +1,7 @@
 //! The keys of calls in JSON, of what is around calls, and of what is no call.
 
-/// Keys that hold the tool's name, where the adapter has no `name_keys`. The first that is there counts.
-pub(super) const NAME_KEYS: [&str; 9] =
-    ["name", "tool", "function", "tool_name", "function_name", "action", "recipient_name", "toolName", "Name"];
+pub(super) use crate::fix::NAME_KEYS;
+
 /// Keys that hold the arguments, where the adapter has no `argument_keys`.
 pub(super) const ARGUMENT_KEYS: [&str; 10] =
     ["arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs", "toolInput", "Arguments"];

@@ -275,7 +275,7 @@ impl Form for Markers<'_> {
         self.tagged.cdata
     }
 
-    fn value(&self, text: &str, between: Between) -> String {
+    fn value(&self, text: &str, key: &str, between: Between) -> String {
         if let Some(inner) = in_cdata(text).filter(|_| self.tagged.cdata) {
             return inner.to_owned();
         }
@@ -283,7 +283,7 @@ impl Form for Markers<'_> {
             Trim::None => text,
             Trim::All => text.trim(),
             Trim::OneNewline if between == Between::Space && !text.contains('\n') => one_each(text, &[" "]),
-            Trim::OneNewline => without_layout(text),
+            Trim::OneNewline => without_layout(text, key),
         };
         if self.tagged.entities { decoded(trimmed) } else { trimmed.to_owned() }
     }

@@ -207,6 +207,67 @@ fn a_value_may_hold_a_whole_call_of_its_own_family() {
     }
 }
 
+/// The last closing tag that structure follows ends a value. What is in quotes is content; any other closing tag inside is content only
+/// if no parameter is missing that its neighbour may have been.
+#[test]
+fn a_value_may_hold_its_own_closing_tag() {
+    let qwen = |body: &str, more: &str| {
+        let tags = format!("<parameter=path>\na\n</parameter>\n<parameter=body>\n{body}\n</parameter>\n{more}");
+        ("qwen3-coder", format!("<tool_call>\n<function=save>\n{tags}</function>\n</tool_call>"))
+    };
+    let minimax = |body: &str| {
+        let tags = format!("<parameter name=\"path\">a</parameter>\n<parameter name=\"body\">{body}</parameter>");
+        ("minimax-m2", format!("<minimax:tool_call>\n<invoke name=\"save\">\n{tags}\n</invoke>\n</minimax:tool_call>"))
+    };
+    let glm = |body: &str| {
+        let tags = "<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n<arg_key>body</arg_key>\n<arg_value>";
+        ("glm", format!("<tool_call>save\n{tags}{body}</arg_value>\n</tool_call>"))
+    };
+    let mode = "<parameter=mode>\n1\n</parameter>\n";
+    for ((adapter, text), body) in [
+        (qwen("s = '</parameter>'\nprint(s)", ""), Some("s = '</parameter>'\nprint(s)")),
+        (qwen("a = \"</parameter>\"", ""), Some("a = \"</parameter>\"")),
+        (qwen("<x>\n</parameter>\n</x>", mode), Some("<x>\n</parameter>\n</x>")),
+        (qwen("<x>\n</parameter>\n</x>", ""), None),
+        (qwen("x\n</parameter>\n:", mode), None),
+        (minimax("s = '</parameter>'\nprint(s)"), Some("s = '</parameter>'\nprint(s)")),
+        (minimax("<parameter>\n  <b></b>\n</parameter>"), Some("<parameter>\n  <b></b>\n</parameter>")),
+        (minimax("a</parameter> b"), None),
+        (glm("s = `</arg_value>`, s"), Some("s = `</arg_value>`, s")),
+        (glm("a</arg_value>\nb"), None),
+        // The closing tag of the call in a value that its own tag ends.
+        (qwen("# Doc\n</function>\n</tool_call>\nmore", ""), Some("# Doc\n</function>\n</tool_call>\nmore")),
+        (minimax("# Doc\n</invoke>\n</minimax:tool_call>\nmore"), Some("# Doc\n</invoke>\n</minimax:tool_call>\nmore")),
+    ] {
+        let adapter = library().get(adapter).unwrap();
+        let whole = run(adapter, &tools(), std::iter::once(text.as_str()));
+        let characters: Vec<String> = text.chars().map(String::from).collect();
+        assert_eq!(run(adapter, &tools(), characters.iter().map(String::as_str)), whole, "in characters: {text:?}");
+        let arguments = whole.calls().into_iter().map(|(_, arguments)| serde_json::from_str(&arguments).unwrap());
+        let bodies: Vec<serde_json::Value> = arguments.map(|value: serde_json::Value| value["body"].clone()).collect();
+        assert_eq!(bodies, body.map(serde_json::Value::from).into_iter().collect::<Vec<_>>(), "{text}");
+    }
+}
+
+/// In tags that are indented, the indentation of a path is layout. The blanks of a text are the text's.
+#[test]
+fn blanks_around_a_value_on_one_line() {
+    let tool =
+        r#"{"type":"object","properties":{"path":{"type":"string"},"old_text":{"type":"string"},"city":{"type":"string"}}}"#;
+    let tools = Tools::new([Tool::new("edit", "", tool)], ToolChoice::Auto);
+    for (value, expected) in [
+        ("<parameter=old_text>\n    return x\n  </parameter>", r#"edit {"old_text":"    return x"}"#),
+        ("<parameter=path>\n    src/a.rs\n  </parameter>", r#"edit {"path":"src/a.rs"}"#),
+        ("<parameter=path>  src/a.rs</parameter>", r#"edit {"path":"src/a.rs"}"#),
+        ("<parameter=old_text>  return x</parameter>", r#"edit {"old_text":"  return x"}"#),
+        ("<parameter=city>\n    Turku\n  </parameter>", r#"edit {"city":"Turku"}"#),
+    ] {
+        let text = format!("<tool_call>\n<function=edit>\n  {value}\n</function>\n</tool_call>");
+        let seen = run(library().get("qwen3-coder").unwrap(), &tools, std::iter::once(text.as_str()));
+        assert_eq!(written(&seen, true), [expected], "{text}");
+    }
+}
+
 #[test]
 fn what_only_the_end_of_the_text_closes_is_handed_on_as_cut() {
     for (adapter, text, expected) in [
