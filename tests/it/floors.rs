@@ -17,7 +17,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("lock", 0),
     ("openai", 1),
     ("fix", 1),
-    ("tools", 1),
+    ("builtin", 1),
     ("config", 1),
     ("fixture", 1),
     ("adapter", 2),
