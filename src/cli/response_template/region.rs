@@ -14,16 +14,7 @@ pub(super) struct Field<'t> {
 }
 
 const FIELD_KEYS: [&str; 11] = [
-    "open",
-    "open_pattern",
-    "close",
-    "close_pattern",
-    "content",
-    "content_args",
-    "repeats",
-    "join",
-    "optional",
-    "transform",
+    "open", "open_pattern", "close", "close_pattern", "content", "content_args", "repeats", "join", "optional", "transform",
     "transform_each",
 ];
 

@@ -314,22 +314,8 @@ fn what_is_left_out_is_said() {
 #[test]
 fn a_pattern_never_stops_the_import() {
     for pattern in [
-        "",
-        "(",
-        ")",
-        "[",
-        "a{",
-        "(?P<",
-        "(?P<a>",
-        "\\",
-        "(?<x>y)|z",
-        "((((((((((((((((((((",
-        "[]a]+",
-        "(?i)x",
-        "a|b|c",
-        "[^",
-        "(?#c)",
-        "\\q",
+        "", "(", ")", "[", "a{", "(?P<", "(?P<a>", "\\", "(?<x>y)|z", "((((((((((((((((((((", "[]a]+", "(?i)x", "a|b|c", "[^",
+        "(?#c)", "\\q",
     ] {
         let _ = import(&template(json!({"open_pattern": pattern, "close": "x", "content": "json"})).to_string(), &[]);
     }

@@ -86,34 +86,9 @@ impl Permission {
 
 /// What an entry may say, for the note on keys that mean nothing to us.
 const KNOWN: &[&str] = &[
-    "allow",
-    "allowedTools",
-    "args",
-    "ask",
-    "command",
-    "cwd",
-    "deny",
-    "disabled",
-    "effects",
-    "enabled",
-    "env",
-    "environment",
-    "errors_in_text",
-    "excludeTools",
-    "excludedTools",
-    "headers",
-    "httpUrl",
-    "includeTools",
-    "longest_seconds",
-    "open_world",
-    "serverUrl",
-    "timeout_seconds",
-    "toolglot",
-    "tools",
-    "transport",
-    "trust",
-    "type",
-    "url",
+    "allow", "allowedTools", "args", "ask", "command", "cwd", "deny", "disabled", "effects", "enabled", "env", "environment",
+    "errors_in_text", "excludeTools", "excludedTools", "headers", "httpUrl", "includeTools", "longest_seconds", "open_world",
+    "serverUrl", "timeout_seconds", "toolglot", "tools", "transport", "trust", "type", "url",
 ];
 
 /// Keys of an entry that permit something, or that change what a tool gets.
