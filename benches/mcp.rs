@@ -26,6 +26,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use toolglot::{
+    builtin::{self, Builtin},
     config::Environment,
     mcp::{
         engine::{Engine, Options},
@@ -34,7 +35,6 @@ use toolglot::{
         response::{McpResponse, ServiceInfo, ToolResult},
     },
     store::Memory,
-    tools::{self, Builtin},
 };
 
 const ROUNDS: usize = 2000;
@@ -68,7 +68,7 @@ fn main() -> io::Result<()> {
 async fn calls(out: &mut impl Write) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let builtin = Builtin::new(folder.path().join("d.db"));
-    let direct = best(|| tools::answer(&builtin.execute_tool("get_all_employees", &Map::new())).to_string());
+    let direct = best(|| builtin::answer(&builtin.execute_tool("get_all_employees", &Map::new())).to_string());
     let pool = pool(folder.path(), json!({}), Some(builtin));
     let engine = Engine::new(Arc::clone(&pool), Options::default());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

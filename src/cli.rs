@@ -37,7 +37,7 @@ pub mod setup;
 
 /// A local daemon that turns the tool calls of local models into the form that the client executes.
 #[derive(Debug, Parser)]
-#[command(name = "toolglot", version = VERSION, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "toolglot", version = VERSION, max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -94,7 +94,8 @@ struct Output {
 /// The version, with the commit and the system that it was built for.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLGLOT_BUILD"), ")");
 
-const EXIT_CODES: &str =
+/// The end of `toolglot --help`. `exit_code` returns these codes.
+const AFTER_HELP: &str =
     "Exit codes: 0 done, 1 failed, 2 wrong command line or configuration, 3 the address to listen on is taken.
 Environment: TOOLGLOT_CONFIG (the configuration file), TOOLGLOT_LISTEN (as --listen), TOOLGLOT_LOG (filter of the log, as in \
 RUST_LOG), OLLAMA_HOST (where to look for Ollama), NO_COLOR (no colours in the log).";

@@ -42,7 +42,7 @@ pub use raw::{explained, quoting_line};
 pub use react::{Lowered, Progress, RESULT_BYTES_AT_LEAST, React};
 pub(crate) use route::matches;
 pub use route::{Route, ToolMode};
-pub use secret::Secret;
+pub use secret::{Secret, bearer};
 pub use shell::{Shell, ShellForm, ShellVia};
 pub use store::SharedStore;
 

@@ -61,6 +61,11 @@ impl Error {
         Error::new(Blame::Backend, message)
     }
 
+    /// A tool failed (502).
+    pub fn tool(message: impl Into<String>) -> Error {
+        Error::new(Blame::Tool, message)
+    }
+
     /// toolglot failed, or its configuration is wrong (500).
     pub fn proxy(message: impl Into<String>) -> Error {
         Error::new(Blame::Proxy, message)

@@ -13,6 +13,8 @@ pub mod atomic;
 #[cfg(feature = "daemon")]
 pub mod backend;
 #[cfg(feature = "daemon")]
+pub mod builtin;
+#[cfg(feature = "daemon")]
 pub mod cli;
 #[cfg(feature = "daemon")]
 pub mod client;
@@ -40,8 +42,6 @@ mod seen;
 #[cfg(feature = "daemon")]
 pub mod server;
 pub mod store;
-#[cfg(feature = "daemon")]
-pub mod tools;
 #[cfg(feature = "daemon")]
 pub mod turn;
 #[cfg(feature = "daemon")]

@@ -16,10 +16,10 @@ pub mod response;
 use std::sync::Arc;
 
 use crate::{
+    builtin::Builtin,
     config::{Environment, Mcp},
     error::Error,
     store::Store,
-    tools::Builtin,
 };
 
 /// Opens the configured registry, and creates a pool over it.

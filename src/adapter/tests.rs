@@ -138,14 +138,8 @@ const MODELS: &[(&str, &[&str])] = &[
     (
         "gemma3",
         &[
-            "gemma3:4b-it-qat",
-            "google/gemma-3-27b-it",
-            "models/gemma-3n-e2b-it",
-            "gemma2:27b",
-            "gemma:2b",
-            "codegemma:7b-code",
-            "medgemma-4b-it",
-            "google.gemma-3-27b-it",
+            "gemma3:4b-it-qat", "google/gemma-3-27b-it", "models/gemma-3n-e2b-it", "gemma2:27b", "gemma:2b", "codegemma:7b-code",
+            "medgemma-4b-it", "google.gemma-3-27b-it",
         ],
     ),
     ("generic", &["some-model-of-mine", "gpt-4o"]),
@@ -223,13 +217,7 @@ const MODELS: &[(&str, &[&str])] = &[
     (
         "no-tools",
         &[
-            "openchat:7b-v3.5",
-            "BlinkDL/rwkv-7-world",
-            "vicuna:13b",
-            "falcon3:10b",
-            "starcoder2:15b",
-            "zephyr:7b",
-            "tinyllama",
+            "openchat:7b-v3.5", "BlinkDL/rwkv-7-world", "vicuna:13b", "falcon3:10b", "starcoder2:15b", "zephyr:7b", "tinyllama",
             "wizardlm2:7b",
         ],
     ),

@@ -38,13 +38,7 @@ const GRAMMAR_BYTES: usize = 256 * 1024;
 const PROMPT_BYTES: usize = 64 * 1024 * 1024;
 /// Fields of a chat that a text completion does not have. All others are about sampling and are kept.
 const CHAT_ONLY: [&str; 8] = [
-    "messages",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "chat_template_kwargs",
-    "reasoning_effort",
-    "reasoning_format",
+    "messages", "tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs", "reasoning_effort", "reasoning_format",
     "max_tokens",
 ];
 /// Fields that request another form of the answer.

@@ -26,14 +26,7 @@ mod tests;
 
 /// Fields whose loss changes nothing of the answer.
 const QUIET: &[&str] = &[
-    "stream_options",
-    "user",
-    "store",
-    "metadata",
-    "service_tier",
-    "parallel_tool_calls",
-    "safety_identifier",
-    "prompt_cache_key",
+    "stream_options", "user", "store", "metadata", "service_tier", "parallel_tool_calls", "safety_identifier", "prompt_cache_key",
 ];
 
 /// The names of the calls so far, by id. If an id repeats, the last message counts.

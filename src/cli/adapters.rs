@@ -84,8 +84,7 @@ impl Adapters {
             Some(Action::Import { file, model }) => {
                 let imported = response_template::import(&read(&file, input)?, &model)?;
                 for warning in &imported.warnings {
-                    // Nobody is left to hear that standard error is closed.
-                    let _ = writeln!(log, "toolglot: {warning}");
+                    output::remark(log, warning);
                 }
                 imported.file
             }
@@ -160,7 +159,7 @@ pub(super) fn entries(call: &Call) -> String {
     let markers: Vec<String> = call.section.iter().chain(&call.open).filter(|marker| !marker.is_empty()).cloned().collect();
     let mut entries: Vec<String> = Some(quoted(&markers)).filter(|markers| !markers.is_empty()).into_iter().collect();
     for marker in &call.stripped {
-        entries.push(if marker.is_empty() { "no marker".to_owned() } else { format!("{marker:?}, which is no token") });
+        entries.push(if marker.is_empty() { "no marker".to_owned() } else { format!("{marker:?}, which is not a token") });
     }
     if !call.fence.is_empty() {
         entries.push("a code fence".to_owned());

@@ -11,9 +11,10 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value};
 
+use super::output::{print, remark};
 use crate::{
     config::{Config, Environment, Overrides, state_directory},
-    error::{Blame, Error},
+    error::Error,
     fix::{self, End, Schemas},
     mcp::{
         self,
@@ -26,7 +27,7 @@ use crate::{
 
 /// Runs one tool of a registered MCP server or of the built-in ones.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = AFTER_HELP)]
 pub struct Call {
     /// `server__tool`, `server.tool`, a bare name that only one server has, or the id of a waiting call
     name: String,
@@ -78,7 +79,8 @@ struct Waits {
     store: Arc<dyn Store>,
 }
 
-const EXIT_CODES: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
+/// The end of `toolglot call --help`.
+const AFTER_HELP: &str = "The tool's answer goes to standard output; every five seconds, standard error says that it still runs.
 Exit codes: 0 it answered, 1 it failed (the answer says why) or could not be called, 2 wrong command line or configuration.";
 /// How long to wait for a server to start. It may have to be downloaded first.
 pub(super) const PATIENCE: Duration = Duration::from_secs(25);
@@ -161,8 +163,8 @@ impl Call {
 
     fn show(&self, response: &McpResponse, name: &str, out: &mut dyn Write) -> Result<(), Error> {
         let text = if self.json { response.to_value().to_string() } else { response.to_text() };
-        super::output::print(out, &(text + "\n"))?;
-        if response.is_error() { Err(Error::new(Blame::Tool, format!("{name} failed"))) } else { Ok(()) }
+        print(out, &(text + "\n"))?;
+        if response.is_error() { Err(Error::tool(format!("{name} failed"))) } else { Ok(()) }
     }
 }
 
@@ -177,8 +179,7 @@ async fn beating<T>(beat: &mut dyn Write, name: &str, work: impl Future<Output =
             done = &mut work => return done,
             () = tokio::time::sleep(HEARTBEAT) => {
                 passed += HEARTBEAT;
-                // Nobody listening is no reason to stop.
-                let _ = writeln!(beat, "toolglot: {name} runs, {} s", passed.as_secs());
+                remark(beat, &format!("{name} runs, {} s", passed.as_secs()));
             }
         }
     }

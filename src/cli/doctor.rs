@@ -14,25 +14,21 @@ use super::{
     output,
 };
 use crate::{
-    backend::{self, Kind},
+    backend::Kind,
     config::{Config, Environment, Listen},
     error::Error,
-    redact,
     server::{
         self, App, Settings,
-        survey::{self, Spoken, Surveyed},
+        survey::{self, LastTrial, Surveyed},
     },
     upstream::{Client, HttpRequest, Outgoing, Timeouts},
 };
 
 mod addresses;
-mod last;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trial;
-
-use last::LastTrial;
 
 /// Looks at backends, models and clients, and says what is wrong.
 #[derive(Debug, Args)]
@@ -60,7 +56,7 @@ struct Report {
     proxy: Proxy,
     /// Facts about this machine's addresses, one sentence each.
     addresses: Vec<String>,
-    backends: Vec<Backend>,
+    backends: Vec<Surveyed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<trial::Trial>,
     /// Problems, each with its remedy. If there are any, the command exits with 1.
@@ -80,44 +76,9 @@ struct Proxy {
     verdict: String,
 }
 
-/// A backend in the report.
-#[derive(Debug, Serialize)]
-pub(super) struct Backend {
-    pub(super) name: String,
-    pub(super) url: String,
-    kind: &'static str,
-    version: Option<String>,
-    reachable: bool,
-    pub(super) error: Option<String>,
-    /// Number of models that it lists.
-    listed: usize,
-    pub(super) models: Vec<Model>,
-}
-
-/// A model, and how toolglot would ask it.
-#[derive(Debug, Serialize)]
-pub(super) struct Model {
-    pub(super) name: String,
-    pub(super) adapter: String,
-    adapter_why: String,
-    pub(super) proof: &'static str,
-    proof_means: &'static str,
-    pub(super) tools: &'static str,
-    pub(super) tools_why: &'static str,
-    capabilities: Option<Vec<&'static str>>,
-    /// Its context, in tokens.
-    pub(super) context: Option<u64>,
-    /// The result of the last `doctor --try`.
-    pub(super) tried: Option<LastTrial>,
-    /// Tokens that the given tools cost.
-    tools_cost: Option<u64>,
-    notes: Vec<String>,
-}
-
 /// How long to wait for the proxy.
 const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES: usize = 64 * 1024;
-const SHOWN_CHARS: usize = 500;
 
 // === impl Doctor ===
 
@@ -135,19 +96,17 @@ impl Doctor {
         let proxy = Proxy::look(&config.listen).await;
         let addresses = addresses::addresses(&addresses::Facts::of_this_machine(), &config.listen);
         let missing = config.backends.iter().filter_map(|backend| {
-            Some(format!("backend {}: {}; `serve` does not start without it", shown(&backend.name), backend.missing.as_ref()?))
+            Some(format!("backend {}: {}; `serve` does not start without it", backend.name, backend.missing.as_ref()?))
         });
         let missing: Vec<String> = missing.collect();
         let passed_over =
             config.passed_over.as_ref().map(|file| format!("{} belongs to another program and is not read", file.display()));
-        let (app, surveyed) = surveyed(config, environment, self.model.as_deref(), &tools).await?;
-        let mut backends = Vec::new();
-        for found in surveyed.iter().filter(|found| found.backend.kind != Kind::Replay) {
-            backends.push(Backend::of(found, environment).await);
-        }
+        let (app, mut backends) = surveyed(config, environment, self.model.as_deref(), &tools).await?;
+        let problems = survey::problems(&backends, self.model.as_deref(), &survey::places(&app));
+        backends.retain(|found| found.backend.kind != Kind::Replay);
         let mut report = Report {
             toolglot: env!("CARGO_PKG_VERSION"),
-            problems: [missing, survey::problems(&surveyed, self.model.as_deref(), &survey::places(&app))].concat(),
+            problems: [missing, problems].concat(),
             backends,
             proxy,
             addresses: passed_over.into_iter().chain(addresses).collect(),
@@ -157,7 +116,7 @@ impl Doctor {
             let trial = trial::run(&app, model).await;
             report.problems.extend(trial.problems());
             for backend in report.backends.iter().filter(|backend| !backend.models.is_empty()) {
-                LastTrial::keep(environment, &backend.name, model, &trial).await;
+                LastTrial::keep(environment, &backend.name, model, trial.good(), trial.attempts.len()).await;
             }
             report.tried = Some(trial);
         }
@@ -165,7 +124,7 @@ impl Doctor {
     }
 }
 
-/// The backends of this configuration with their models, and how toolglot would ask them.
+/// The backends of this configuration with their models, how toolglot would ask them, and how their last trials ended.
 pub(super) async fn surveyed(
     config: Config,
     environment: &Environment,
@@ -175,7 +134,12 @@ pub(super) async fn surveyed(
     // What is tried here is nothing for others to learn from.
     let config = Config { store: None, ..config };
     let app = server::app(Settings::of(config, environment))?;
-    let surveyed = survey::survey(&app, model, tools).await?;
+    let mut surveyed = survey::survey(&app, model, tools).await?;
+    for found in &mut surveyed {
+        for model in &mut found.models {
+            model.tried = LastTrial::of(environment, &found.name, &model.name).await;
+        }
+    }
     Ok((app, surveyed))
 }
 
@@ -214,57 +178,4 @@ async fn health(url: &str) -> Option<Value> {
     let mut response = client.send(&Outgoing::Http(HttpRequest::get(format!("{url}/healthz")))).await.ok()?;
     let body = response.collect(ANSWER_BYTES).await.unwrap_or_default();
     Some(serde_json::from_slice(&body).unwrap_or_default())
-}
-
-// === impl Backend ===
-
-impl Backend {
-    /// The backend with its models and their last trials.
-    pub(super) async fn of(found: &Surveyed, environment: &Environment) -> Backend {
-        let mut models: Vec<Model> = found.models.iter().map(Model::from).collect();
-        for model in &mut models {
-            model.tried = LastTrial::of(environment, &shown(&found.backend.name), &model.name).await;
-        }
-        Backend {
-            name: shown(&found.backend.name),
-            url: shown(&found.backend.url),
-            kind: found.backend.traits().title,
-            version: found.version.as_deref().map(shown),
-            reachable: found.error.is_none(),
-            error: found.error.clone(),
-            listed: found.listed,
-            models,
-        }
-    }
-}
-
-// === impl Model ===
-
-impl From<&Spoken> for Model {
-    fn from(spoken: &Spoken) -> Model {
-        let (proof, proof_means) = spoken.reader.adapter.proven();
-        let can = |can: backend::Capabilities| {
-            let all = [(can.tools, "tools"), (can.thinking, "thinking"), (can.vision, "vision")];
-            all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
-        };
-        Model {
-            name: shown(&spoken.model.id),
-            adapter: spoken.reader.adapter.name.clone(),
-            adapter_why: spoken.reader.why.clone(),
-            proof,
-            proof_means,
-            tools: spoken.tools.as_str(),
-            tools_why: spoken.why,
-            capabilities: spoken.model.capabilities.map(can),
-            context: spoken.model.context,
-            tried: None,
-            tools_cost: spoken.cost,
-            notes: spoken.notes.iter().map(|note| shown(note)).collect(),
-        }
-    }
-}
-
-/// Text of a backend as one line.
-fn shown(text: &str) -> String {
-    redact::shown(text, SHOWN_CHARS)
 }

@@ -29,7 +29,7 @@ impl Init {
     pub(super) fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
         let file = self.file.unwrap_or_else(|| user_file(environment));
         if file.exists() && !self.force {
-            let what = format!("{} exists; --force replaces it and keeps the old one beside it", file.display());
+            let what = format!("{} exists; --force replaces it and keeps the old one next to it", file.display());
             return Err(Error::client(what));
         }
         let before = setup::read(&file)?;

@@ -71,7 +71,7 @@ impl Verbosity {
 /// Starts the log. It has colours only on a terminal.
 pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verbosity, file: Option<&Path>) -> Result<(), Error> {
     let filter: Targets = (verbosity.filter().unwrap_or(environment.log_filter()).parse())
-        .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is no filter: {error}")).with_code("configuration"))?;
+        .map_err(|error| Error::proxy(format!("TOOLGLOT_LOG is not a filter: {error}")).with_code("configuration"))?;
     // The MCP SDK traces whole messages, with the arguments that policies hide: no filter of a user lets them through.
     let no_messages = filter_fn(|event| *event.level() != Level::TRACE || !event.target().starts_with("rmcp"));
     let (writer, is_terminal) = match file {

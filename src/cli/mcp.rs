@@ -1,11 +1,7 @@
 //! `toolglot mcp`: edits the registry, lists the tools of its servers, and runs toolglot's own MCP server over standard input
 //! and output.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::{fmt::Write as _, io::Write, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
@@ -13,12 +9,11 @@ use serde_json::{Map, Value, json};
 use super::{
     block_on,
     call::{self, PATIENCE, Source},
-    output::{columns, fail_with, print, read},
+    output::{columns, fail_with, print, read, remark},
 };
 use crate::{
     config::Environment,
     error::Error,
-    event::Effect,
     mcp::{
         catalogue::{Catalogue, Offered},
         engine::Engine,
@@ -152,7 +147,7 @@ impl Mcp {
                     Ok(offered)
                 })?;
                 for problem in &offered.problems {
-                    note(remarks, &format!("{}: {}", problem.server, problem.message));
+                    remark(remarks, &format!("{}: {}", problem.server, problem.message));
                 }
                 let text = format.print(&offered.tools, tool, |_| tools(&offered));
                 print(out, &text)?;
@@ -249,10 +244,10 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
     let text = read(&file)?;
     let Imported { taken, known, left_out } = registry.import(&text)?;
     for (name, key) in left_out {
-        note(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
+        remark(remarks, &format!("{name}: `{key}` is not taken over; {} is the place to decide that", registry.file().display()));
     }
     for name in known {
-        note(remarks, &format!("{name}: there is a server of this name already (or it is no name for one); left out"));
+        remark(remarks, &format!("{name}: there is a server of this name already (or its name is not allowed); left out"));
     }
     let snapshot = registry.snapshot();
     let mut out = String::new();
@@ -266,7 +261,7 @@ fn import(registry: &Registry, from: &str, environment: &Environment, remarks: &
         let _ = writeln!(out, "{name}: {}", line.unwrap_or_default());
     }
     if out.is_empty() {
-        note(remarks, &format!("{} has no server that is not registered already", file.display()));
+        remark(remarks, &format!("{} has no server that is not registered already", file.display()));
     }
     Ok(out)
 }
@@ -309,7 +304,7 @@ fn tools(offered: &Catalogue) -> String {
             "{:width$}  {:>6}  {:8}  {:5}  {first}",
             name(tool),
             tool.tokens(),
-            does(tool.effect),
+            tool.effect.as_str(),
             may(tool.permission)
         );
     }
@@ -321,17 +316,9 @@ fn tools(offered: &Catalogue) -> String {
 fn tool(tool: &Offered) -> Value {
     json!({
         "name": tool.service.full_name(), "wire_name": tool.wire_name, "server": tool.service.server, "tool": tool.service.tool,
-        "description": tool.description, "tokens": tool.tokens(), "effect": does(tool.effect), "permission": may(tool.permission),
+        "description": tool.description, "tokens": tool.tokens(), "effect": tool.effect.as_str(), "permission": may(tool.permission),
         "parameters": serde_json::from_str::<Value>(&tool.schema).unwrap_or(Value::Null),
     })
-}
-
-fn does(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Reads => "reads",
-        Effect::Writes => "writes",
-        Effect::Destroys => "destroys",
-    }
 }
 
 fn may(permission: Permission) -> &'static str {
@@ -345,9 +332,4 @@ fn may(permission: Permission) -> &'static str {
 /// Text of a server or a file as one line.
 fn shown(text: &str) -> String {
     redact::shown(text, SHOWN_CHARS)
-}
-
-/// Writes a remark. Failures to write are ignored.
-fn note(remarks: &mut dyn Write, text: &str) {
-    let _: io::Result<()> = writeln!(remarks, "toolglot: {}", redact::printable(text));
 }

@@ -7,15 +7,15 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    doctor::{self, Model},
+    doctor,
     given::Given,
-    output::{columns, json, print},
+    output::{columns, json, print, remark},
 };
 use crate::{
     backend::Kind,
     config::{Config, Environment},
     error::Error,
-    server::survey,
+    server::survey::{self, Spoken},
 };
 
 /// `toolglot models`.
@@ -33,7 +33,7 @@ pub(super) struct Models {
 struct Row {
     backend: String,
     #[serde(flatten)]
-    model: Model,
+    model: Spoken,
 }
 
 const HEAD: [&str; 8] = ["MODEL", "BACKEND", "ADAPTER", "PROOF", "TOOLS", "CONTEXT", "TRIED", "WHY"];
@@ -51,18 +51,14 @@ impl Models {
 async fn rows(config: Config, environment: &Environment, remarks: &mut dyn Write) -> Result<Vec<Row>, Error> {
     let (app, surveyed) = doctor::surveyed(config, environment, None, &[]).await?;
     let mut rows = Vec::new();
-    // Nobody is left to hear that standard error is closed.
-    let mut remark = |text: String| _ = writeln!(remarks, "toolglot: {text}");
-    let real = surveyed.iter().filter(|found| found.backend.kind != Kind::Replay);
-    for found in real.clone() {
-        let backend = doctor::Backend::of(found, environment).await;
-        if let Some(error) = &backend.error {
-            remark(format!("backend {} at {}: {error}", backend.name, backend.url));
-        }
-        rows.extend(backend.models.into_iter().map(|model| Row { backend: backend.name.clone(), model }));
-    }
-    if real.count() == 0 {
+    if surveyed.iter().all(|found| found.backend.kind == Kind::Replay) {
         return Err(Error::proxy(format!("no backend: looked for {}", survey::places(&app).join(", "))));
+    }
+    for found in surveyed.into_iter().filter(|found| found.backend.kind != Kind::Replay) {
+        if let Some(error) = &found.error {
+            remark(remarks, &format!("backend {} at {}: {error}", found.name, found.url));
+        }
+        rows.extend(found.models.into_iter().map(|model| Row { backend: found.name.clone(), model }));
     }
     Ok(rows)
 }
@@ -71,7 +67,8 @@ fn table(rows: &[Row]) -> String {
     let cells = |Row { backend, model }: &Row| {
         let context = model.context.map_or_else(|| "?".to_owned(), |context| context.to_string());
         let tried = model.tried.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
-        let words = [&model.name, backend, &model.adapter, model.proof, model.tools, &context, &tried, model.tools_why];
+        let (adapter, tools) = (&model.adapter.name, model.tools.as_str());
+        let words = [&model.name, backend, adapter, model.proof, tools, &context, &tried, model.tools_why];
         words.map(str::to_owned)
     };
     let all: Vec<[String; 8]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, io::Write, path::Path};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::error::Error;
+use crate::{error::Error, redact};
 
 /// The text of a file that the command line names.
 pub(super) fn read(file: &Path) -> Result<String, Error> {
@@ -25,6 +25,11 @@ pub(super) fn listed<T: DeserializeOwned>(list: &str, what: &str, name: &str) ->
 pub(super) fn print(out: &mut dyn Write, text: &str) -> Result<(), Error> {
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| Error::proxy(format!("standard output: {error}")))
+}
+
+/// Writes a remark for people, which is not part of the data. Nobody is left to hear that standard error is closed.
+pub(super) fn remark(remarks: &mut dyn Write, text: &str) {
+    let _ = writeln!(remarks, "toolglot: {}", redact::printable(text));
 }
 
 /// The end of a command that found this many problems and has printed them: a failure if there are any.

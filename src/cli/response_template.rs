@@ -32,7 +32,7 @@ pub(super) struct Imported {
 /// that the file may carry. Fails where the calls, or the file, cannot be expressed; the error names the field.
 pub(super) fn import(text: &str, models: &[String]) -> Result<Imported, Error> {
     let config: Value = serde_json::from_str(text).map_err(|error| Error::client(format!("this is not JSON: {error}")))?;
-    let Value::Object(config) = config else { return Err(Error::client("this is no JSON object")) };
+    let Value::Object(config) = config else { return Err(Error::client("this is not a JSON object")) };
     let mut draft = draft::Draft::new(&config, models);
     template(&config)
         .ok_or_else(|| "there is none".to_owned())

@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use super::given::Configured;
+use super::{given::Configured, output::remark};
 use crate::{
     atomic,
     config::{Config, Environment, Overrides, System, data_directory, user_file},
@@ -102,8 +102,7 @@ pub(super) fn uninstall(environment: &Environment) -> Result<(), Error> {
 fn install(configured: &Configured, environment: &Environment, remarks: &mut dyn Write) -> Result<(), Error> {
     let config = configured.load(environment)?;
     take_with(Verb::Install, Some(&job(&config, environment)?), environment)?;
-    // Nobody is left to hear that standard error is closed.
-    let mut say = |text: String| _ = writeln!(remarks, "toolglot: {text}");
+    let mut say = |text: String| remark(remarks, &text);
     say(format!("installed in {}; it listens on port {}", file(environment)?.display(), config.listen.port()));
     for (name, what) in unset_at_login(&config, environment)? {
         say(format!("backend {name}: {what}, as the service sees it: put the key into a file (`api_key_file`)"));

@@ -48,7 +48,7 @@ impl std::str::FromStr for Listen {
     fn from_str(text: &str) -> Result<Listen, Error> {
         let wrong = || {
             Error::proxy(format!(
-                "`{text}` is no address to listen on: write it as 127.0.0.1:{DEFAULT_PORT}, :{DEFAULT_PORT} or 0.0.0.0:{DEFAULT_PORT}"
+                "`{text}` is not an address to listen on: write it as 127.0.0.1:{DEFAULT_PORT}, :{DEFAULT_PORT} or 0.0.0.0:{DEFAULT_PORT}"
             ))
         };
         let unbracketed = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);

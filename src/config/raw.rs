@@ -172,7 +172,7 @@ impl RawBackend {
                 folder.to_string_lossy().into_owned()
             }
             (Some(url), _) => base_url(url).ok_or_else(|| {
-                Error::proxy(format!("backend `{name}`: `{url}` is no URL of a server; write it as http://host:port"))
+                Error::proxy(format!("backend `{name}`: `{url}` is not the URL of a server; write it as http://host:port"))
             })?,
         };
         let key = Secret::read("api_key", self.api_key_env.as_deref(), self.api_key_file.as_deref(), source);

@@ -1,6 +1,6 @@
 //! `[[route]]`: settings for the models whose name matches a glob.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Mode;
 
@@ -21,7 +21,7 @@ pub struct Route {
 }
 
 /// How the tools are offered to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolMode {
     /// The request's `tools` go to the backend.

@@ -2,6 +2,8 @@
 
 use std::{fmt, path::Path};
 
+use sha2::{Digest, Sha256};
+
 use super::Environment;
 
 /// Where a configuration comes from.
@@ -60,6 +62,17 @@ impl Secret {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+
+    /// Whether a header `Authorization` has it as its bearer token. Takes the same time wherever the two differ.
+    pub fn is_bearer_of(&self, authorization: &str) -> bool {
+        bearer(authorization).is_some_and(|given| Sha256::digest(given) == Sha256::digest(&self.0))
+    }
+}
+
+/// The token of a header `Authorization: Bearer TOKEN` (RFC 6750, section 2.1).
+pub fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 impl fmt::Debug for Secret {

@@ -36,7 +36,7 @@ impl SharedStore {
         let hosts = url.strip_prefix("redis://").or_else(|| url.strip_prefix("rediss://"));
         let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty() && !hosts.contains(char::is_whitespace)) else {
             return Err(Error::proxy(
-                "`store` is no URL of a Redis server; write it as redis://host:6379, with TLS as rediss://host:6379",
+                "`store` is not the URL of a Redis server; write it as redis://host:6379, with TLS as rediss://host:6379",
             ));
         };
         let (user, hosts) = hosts.rsplit_once('@').unwrap_or(("", hosts));

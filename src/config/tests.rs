@@ -239,5 +239,5 @@ fn the_command_line_goes_before_the_variable_and_the_variable_before_the_file() 
     assert_eq!(listening(None, &environment).unwrap(), 9002);
     assert_eq!(listening(None, &Environment::from([("HOME", "/home/u")])).unwrap(), 9003);
     let wrong = environment.with([("TOOLGLOT_LISTEN", "somewhere")]);
-    assert!(listening(None, &wrong).unwrap_err().message.starts_with("`TOOLGLOT_LISTEN`: `somewhere` is no address"));
+    assert!(listening(None, &wrong).unwrap_err().message.starts_with("`TOOLGLOT_LISTEN`: `somewhere` is not an address"));
 }

@@ -21,6 +21,20 @@ pub enum Effect {
     Destroys,
 }
 
+impl Effect {
+    /// All of them.
+    pub const ALL: [Effect; 3] = [Effect::Reads, Effect::Writes, Effect::Destroys];
+
+    /// The word in `mcp.json` and in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effect::Reads => "reads",
+            Effect::Writes => "writes",
+            Effect::Destroys => "destroys",
+        }
+    }
+}
+
 /// Who runs a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {

@@ -16,30 +16,8 @@ pub struct Workspace {
 
 /// Folders at the root of a file system: `/etc/hosts` is not a file of the workspace, even if the user wrote `etc/hosts`.
 const ROOTS: [&str; 24] = [
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "Volumes",
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "opt",
-    "private",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "tmp",
-    "var",
+    "Applications", "Library", "System", "Users", "Volumes", "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt",
+    "opt", "private", "proc", "root", "run", "sbin", "srv", "sys", "tmp", "var",
 ];
 
 impl Workspace {

@@ -25,20 +25,8 @@ pub enum Resolved<'t> {
 
 /// Prefixes that models put before a name.
 const PREFIXES: [&str; 14] = [
-    "functions.",
-    "functions/",
-    "functions::",
-    "functions:",
-    "function.",
-    "function:",
-    "default_api.",
-    "api.",
-    "tools.",
-    "tools/",
-    "tool.",
-    "tool:",
-    "call:",
-    "namespace::",
+    "functions.", "functions/", "functions::", "functions:", "function.", "function:", "default_api.", "api.", "tools.",
+    "tools/", "tool.", "tool:", "call:", "namespace::",
 ];
 
 /// A name of an offered tool.
@@ -99,19 +87,8 @@ pub fn is_known(tools: &Tools, written: &str) -> bool {
 
 /// What models write in the place of a name to say that they call nothing, folded.
 const NOTHING: [&str; 13] = [
-    "none",
-    "null",
-    "nothing",
-    "notool",
-    "notools",
-    "nofunction",
-    "nocall",
-    "notoolcall",
-    "nofunctioncall",
-    "notoolneeded",
-    "nofunctionneeded",
-    "noaction",
-    "notapplicable",
+    "none", "null", "nothing", "notool", "notools", "nofunction", "nocall", "notoolcall", "nofunctioncall", "notoolneeded",
+    "nofunctionneeded", "noaction", "notapplicable",
 ];
 
 /// Whether `written` says that no tool is called. Not where a tool has this name.

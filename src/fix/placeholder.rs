@@ -21,20 +21,8 @@ const PLACES: [&str; 6] = ["path", "file", "uri", "dir", "folder", "cwd"];
 const NAMES_OF_TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
 /// What says something about a parameter in its schema.
 const SCHEMA: [&str; 14] = [
-    "type",
-    "description",
-    "title",
-    "enum",
-    "items",
-    "format",
-    "default",
-    "example",
-    "examples",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
+    "type", "description", "title", "enum", "items", "format", "default", "example", "examples", "pattern", "minLength",
+    "maxLength", "minimum", "maximum",
 ];
 /// A description of fewer words, without a full stop, may be the usual value.
 const SENTENCE_WORDS: usize = 4;

@@ -135,17 +135,8 @@ mod tests {
     #[test]
     fn strings_with_quotes_of_their_own_and_plain_words_are_none() {
         for tail in [
-            "}",
-            ", \"b\": 1}",
-            r#" + "b"}"#,
-            r#" or "b" of them"}"#,
-            r#"or "she"}"#,
-            r#" and so on"}"#,
-            r#": "b"}"#,
-            r#" "b": 1}"#,
-            r#".js"}"#,
-            " if",
-            "",
+            "}", ", \"b\": 1}", r#" + "b"}"#, r#" or "b" of them"}"#, r#"or "she"}"#, r#" and so on"}"#, r#": "b"}"#,
+            r#" "b": 1}"#, r#".js"}"#, " if", "",
         ] {
             assert_eq!(expression_end(tail, true), None, "{tail}");
         }

@@ -30,10 +30,8 @@ mod requests;
 mod sessions;
 mod sse;
 mod stdio;
-mod surface;
 
 pub use crate::config::McpServing as Options;
-pub use surface::{Caller, admits, has_token, is_surface};
 
 use requests::Requests;
 

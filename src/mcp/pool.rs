@@ -1,9 +1,10 @@
 //! The tools of all registered servers and the built-in tools: one list, and one way to call any of them. Connections are opened
 //! when needed, kept, and reopened after a failure. A server that is down delays no other.
 //!
-//! If a server fails during a call, the transport (`process`, `http`, `legacy`) notes the reason in `fault`, `connection` returns
-//! an error with the reason and the server's last words, and `slot` opens a new connection at the next call. The call itself is
-//! never repeated.
+//! If a server dies during a call: its transport (`process`, `http` or `sse`) notes in `fault` why the connection ended.
+//! `connection` answers the call with an error such as `the connection was lost: the process ended (exit status: 1); it wrote:
+//! ...`, which the model reads as the tool's answer. The call is never repeated, because it may have had its effect. The next call
+//! opens a new connection (`slot`); while that fails, calls are answered with the error at once, for 0.5 s to 15 s.
 
 use std::{
     collections::HashMap,
@@ -23,15 +24,14 @@ use super::{
     response::{BackendType, INVALID_PARAMS, McpResponse, ServiceInfo, ToolResult},
 };
 use crate::{
+    builtin::{self, Builtin},
     dial::Clients,
     error::Error,
     lock::Hold,
     redact,
     store::Store,
-    tools::{self, Builtin},
 };
 
-mod called;
 mod connection;
 mod fault;
 mod http;
@@ -39,13 +39,14 @@ mod offer;
 mod process;
 mod slot;
 mod sse;
+mod statistics;
 mod status;
 
-pub use called::Called;
-use called::Calls;
 use connection::Connection;
 pub(super) use connection::Definition;
 use slot::Slot;
+pub use statistics::Called;
+use statistics::Calls;
 pub use status::Status;
 
 /// The largest message that a server may send, in bytes.
@@ -300,7 +301,7 @@ impl Pool {
 
     #[allow(clippy::disallowed_methods, reason = "SQLite reads files: not on the threads that serve everybody")]
     async fn call_built_in(&self, service: &ServiceInfo, arguments: Map<String, Value>, call: &Call) -> McpResponse {
-        let Some(builtin) = self.builtin.clone().filter(|_| service.server == BUILT_IN) else {
+        let Some(builtin_tools) = self.builtin.clone().filter(|_| service.server == BUILT_IN) else {
             return McpResponse::error_code(
                 call.id.clone(),
                 INVALID_PARAMS,
@@ -308,9 +309,9 @@ impl Pool {
             );
         };
         let tool = service.tool.clone();
-        match tokio::task::spawn_blocking(move || builtin.execute_tool(&tool, &arguments)).await {
+        match tokio::task::spawn_blocking(move || builtin_tools.execute_tool(&tool, &arguments)).await {
             Ok(ended) => {
-                let text = json!({"type": "text", "text": tools::answer(&ended).to_string()});
+                let text = json!({"type": "text", "text": builtin::answer(&ended).to_string()});
                 let result = ToolResult { content: vec![text], structured: None, is_error: ended.is_err() };
                 McpResponse::result(call.id.clone(), result)
             }

@@ -107,7 +107,7 @@ fn asked(spoken: &Spoken) -> String {
         ToolMode::Raw => "tools in the prompt, in the model's own form",
         ToolMode::Client => "the client's own tool prompt",
     };
-    format!("{}: {tools} ({}); read as {}", shown(&spoken.model.id), spoken.why, spoken.reader.adapter.name)
+    format!("{}: {tools} ({}); read as {}", shown(&spoken.name), spoken.tools_why, spoken.adapter.name)
 }
 
 fn names(models: &[Model]) -> String {

@@ -1,7 +1,7 @@
 //! The checks before every route: Host (against DNS rebinding), Origin (against foreign web pages), Via (against loops), the
-//! client key, and the content type of a body. Routes of MCP and of the page only admit pages of this very server
-//! (`mcp::engine::admits`). A route that no table here names is for operators only. A server that is about to end lets nothing
-//! pass.
+//! client key, and the content type of a body. MCP routes are stricter than the routes of models, because tools act on this
+//! machine: a web page must come from this very server, or have the token. The page's own routes admit no other page at all. A
+//! route that no table here names is for operators only. A server that is about to end lets nothing pass.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -14,11 +14,11 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, header::AsHeaderName};
 
 use super::{account::Account, draining, page, reply, state::App};
 use crate::{
-    config::{Config, Mode, Tenant},
+    config::{Config, Mode, Tenant, bearer},
     error::Error,
     mcp::engine,
     store::{Key, Kind},
@@ -48,6 +48,8 @@ const KEY_HEADERS: &[&str] = &["x-api-key", "api-key", "x-goog-api-key"];
 const PREFIXES: &[&str] = &["off", "shell", "react", "void"];
 /// Paths on which tools are used, not managed: open to tenants.
 const TOOL_PATHS: &[&str] = &["/generate", "/generate_with_mcp", "/mcp", "/sse", "/sse/message"];
+/// The first segments of the MCP routes.
+const MCP_ROUTES: &[&str] = &["mcp", "sse"];
 /// The headers of W3C Trace Context.
 const TRACE_CONTEXT: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 const MINUTE: Duration = Duration::from_secs(60);
@@ -103,7 +105,8 @@ fn check(app: &App, request: &mut Request) -> Result<Sender, Error> {
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ORIGIN);
     let tenant = if is_preflight { Arc::default() } else { check_key(config, request)? };
     if !tenant.operator && !is_for_tenants(request.uri().path()) {
-        let what = format!("the key of `{}` is none of an operator (`operator = true`), who alone may use this", tenant.name);
+        let what =
+            format!("the key of `{}` is not an operator's (`operator = true`), and only operators may use this", tenant.name);
         return Err(Error::client(what).with_status(403).with_code("operators_only"));
     }
     if request.method() == Method::POST && !is_json(request.headers()) && !is_plain_tool(request.headers()) {
@@ -119,7 +122,7 @@ fn check_host(config: &Config, local: Option<IpAddr>, uri: &Uri, headers: &Heade
     }
     // An absolute target goes before the header (RFC 9112, section 3.2.2).
     let target = uri.authority().map(|authority| authority.as_str());
-    let authority = target.or(headers.get(header::HOST).and_then(|host| host.to_str().ok()));
+    let authority = target.or(text(headers, header::HOST));
     let Some(authority) = authority else {
         return forbidden("the request has no Host header".into());
     };
@@ -142,21 +145,15 @@ fn check_origin(config: &Config, uri: &Uri, headers: &HeaderMap) -> Result<bool,
         let what = format!("{what}; if it is yours, add it to `allowed_origins` in proxy.toml");
         Err(Error::client(what).with_status(403).with_code("origin_not_allowed"))
     };
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let caller = engine::Caller { origin: Some(&origin), host: text(header::HOST), authorization: text(header::AUTHORIZATION) };
-    let is_admitted = engine::admits(&caller, config.mcp.serving.token.as_ref());
-    if engine::is_surface(uri.path()) {
+    let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let is_own = page.is_some_and(|page| Some(page) == text(headers, header::HOST));
+    let is_admitted = is_own || has_mcp_token(config, headers);
+    if is_mcp_route(uri.path()) {
         return if is_admitted { Ok(false) } else { refused(format!("pages from `{origin}` may not use MCP here")) };
     }
     if page::is_surface(uri.path()) {
-        let own = engine::Caller { authorization: None, ..caller };
-        return if engine::admits(&own, None) {
-            Ok(false)
-        } else {
-            refused(format!("pages from `{origin}` may not read this one"))
-        };
+        return if is_own { Ok(false) } else { refused(format!("pages from `{origin}` may not read this one")) };
     }
-    let page = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     match page {
         None if APPLICATIONS.iter().any(|scheme| origin.starts_with(scheme)) => Ok(false),
         Some(authority) if is_loopback(host_of(authority)) && is_model_route(uri.path()) => Ok(!is_admitted),
@@ -170,24 +167,15 @@ fn check_key(config: &Config, request: &mut Request) -> Result<Arc<Tenant>, Erro
         return Ok(Arc::default());
     }
     let headers = request.headers();
-    let bearer = |value: &str| {
-        let (scheme, key) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim().to_owned())
-    };
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let authorization = text(header::AUTHORIZATION.as_str());
-    let given = authorization.and_then(bearer).map(|key| (header::AUTHORIZATION.as_str(), key)).into_iter();
-    let mut given = given.chain(KEY_HEADERS.iter().filter_map(|name| Some((*name, text(name)?.to_owned()))));
-    let found = given.find_map(|(header, key)| Some((header, Arc::clone(config.access.tenant_of(&key)?))));
+    let authorization = text(headers, header::AUTHORIZATION).and_then(bearer).map(|key| (header::AUTHORIZATION.as_str(), key));
+    let mut given = authorization.into_iter().chain(KEY_HEADERS.iter().filter_map(|name| Some((*name, text(headers, *name)?))));
+    let found = given.find_map(|(header, key)| Some((header, Arc::clone(config.access.tenant_of(key)?))));
     if let Some((header, tenant)) = found {
         request.headers_mut().remove(header);
         return Ok(tenant);
     }
-    if OPEN.contains(&request.uri().path()) {
-        return Ok(Arc::default());
-    }
-    let caller = engine::Caller { authorization, ..engine::Caller::default() };
-    if engine::is_surface(request.uri().path()) && engine::has_token(&caller, config.mcp.serving.token.as_ref()) {
+    let path = request.uri().path();
+    if OPEN.contains(&path) || is_mcp_route(path) && has_mcp_token(config, request.headers()) {
         return Ok(Arc::default());
     }
     let what = "this server needs a key of its own: send it as `Authorization: Bearer KEY`, `x-api-key` or `api-key`";
@@ -274,6 +262,20 @@ fn is_model_route(path: &str) -> bool {
     path.split('/').skip(1).take(2).any(|segment| MODEL_ROUTES.contains(&segment))
 }
 
+fn is_mcp_route(path: &str) -> bool {
+    path.split('/').nth(1).is_some_and(|first| MCP_ROUTES.contains(&first))
+}
+
+/// Whether a request has the token of the MCP routes (`mcp.token_env`).
+fn has_mcp_token(config: &Config, headers: &HeaderMap) -> bool {
+    let given = text(headers, header::AUTHORIZATION);
+    config.mcp.serving.token.as_ref().zip(given).is_some_and(|(token, given)| token.is_bearer_of(given))
+}
+
+fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
 /// Whether the request comes from a tool such as `curl -d`, which declares a form. Browsers always add a header about their page.
 fn is_plain_tool(headers: &HeaderMap) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -282,7 +284,7 @@ fn is_plain_tool(headers: &HeaderMap) -> bool {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let declared = text(headers, header::CONTENT_TYPE).unwrap_or_default();
     let media = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }
@@ -332,5 +334,42 @@ impl Instance {
         let hops: Vec<&str> = before.collect();
         let own = format!("1.1 {}", self.name);
         HeaderValue::from_str(&if hops.is_empty() { own } else { format!("{}, {own}", hops.join(", ")) }).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Secret;
+
+    #[test]
+    fn only_pages_of_this_server_and_holders_of_the_token_use_mcp() {
+        let mut config = Config::parse("", None, &Default::default(), &Default::default()).unwrap();
+        config.mcp.serving.token = Some(Secret::new("t0ken"));
+        let (is_admitted, uri) = (Ok(false), Uri::from_static("/mcp"));
+        for (origin, authorization, admitted) in [
+            ("", "", true),
+            ("http://127.0.0.1:8000", "", true),
+            ("https://127.0.0.1:8000", "", true),
+            ("http://localhost:8000", "", false),
+            ("http://127.0.0.1:3000", "", false),
+            ("http://evil.example", "", false),
+            ("null", "", false),
+            ("vscode-webview://x", "", false),
+            ("http://evil.example", "Bearer t0ken", true),
+            ("http://evil.example", "Bearer wrong", false),
+        ] {
+            let given = [(header::HOST, "127.0.0.1:8000"), (header::ORIGIN, origin), (header::AUTHORIZATION, authorization)];
+            let given = given.into_iter().filter(|(_, value)| !value.is_empty());
+            let headers = given.map(|(name, value)| (name, HeaderValue::from_static(value))).collect();
+            let checked = check_origin(&config, &uri, &headers).map_err(|error| error.code);
+            let refused = Err(Some("origin_not_allowed".to_owned()));
+            assert_eq!(checked, if admitted { is_admitted.clone() } else { refused }, "{origin} {authorization}");
+        }
+        for (path, expected) in
+            [("/mcp", true), ("/mcp/add", true), ("/sse", true), ("/sse/message", true), ("/mcpx", false), ("/v1/models", false)]
+        {
+            assert_eq!(is_mcp_route(path), expected, "{path}");
+        }
     }
 }

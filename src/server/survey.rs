@@ -1,10 +1,11 @@
-//! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`. It uses the same backends,
-//! plan and turn that serve clients, so its report is what really happens.
+//! Finds out how toolglot would ask each model of each backend, and why, for `toolglot doctor`, `toolglot models`, the page and
+//! the lines at the start. It uses the same backends, plan and turn that serve clients, so its report is what really happens.
 
 use std::sync::{Arc, atomic::Ordering};
 
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,8 +15,8 @@ use super::{
     state::App,
 };
 use crate::{
-    adapter::Found,
-    backend::{self, Backend, Kind, Learned, Model, ToolMode},
+    adapter::{Adapter, Found},
+    backend::{self, Backend, Capabilities, Kind, Learned, Model, ToolMode},
     client::{self, Hints, front},
     config::{Mode, Tenant},
     error::Error,
@@ -26,13 +27,26 @@ use crate::{
     turn::{self, tap::Tap},
 };
 
-/// A backend, as it answers now.
-#[derive(Debug)]
+mod last;
+
+pub use last::LastTrial;
+
+/// A backend, as it answers now. Serialized, it is the report for programs.
+#[derive(Debug, Serialize)]
 pub struct Surveyed {
-    /// The backend.
+    /// The backend itself.
+    #[serde(skip)]
     pub backend: Arc<Backend>,
+    /// Its name, as one line.
+    pub name: String,
+    /// Its address, as one line.
+    pub url: String,
+    /// What it is, for people.
+    pub kind: &'static str,
     /// Its version, if it reports one.
     pub version: Option<String>,
+    /// Whether it answers.
+    pub reachable: bool,
     /// Why it did not answer, if it did not.
     pub error: Option<String>,
     /// Number of models that it lists.
@@ -42,18 +56,31 @@ pub struct Surveyed {
 }
 
 /// A model, and how toolglot would ask it.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Spoken {
-    /// The backend's description.
-    pub model: Arc<Model>,
-    /// The adapter, and why it was chosen.
-    pub reader: Found,
+    /// Its name, as one line.
+    pub name: String,
+    /// The adapter that reads it; serialized, its name.
+    #[serde(serialize_with = "adapter_name")]
+    pub adapter: Arc<Adapter>,
+    /// Why this adapter was chosen.
+    pub adapter_why: String,
+    /// How well the adapter is tested, in one word.
+    pub proof: &'static str,
+    /// What that word means.
+    pub proof_means: &'static str,
     /// How its tools would be offered.
     pub tools: ToolMode,
     /// Why they would be offered so.
-    pub why: &'static str,
+    pub tools_why: &'static str,
+    /// What it can do, in words; `None` if the backend does not say.
+    pub capabilities: Option<Vec<&'static str>>,
+    /// Its context, in tokens.
+    pub context: Option<u64>,
+    /// The result of its last trial, where the command line has looked it up.
+    pub tried: Option<LastTrial>,
     /// An estimate of the tokens that the given tools cost; `None` if none were given.
-    pub cost: Option<u64>,
+    pub tools_cost: Option<u64>,
     /// Contradictions between its chat template and the adapter or the backend.
     pub notes: Vec<String>,
 }
@@ -88,8 +115,17 @@ pub async fn survey(app: &App, model: Option<&str>, tools: &[Value]) -> Result<V
         };
         let spoken = wanted.take(MODELS).map(|listed| look(app, &found.backend, listed, tools));
         let models = join_all(spoken).await.into_iter().collect::<Result<Vec<Spoken>, Error>>()?;
-        let error = found.error.clone();
-        Ok(Surveyed { backend: found.backend.clone(), version, error, listed: found.models.len(), models })
+        Ok(Surveyed {
+            name: shown(&found.backend.name),
+            url: shown(&found.backend.url),
+            kind: found.backend.traits().title,
+            version: version.as_deref().map(shown),
+            reachable: found.error.is_none(),
+            error: found.error.clone(),
+            listed: found.models.len(),
+            models,
+            backend: found.backend.clone(),
+        })
     });
     join_all(looks).await.into_iter().collect()
 }
@@ -138,7 +174,6 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
     let mut problems = Vec::new();
     for silent in found {
         let Some(error) = &silent.error else { continue };
-        let backend = &silent.backend;
         let remedy = if error.contains("cannot reach")
             || error.contains("does not answer")
             || error.starts_with("nothing that is known")
@@ -149,14 +184,14 @@ pub fn problems(found: &[Surveyed], model: Option<&str>, places: &[String]) -> V
         } else {
             "look at its own log"
         };
-        problems.push(format!("backend {} at {}: {error}; {remedy}", backend.name, redact::shown(&backend.url, SHOWN_CHARS)));
+        problems.push(format!("backend {} at {}: {error}; {remedy}", silent.name, silent.url));
     }
     let real: Vec<&Surveyed> = found.iter().filter(|found| found.backend.kind != Kind::Replay).collect();
     if real.is_empty() {
         problems.push(format!("no backend: looked for {}; start one, or name one with --backend URL", places.join(", ")));
     }
     for empty in real.iter().filter(|found| found.error.is_none() && found.listed == 0) {
-        problems.push(format!("backend {} has no models: load or pull one there", empty.backend.name));
+        problems.push(format!("backend {} has no models: load or pull one there", empty.name));
     }
     if let Some(model) = model.filter(|_| !real.is_empty() && found.iter().all(|found| found.models.is_empty())) {
         problems.push(format!(
@@ -173,16 +208,44 @@ pub(super) async fn look(app: &App, backend: &Arc<Backend>, listed: &Model, tool
         false => Arc::new(listed.clone()),
     };
     let reader = plan::reader(&app.config, &app.library, &listed.id, &model)?;
-    let (mode, why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
+    let (tools_mode, tools_why) = match (app.config.route(&listed.id).and_then(|route| route.tools), model.capabilities) {
         (Some(mode), _) => (mode, "its route in the configuration says so"),
         (None, Some(can)) if can.tools => (ToolMode::Native, "the backend says that it takes tools"),
         (None, Some(_)) => (ToolMode::Prompt, "the backend says that it takes no tools"),
         (None, None) => (ToolMode::Native, "the backend does not say; if it refuses tools, they go into the prompt"),
     };
-    let cost = cost(backend, &reader, &listed.id, mode, tools)?;
-    let mut notes = notes(app, &listed.id, &model, &reader, mode);
+    let tools_cost = cost(backend, &reader, &listed.id, tools_mode, tools)?;
+    let mut notes = notes(app, &listed.id, &model, &reader, tools_mode);
     notes.extend(trimmed(app, backend, &model, tools)?);
-    Ok(Spoken { model, reader, tools: mode, why, cost, notes })
+    let (proof, proof_means) = reader.adapter.proven();
+    Ok(Spoken {
+        name: shown(&model.id),
+        adapter: reader.adapter,
+        adapter_why: reader.why,
+        proof,
+        proof_means,
+        tools: tools_mode,
+        tools_why,
+        capabilities: model.capabilities.map(words),
+        context: model.context,
+        tried: None,
+        tools_cost,
+        notes: notes.iter().map(|note| shown(note)).collect(),
+    })
+}
+
+fn words(can: Capabilities) -> Vec<&'static str> {
+    let all = [(can.tools, "tools"), (can.thinking, "thinking"), (can.vision, "vision")];
+    all.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
+}
+
+fn adapter_name<S: Serializer>(adapter: &Arc<Adapter>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&adapter.name)
+}
+
+/// Text of a backend as one line.
+fn shown(text: &str) -> String {
+    redact::shown(text, SHOWN_CHARS)
 }
 
 /// What the tools add to a request, in tokens, about.

@@ -24,25 +24,8 @@ const ACTS: [&str; 25] = [
 const NOT: [&str; 3] = ["not", "never", "know"];
 /// Verbs that begin an order of an action that tools perform.
 const ORDERS: [&str; 19] = [
-    "build",
-    "change",
-    "create",
-    "delete",
-    "edit",
-    "execute",
-    "find",
-    "list",
-    "modify",
-    "open",
-    "overwrite",
-    "read",
-    "remove",
-    "rename",
-    "replace",
-    "run",
-    "search",
-    "start",
-    "update",
+    "build", "change", "create", "delete", "edit", "execute", "find", "list", "modify", "open", "overwrite", "read", "remove",
+    "rename", "replace", "run", "search", "start", "update",
 ];
 /// Words that may come before such a verb.
 const POLITE: [&str; 4] = ["please", "now", "then", "first"];

@@ -94,20 +94,7 @@ const PIECES: usize = 700;
 fn cost(model: &str, dialect: Dialect, kind: Kind) -> (u64, usize) {
     let mut way = Way::new(model, dialect, kind);
     let words = [
-        "The",
-        " file",
-        " holds",
-        " two",
-        " functions",
-        ",",
-        " and",
-        " the",
-        " second",
-        " one",
-        " is",
-        " never",
-        " called",
-        ". ",
+        "The", " file", " holds", " two", " functions", ",", " and", " the", " second", " one", " is", " never", " called", ". ",
     ];
     let pieces: Vec<Vec<u8>> = words.iter().map(|word| piece(dialect, word)).collect();
     // Buffers reach their size first.

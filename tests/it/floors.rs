@@ -17,7 +17,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("lock", 0),
     ("openai", 1),
     ("fix", 1),
-    ("tools", 1),
+    ("builtin", 1),
     ("config", 1),
     ("fixture", 1),
     ("adapter", 2),
@@ -145,13 +145,7 @@ fn state_is_in_named_places() {
 #[test]
 fn no_task_outlives_its_request() {
     let starts = [
-        "tokio::spawn",
-        "task::spawn",
-        "spawn_blocking",
-        "spawn_local",
-        "thread::spawn",
-        "thread::Builder",
-        "runtime.spawn",
+        "tokio::spawn", "task::spawn", "spawn_blocking", "spawn_local", "thread::spawn", "thread::Builder", "runtime.spawn",
         "JoinSet",
     ];
     let wrong: Vec<String> =

@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use toolglot::{
+    builtin::Builtin,
     config::Environment,
     mcp::{
         engine::{Engine, Options},
@@ -16,7 +17,6 @@ use toolglot::{
         response::{McpResponse, ServiceInfo},
     },
     store::Memory,
-    tools::Builtin,
 };
 
 mod commands;

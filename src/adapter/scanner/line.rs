@@ -149,29 +149,8 @@ const OWNS: [&str; 43] = [
 ];
 /// How words begin that speak of calling.
 const CALLING: [&str; 23] = [
-    "tool",
-    "func",
-    "execut",
-    "invo",
-    "command",
-    "aufruf",
-    "ruf",
-    "werkzeug",
-    "funktion",
-    "schritt",
-    "appel",
-    "outil",
-    "fonction",
-    "étape",
-    "utilis",
-    "herramienta",
-    "llama",
-    "función",
-    "usar",
-    "paso",
-    "ferramenta",
-    "funç",
-    "strument",
+    "tool", "func", "execut", "invo", "command", "aufruf", "ruf", "werkzeug", "funktion", "schritt", "appel", "outil",
+    "fonction", "étape", "utilis", "herramienta", "llama", "función", "usar", "paso", "ferramenta", "funç", "strument",
 ];
 
 /// Whether what is below a line can be a step that the model makes without saying so: the line is a whole sentence, or it speaks of the
@@ -216,15 +195,7 @@ fn is_header(line: &str) -> bool {
 
 /// Names of headers, in lower case.
 const HEADERS: [&str; 10] = [
-    "content-type",
-    "content-length",
-    "host",
-    "accept",
-    "authorization",
-    "user-agent",
-    "connection",
-    "cache-control",
-    "subject",
+    "content-type", "content-length", "host", "accept", "authorization", "user-agent", "connection", "cache-control", "subject",
     "mcp-session-id",
 ];
 
@@ -331,13 +302,8 @@ mod tests {
             assert!(leaves_a_step(head), "{head}");
         }
         for head in [
-            "You can list them with:",
-            "I would write:",
-            "Output:",
-            "import api",
-            "Der Aufruf w\u{e4}re:",
-            "The old version called",
-            "Change it to:",
+            "You can list them with:", "I would write:", "Output:", "import api", "Der Aufruf w\u{e4}re:",
+            "The old version called", "Change it to:",
         ] {
             assert!(!leaves_a_step(head), "{head}");
         }
@@ -346,16 +312,7 @@ mod tests {
     #[test]
     fn lines_of_prose() {
         for head in [
-            "I call ",
-            "1. ",
-            "12) ",
-            "- ",
-            "Tool call: ",
-            "Let me return ",
-            "## Call",
-            "Info: ",
-            "Warning: ",
-            "5 files: ",
+            "I call ", "1. ", "12) ", "- ", "Tool call: ", "Let me return ", "## Call", "Info: ", "Warning: ", "5 files: ",
             "data ",
         ] {
             assert!(!is_log(head) && !is_statement(head) && !is_comment(head) && !is_block_quote(head), "{head}");

@@ -26,17 +26,8 @@ const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
 /// What says of the call before it that it was not meant.
 const TAKEN_BACK: [&str; 11] = [
-    "an example",
-    "not run",
-    "not been run",
-    "not execut",
-    "not been execut",
-    "i meant",
-    "if you agree",
-    "please confirm",
-    "ignore the call",
-    "the format",
-    "the content",
+    "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
+    "ignore the call", "the format", "the content",
 ];
 
 /// Quotes that are alone in the line before a quoted block, and in the one after it.

@@ -16,19 +16,8 @@ const ELEMENTS: usize = 16;
 const TAG_BYTES: usize = 256;
 /// Elements that quote what they hold, also where that is nothing but a call.
 const QUOTING: [&str; 13] = [
-    "document",
-    "file",
-    "quote",
-    "blockquote",
-    "input",
-    "history",
-    "example",
-    "examples",
-    "bad_example",
-    "log",
-    "transcript",
-    "pre",
-    "xmp",
+    "document", "file", "quote", "blockquote", "input", "history", "example", "examples", "bad_example", "log", "transcript",
+    "pre", "xmp",
 ];
 
 /// The elements of the text that has left that are still open, and how far the text after them was searched.

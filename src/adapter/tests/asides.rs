@@ -97,11 +97,7 @@ fn what_the_model_plays_after_its_turn_is_no_answer() {
 #[test]
 fn the_record_of_a_call_is_data() {
     for record in [
-        "\"status\": \"done\"",
-        "\"result\": \"lit\"",
-        "\"output\": null",
-        "\"error\": \"no\"",
-        "\"exit_code\": 0",
+        "\"status\": \"done\"", "\"result\": \"lit\"", "\"output\": null", "\"error\": \"no\"", "\"exit_code\": 0",
         "\"executed\": false",
     ] {
         let answer = format!("{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}, {record}}}");

@@ -10,17 +10,8 @@ use crate::{
 
 /// Fields that are recent, or that only OpenAI itself has.
 const LATE: &[&str] = &[
-    "store",
-    "metadata",
-    "service_tier",
-    "user",
-    "safety_identifier",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "parallel_tool_calls",
-    "stream_options",
-    "verbosity",
-    "skip_special_tokens",
+    "store", "metadata", "service_tier", "user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
+    "parallel_tool_calls", "stream_options", "verbosity", "skip_special_tokens",
 ];
 
 pub(super) fn body<'a>(mut chat: Chat<'a>, tools: Option<&'a Tools>, round: &Round<'a>) -> Chat<'a> {

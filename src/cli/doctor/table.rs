@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Backend, Model, Report, trial::Trial};
-use crate::cli::output::columns;
+use super::{Report, trial::Trial};
+use crate::{
+    cli::output::columns,
+    server::survey::{Spoken, Surveyed},
+};
 
 pub(super) fn table(report: &Report) -> String {
     let mut out = String::new();
@@ -30,8 +33,8 @@ pub(super) fn table(report: &Report) -> String {
     out
 }
 
-fn backend_lines(backend: &Backend, out: &mut String) {
-    let Backend { name, url, kind, version, error, listed, models, .. } = backend;
+fn backend_lines(backend: &Surveyed, out: &mut String) {
+    let Surveyed { name, url, kind, version, error, listed, models, .. } = backend;
     let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let state = match error {
         Some(_) => "does not answer".to_owned(),
@@ -64,7 +67,7 @@ fn backend_lines(backend: &Backend, out: &mut String) {
     }
 }
 
-fn row(model: &Model) -> [String; 7] {
+fn row(model: &Spoken) -> [String; 7] {
     let unknown = || "?".to_owned();
     let can = match &model.capabilities {
         None => unknown(),
@@ -77,9 +80,9 @@ fn row(model: &Model) -> [String; 7] {
     });
     [
         model.name.clone(),
-        model.adapter.clone(),
+        model.adapter.name.clone(),
         model.proof.to_owned(),
-        model.tools.to_owned(),
+        model.tools.as_str().to_owned(),
         model.context.map_or_else(unknown, |context| context.to_string()),
         can,
         cost.unwrap_or_default(),
@@ -87,11 +90,11 @@ fn row(model: &Model) -> [String; 7] {
 }
 
 fn trial_lines(trial: &Trial, out: &mut String) {
-    let good = trial.attempts.iter().filter(|attempt| attempt.good).count();
     let _ = writeln!(
         out,
-        "\ntried      {}: {good} of {} as they should be; tools: {}",
+        "\ntried      {}: {} of {} as they should be; tools: {}",
         trial.model,
+        trial.good(),
         trial.attempts.len(),
         trial.tools
     );

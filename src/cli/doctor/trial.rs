@@ -98,7 +98,7 @@ pub(super) async fn run(app: &App, model: &str) -> Trial {
     let found = survey::survey(app, Some(model), &[]).await.unwrap_or_default();
     let spoken = found.into_iter().flat_map(|found| found.models).next();
     let told = spoken.as_ref().map_or(ToolMode::Native, |spoken| spoken.tools);
-    let adapter = spoken.map(|spoken| spoken.reader.adapter);
+    let adapter = spoken.map(|spoken| spoken.adapter);
     trial.tools = told.as_str();
     for case in cases() {
         let (sender, seen) = mpsc::channel();
@@ -295,6 +295,11 @@ fn shown(text: &str) -> String {
 // === impl Trial ===
 
 impl Trial {
+    /// The number of requests that ended as expected.
+    pub(super) fn good(&self) -> usize {
+        self.attempts.iter().filter(|attempt| attempt.good).count()
+    }
+
     /// The attempts that failed, for the list of problems.
     pub(super) fn problems(&self) -> Vec<String> {
         let bad = self.attempts.iter().filter(|attempt| !attempt.good);

@@ -68,7 +68,7 @@ fn literal(spelling: &[Piece]) -> Option<String> {
 fn thinking(draft: &mut Draft, field: &Field<'_>) -> Result<(), String> {
     let close = markers(&field.close);
     if close.is_empty() {
-        return Err(format!("field `{}`: its end is no text to look for", field.name));
+        return Err(format!("field `{}`: its end is not a text to look for", field.name));
     }
     let (mut open, mut label) = (Vec::new(), Vec::new());
     for text in field.open.iter().flat_map(|open| markers(open)) {

@@ -14,16 +14,7 @@ pub(super) struct Field<'t> {
 }
 
 const FIELD_KEYS: [&str; 11] = [
-    "open",
-    "open_pattern",
-    "close",
-    "close_pattern",
-    "content",
-    "content_args",
-    "repeats",
-    "join",
-    "optional",
-    "transform",
+    "open", "open_pattern", "close", "close_pattern", "content", "content_args", "repeats", "join", "optional", "transform",
     "transform_each",
 ];
 
@@ -41,7 +32,7 @@ pub(super) fn spellings(spec: &Map<String, Value>, key: &str) -> Result<Option<V
         (None, Some(Value::String(pattern))) => {
             pattern::parse(pattern).map(Some).map_err(|what| format!("`{pattern_key}` {what}"))
         }
-        (None, Some(_)) => Err(format!("`{pattern_key}` is no text")),
+        (None, Some(_)) => Err(format!("`{pattern_key}` is not a text")),
         (None, None) => Ok(None),
     }
 }
@@ -61,7 +52,7 @@ impl<'t> Field<'t> {
     /// Reads the field `name`; the error says which field and key is wrong.
     pub(super) fn new(name: &'t str, spec: &'t Value) -> Result<Field<'t>, String> {
         let fail = |what: String| format!("field `{name}`: {what}");
-        let spec = spec.as_object().ok_or_else(|| fail("is no object".into()))?;
+        let spec = spec.as_object().ok_or_else(|| fail("is not an object".into()))?;
         if let Some(key) = unknown(spec, &FIELD_KEYS) {
             return Err(fail(format!("the key `{key}` is not known")));
         }

@@ -239,7 +239,7 @@ fn the_tokenizer_s_tokens_are_preserved_or_dropped() {
 fn what_cannot_be_expressed_is_named_with_its_field() {
     let calls = |field: Value| template(field);
     for (config, expected) in [
-        (json!([]), "no JSON object"),
+        (json!([]), "not a JSON object"),
         (json!({"chat_template": ""}), "response_template: there is none"),
         (json!({"response_template": {"fields": {}, "start": 1}}), "the key `start` is not known"),
         (json!({"response_template": {"fields": {}, "version": 2}}), "only version 1"),
@@ -283,7 +283,7 @@ fn what_cannot_be_expressed_is_named_with_its_field() {
             ),
             "field `tool_calls`: `tag_pattern` has the value before the key",
         ),
-        (json!({"response_template": {"fields": {"thinking": {"open": "<t>"}}}}), "field `thinking`: its end is no text"),
+        (json!({"response_template": {"fields": {"thinking": {"open": "<t>"}}}}), "field `thinking`: its end is not a text"),
     ] {
         let error = import(&config.to_string(), &[]).expect_err(expected);
         assert!(error.message.contains(expected), "expected {expected:?}, got {error}");
@@ -314,22 +314,8 @@ fn what_is_left_out_is_said() {
 #[test]
 fn a_pattern_never_stops_the_import() {
     for pattern in [
-        "",
-        "(",
-        ")",
-        "[",
-        "a{",
-        "(?P<",
-        "(?P<a>",
-        "\\",
-        "(?<x>y)|z",
-        "((((((((((((((((((((",
-        "[]a]+",
-        "(?i)x",
-        "a|b|c",
-        "[^",
-        "(?#c)",
-        "\\q",
+        "", "(", ")", "[", "a{", "(?P<", "(?P<a>", "\\", "(?<x>y)|z", "((((((((((((((((((((", "[]a]+", "(?i)x", "a|b|c", "[^",
+        "(?#c)", "\\q",
     ] {
         let _ = import(&template(json!({"open_pattern": pattern, "close": "x", "content": "json"})).to_string(), &[]);
     }

@@ -10,32 +10,8 @@ const PATTERNS: [&str; 4] = ["pattern", "regex", "regexp", "glob"];
 
 /// Words in names of parameters whose value is a piece of a text: blanks at its ends are a part of it.
 const TEXTS: [&str; 26] = [
-    "content",
-    "contents",
-    "text",
-    "code",
-    "source",
-    "body",
-    "snippet",
-    "line",
-    "lines",
-    "block",
-    "patch",
-    "diff",
-    "search",
-    "replace",
-    "replacement",
-    "old",
-    "new",
-    "insert",
-    "string",
-    "str",
-    "before",
-    "after",
-    "prefix",
-    "suffix",
-    "indent",
-    "input",
+    "content", "contents", "text", "code", "source", "body", "snippet", "line", "lines", "block", "patch", "diff", "search",
+    "replace", "replacement", "old", "new", "insert", "string", "str", "before", "after", "prefix", "suffix", "indent", "input",
 ];
 
 /// What is known of the parameter that a string belongs to.

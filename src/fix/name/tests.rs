@@ -17,15 +17,8 @@ fn resolved<'t>(tools: &'t Tools, written: &str) -> Option<(&'t str, bool)> {
 #[test]
 fn spellings_of_one_tool() {
     let tools = tools(&[
-        "move_card",
-        "list_cards",
-        "mcp--board--sync",
-        "board.archive",
-        "notes__tag",
-        "k3x9ab_make_chart",
-        "OpenDoor",
-        "mcp__notes__tag_note",
-        "read-graph",
+        "move_card", "list_cards", "mcp--board--sync", "board.archive", "notes__tag", "k3x9ab_make_chart", "OpenDoor",
+        "mcp__notes__tag_note", "read-graph",
     ]);
     for (written, meant) in [
         ("move_card", "move_card"),
@@ -72,21 +65,8 @@ fn spellings_of_one_tool() {
 fn what_only_looks_alike_is_not_executed() {
     let tools = tools(&["read_page", "write_page", "shut_down", "mcp--board--sync", "alpha_run", "alphaRun"]);
     for written in [
-        "",
-        "  ",
-        "()",
-        "page",
-        "delete_page",
-        "read_pages",
-        "reed_page",
-        "bash",
-        "mcp__board__wipe",
-        "board",
-        "sync",
-        "tool",
-        "ALPHA_RUN",
-        "run",
-        "readpagewrite_page",
+        "", "  ", "()", "page", "delete_page", "read_pages", "reed_page", "bash", "mcp__board__wipe", "board", "sync", "tool",
+        "ALPHA_RUN", "run", "readpagewrite_page",
     ] {
         assert_eq!(resolved(&tools, written), None, "{written:?}");
     }

@@ -7,22 +7,8 @@ use super::Types;
 
 /// Keywords that hold one subschema or a list of them.
 const SCHEMAS: [&str; 16] = [
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "additionalProperties",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "propertyNames",
-    "contains",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contentSchema",
+    "items", "prefixItems", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties",
+    "propertyNames", "contains", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contentSchema",
 ];
 /// Keywords that hold subschemas by name.
 const TABLES: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];

@@ -25,13 +25,7 @@ const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const HERE_TABLES: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords that apply to its members or items.
 const BELOW: [&str; 7] = [
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "items",
-    "contains",
-    "additionalItems",
-    "unevaluatedItems",
+    "additionalProperties", "unevaluatedProperties", "propertyNames", "items", "contains", "additionalItems", "unevaluatedItems",
 ];
 const BELOW_LISTS: [&str; 2] = ["prefixItems", "items"];
 const BELOW_TABLES: [&str; 1] = ["patternProperties"];

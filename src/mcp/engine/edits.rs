@@ -80,7 +80,7 @@ fn allowed(engine: &Engine, headers: &HeaderMap) -> Result<(), Error> {
         RegistryHttp::Token => {
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
             match &options.token {
-                Some(token) if super::surface::is_token(given, token) => Ok(()),
+                Some(token) if token.is_bearer_of(given) => Ok(()),
                 _ => Err(Error::client("the registry wants its token (`Authorization: Bearer ..`)").with_status(401)),
             }
         }

@@ -26,8 +26,8 @@ struct Routes {
 // === impl Engine ===
 
 impl Engine {
-    /// All routes of our MCP server and of the registry. Checks of Host and Origin belong in front of them; see
-    /// [`admits`](super::admits).
+    /// All routes of our MCP server and of the registry. Checks of Host, Origin and key belong in front of them
+    /// (`server::guard`).
     pub fn routes<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         let make = |engine: &Engine| {
             let shared = Arc::clone(&engine.shared);

@@ -48,9 +48,9 @@ pub(super) async fn message(State(engine): State<Engine>, Query(address): Query<
     let mut message = match serde_json::from_slice::<ClientJsonRpcMessage>(&body) {
         Ok(message) => message,
         Err(what) if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() => {
-            return error(StatusCode::BAD_REQUEST, -32600, &format!("this is no JSON-RPC message: {what}"));
+            return error(StatusCode::BAD_REQUEST, -32600, &format!("this is not a JSON-RPC message: {what}"));
         }
-        Err(what) => return error(StatusCode::BAD_REQUEST, -32700, &format!("this is no JSON: {what}")),
+        Err(what) => return error(StatusCode::BAD_REQUEST, -32700, &format!("this is not JSON: {what}")),
     };
     // As the SDK does it for streamable HTTP: policies may read headers.
     if let ClientJsonRpcMessage::Request(request) = &mut message {

@@ -58,7 +58,7 @@ impl Engine {
                                     Err(NotTaken::Busy) => json!({"code": -32000, "message": "too many messages wait"}),
                                 }
                             }
-                            Err(what) => json!({"code": -32700, "message": format!("this is no message: {what}")}),
+                            Err(what) => json!({"code": -32700, "message": format!("this is not a message: {what}")}),
                         };
                         let text = json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string();
                         write(&mut output, text).await.map_err(broken)?;

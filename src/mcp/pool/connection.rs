@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use super::fault::Fault;
 use crate::{
-    error::{Blame, Error},
+    error::Error,
     lock::Hold,
     mcp::response::{INTERNAL_ERROR, RpcError, ToolResult},
 };
@@ -143,7 +143,7 @@ impl Connection {
             }
             (Err(_), Some(old)) => Ok(old),
             (Ok(Err(error)), _) => Err(NoTools { error, is_final: true }),
-            (Err(_), None) => Err(NoTools { error: failed("its tools are still being listed".into()), is_final: false }),
+            (Err(_), None) => Err(NoTools { error: Error::tool("its tools are still being listed"), is_final: false }),
         }
     }
 
@@ -168,7 +168,7 @@ impl Connection {
             match tokio::time::timeout(LISTING, list(&peer, &fault)).await {
                 Ok(Ok((tools, fresh))) => Ok(Listed { tools: Arc::new(tools), until: Instant::now() + fresh, changes }),
                 Ok(Err(error)) => Err(error),
-                Err(_) => Err(failed(format!("no list of tools within {} s", LISTING.as_secs())).with_code(SILENT)),
+                Err(_) => Err(Error::tool(format!("no list of tools within {} s", LISTING.as_secs())).with_code(SILENT)),
             }
         };
         listing.boxed().shared()
@@ -277,14 +277,14 @@ async fn list(peer: &Peer<RoleClient>, fault: &Fault) -> Result<(Vec<Definition>
     let mut cursors: Vec<String> = Vec::new();
     loop {
         let page = cursors.last().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor.clone())));
-        let page = peer.list_tools(page).await.map_err(|error| failed(describe(fault, &error)))?;
+        let page = peer.list_tools(page).await.map_err(|error| Error::tool(describe(fault, &error)))?;
         if let Some(milliseconds) = page.ttl_ms {
             fresh = fresh.min(Duration::from_millis(milliseconds)).min(FRESH_AT_MOST);
         }
         tools.extend(page.tools.iter().map(Definition::of));
         let Some(cursor) = page.next_cursor else { break };
         if cursors.contains(&cursor) || cursors.len() + 1 >= PAGES || tools.len() > TOOLS {
-            return Err(failed(format!(
+            return Err(Error::tool(format!(
                 "the list of tools does not end ({} tools in {} pages so far)",
                 tools.len(),
                 cursors.len() + 1
@@ -311,10 +311,6 @@ fn describe(fault: &Fault, error: &ServiceError) -> String {
 
 fn is_silence(error: &Error) -> bool {
     error.code.as_deref() == Some(SILENT)
-}
-
-fn failed(message: String) -> Error {
-    Error::new(Blame::Tool, message)
 }
 
 fn internal(message: String) -> RpcError {

@@ -50,7 +50,7 @@ impl Fault {
     pub(super) fn message(&self, text: &[u8]) -> Option<ServerJsonRpcMessage> {
         let read = serde_json::from_slice(text);
         read.inspect_err(|error| {
-            tracing::debug!(%error, "an MCP server has sent what is no message");
+            tracing::debug!(%error, "an MCP server has sent something that is not a message");
             self.line(&format!("(no message) {}", beginning(&String::from_utf8_lossy(text))));
         })
         .ok()

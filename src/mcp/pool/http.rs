@@ -44,7 +44,7 @@ impl Http {
                 let data = event.data.as_deref().filter(|data| serde_json::from_str::<IgnoredAny>(data).is_err());
                 // An event without data only says where a stream can be taken up again.
                 if let Some(data) = data.filter(|data| !data.is_empty()) {
-                    fault.replace(format!("it sent an event that is no message: {}", beginning(data)));
+                    fault.replace(format!("it sent an event that is not a message: {}", beginning(data)));
                 }
             }
         });

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{BUILT_IN, Definition};
 use crate::{
+    builtin,
     event::Effect,
     mcp::{
         catalogue::Offered,
@@ -11,7 +12,6 @@ use crate::{
         registry::{Permission, Server},
         response::ServiceInfo,
     },
-    tools,
 };
 
 /// A tool as it is offered; `None` if it is denied.
@@ -58,7 +58,7 @@ fn without_header_marks(schema: &mut Value) {
 
 /// The built-in tools.
 pub(super) fn built_in() -> Vec<Offered> {
-    let offer = |tool: &tools::Definition| Offered {
+    let offer = |tool: &builtin::Definition| Offered {
         service: ServiceInfo::built_in(BUILT_IN, tool.name),
         wire_name: String::new(),
         title: None,
@@ -71,5 +71,5 @@ pub(super) fn built_in() -> Vec<Offered> {
         open_world: false,
         keeps_null: Vec::new(),
     };
-    tools::DEFINITIONS.iter().map(offer).collect()
+    builtin::DEFINITIONS.iter().map(offer).collect()
 }

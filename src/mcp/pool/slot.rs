@@ -9,13 +9,7 @@ use std::{
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 
 use super::{causes, connection::Connection};
-use crate::{
-    config::Environment,
-    dial::Clients,
-    error::{Blame, Error},
-    lock::Hold,
-    mcp::registry::Server,
-};
+use crate::{config::Environment, dial::Clients, error::Error, lock::Hold, mcp::registry::Server};
 
 /// A server and its connection.
 pub(super) struct Slot {
@@ -82,7 +76,7 @@ impl Slot {
         };
         let opened = tokio::time::timeout_at((since + patience).into(), pending).await;
         let Ok(opened) = opened else {
-            return Err(Error::new(Blame::Tool, "it is still being connected to"));
+            return Err(Error::tool("it is still being connected to"));
         };
         self.settle(since, &opened);
         opened
@@ -143,7 +137,7 @@ impl Slot {
         let connecting = tokio::spawn(async move {
             match tokio::time::timeout(limit, Connection::open(&server, &environment, &clients)).await {
                 Ok(opened) => opened.map(Arc::new),
-                Err(_) => Err(Error::new(Blame::Tool, format!("no connection within {} s", limit.as_secs()))),
+                Err(_) => Err(Error::tool(format!("no connection within {} s", limit.as_secs()))),
             }
         });
         let joined = async { connecting.await.unwrap_or_else(|error| Err(Error::proxy(causes(&error)))) };

@@ -40,25 +40,25 @@ impl Sse {
     /// Opens the stream and waits for its first event.
     pub(super) async fn connect(client: reqwest::Client, url: &Url, headers: HeaderMap, fault: Fault) -> Result<Sse, Error> {
         let opening = client.get(url.clone()).headers(headers.clone()).header(header::ACCEPT, "text/event-stream");
-        let response = opening.send().await.map_err(|error| Error::new(crate::error::Blame::Tool, super::causes(&error)))?;
-        let failed = |message: String| Error::new(crate::error::Blame::Tool, message);
+        let response = opening.send().await.map_err(|error| Error::tool(super::causes(&error)))?;
         if response.status() != StatusCode::OK {
-            return Err(failed(format!("GET answered {}", response.status())));
+            return Err(Error::tool(format!("GET answered {}", response.status())));
         }
         let content = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !content.starts_with("text/event-stream") {
-            return Err(failed(format!("GET answered with `{content}`, not with an event stream")));
+            return Err(Error::tool(format!("GET answered with `{content}`, not with an event stream")));
         }
         let events = Frames::new(Framing::Sse, MESSAGE_BYTES);
         let mut sse = Sse { client, headers, stream: Some(response), events, post: url.clone(), fault };
         let endpoint = tokio::time::timeout(ENDPOINT, sse.event()).await;
-        let endpoint = endpoint.ok().flatten().ok_or_else(|| failed("the event stream did not name its endpoint".into()))?;
+        let endpoint = endpoint.ok().flatten().ok_or_else(|| Error::tool("the event stream did not name its endpoint"))?;
         let endpoint = String::from_utf8_lossy(&endpoint);
-        let post =
-            url.join(endpoint.trim()).map_err(|error| failed(format!("the endpoint `{endpoint}` is no address: {error}")))?;
+        let post = url
+            .join(endpoint.trim())
+            .map_err(|error| Error::tool(format!("the endpoint `{endpoint}` is not an address: {error}")))?;
         if post.origin() != url.origin() {
             // Whoever can write into the stream must not choose whom we talk to.
-            return Err(failed(format!("the endpoint `{post}` is on another server")));
+            return Err(Error::tool(format!("the endpoint `{post}` is on another server")));
         }
         sse.post = post;
         Ok(sse)
@@ -100,11 +100,10 @@ impl Transport<RoleClient> for Sse {
     fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         let request = self.client.post(self.post.clone()).headers(self.headers.clone()).timeout(ACCEPT).json(&message);
         async move {
-            let failed = |message: String| Error::new(crate::error::Blame::Tool, message);
-            let response = request.send().await.map_err(|error| failed(super::causes(&error)))?;
+            let response = request.send().await.map_err(|error| Error::tool(super::causes(&error)))?;
             match response.status() {
                 status if status.is_success() => Ok(()),
-                status => Err(failed(format!("the message was answered with {status}"))),
+                status => Err(Error::tool(format!("the message was answered with {status}"))),
             }
         }
     }

@@ -86,34 +86,9 @@ impl Permission {
 
 /// What an entry may say, for the note on keys that mean nothing to us.
 const KNOWN: &[&str] = &[
-    "allow",
-    "allowedTools",
-    "args",
-    "ask",
-    "command",
-    "cwd",
-    "deny",
-    "disabled",
-    "effects",
-    "enabled",
-    "env",
-    "environment",
-    "errors_in_text",
-    "excludeTools",
-    "excludedTools",
-    "headers",
-    "httpUrl",
-    "includeTools",
-    "longest_seconds",
-    "open_world",
-    "serverUrl",
-    "timeout_seconds",
-    "toolglot",
-    "tools",
-    "transport",
-    "trust",
-    "type",
-    "url",
+    "allow", "allowedTools", "args", "ask", "command", "cwd", "deny", "disabled", "effects", "enabled", "env", "environment",
+    "errors_in_text", "excludeTools", "excludedTools", "headers", "httpUrl", "includeTools", "longest_seconds", "open_world",
+    "serverUrl", "timeout_seconds", "toolglot", "tools", "transport", "trust", "type", "url",
 ];
 
 /// Keys of an entry that permit something, or that change what a tool gets.
@@ -208,7 +183,7 @@ impl Server {
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     match name {
         "builtin" => Err("the name `builtin` is taken".into()),
-        _ if name.trim() != name || name.is_empty() => Err(format!("`{name}` is no name for a server")),
+        _ if name.trim() != name || name.is_empty() => Err(format!("`{name}` is not a name for a server")),
         _ if name.len() > 64 || name.chars().any(char::is_control) => {
             Err("a server's name has at most 64 bytes, all printable".into())
         }
@@ -340,12 +315,7 @@ impl Entry<'_> {
         let wrong = || "`effects` must be an object of `reads`, `writes` or `destroys` by tool".to_owned();
         let Some(value) = self.own("effects") else { return Ok(Vec::new()) };
         let read = |(glob, effect): (&String, &Value)| {
-            let effect = match effect.as_str() {
-                Some("reads") => Effect::Reads,
-                Some("writes") => Effect::Writes,
-                Some("destroys") => Effect::Destroys,
-                _ => return Err(wrong()),
-            };
+            let effect = Effect::ALL.into_iter().find(|known| effect == known.as_str()).ok_or_else(wrong)?;
             Ok((glob.clone(), effect))
         };
         value.as_object().ok_or_else(wrong)?.iter().map(read).collect()

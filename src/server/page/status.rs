@@ -8,12 +8,7 @@ use crate::{
     client::front::Kind,
     mcp::pool::{Called, Status},
     redact,
-    server::{
-        guard::Sender,
-        reply,
-        state::App,
-        survey::{self, Spoken, Surveyed},
-    },
+    server::{guard::Sender, reply, state::App, survey},
 };
 
 const SHOWN_CHARS: usize = 500;
@@ -33,7 +28,7 @@ pub(super) async fn status(State(app): State<App>, Extension(sender): Extension<
     let counts = app.process.page.counts(&sender.tenant.name);
     reply::json(&json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "backends": surveyed.iter().map(backend).collect::<Vec<_>>(),
+        "backends": surveyed,
         "problems": problems,
         "servers": app.process.mcp.pool().status().iter().map(|status| server(&app, status)).collect::<Vec<_>>(),
         "counts": counts.iter().map(|(model, counts)| json!({"model": model, "counts": counts})).collect::<Vec<_>>(),
@@ -52,30 +47,4 @@ fn server(app: &App, status: &Status) -> Value {
     };
     value["calls"] = calls.iter().map(call).collect();
     value
-}
-
-fn backend(found: &Surveyed) -> Value {
-    json!({
-        "name": found.backend.name,
-        "url": redact::shown(&found.backend.url, SHOWN_CHARS),
-        "version": found.version,
-        "error": found.error,
-        "listed": found.listed,
-        "models": found.models.iter().map(model).collect::<Vec<_>>(),
-    })
-}
-
-fn model(spoken: &Spoken) -> Value {
-    let (proof, means) = spoken.reader.adapter.proven();
-    json!({
-        "name": redact::shown(&spoken.model.id, SHOWN_CHARS),
-        "adapter": spoken.reader.adapter.name,
-        "adapter_why": spoken.reader.why,
-        "proof": proof,
-        "proof_means": means,
-        "tools": spoken.tools.as_str(),
-        "tools_why": spoken.why,
-        "context": spoken.model.context,
-        "notes": spoken.notes,
-    })
 }

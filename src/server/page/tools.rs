@@ -75,7 +75,7 @@ fn tool(offered: &Offered) -> Value {
         "tool": offered.service.tool,
         "description": offered.description,
         "schema": serde_json::from_str::<Value>(&offered.schema).unwrap_or_default(),
-        "effect": format!("{:?}", offered.effect).to_lowercase(),
+        "effect": offered.effect.as_str(),
         "asks": offered.permission == Permission::Ask,
         "tokens": offered.tokens(),
     })

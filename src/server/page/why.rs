@@ -86,22 +86,22 @@ fn reason(
     let counts = |text: &str| Split::of(reader, text, Some(FinishReason::Stop)).calls.iter().any(|call| call.closed);
     let by_itself = counts(suspect.whole);
     if thought && (by_itself || counts(suspect.body)) {
-        return Some((4, "it stands in the model's reasoning: a draft".into()));
+        return Some((4, "it is in the model's reasoning: a draft".into()));
     }
     if by_itself {
         let (before, after) = (!suspect.before.trim().is_empty(), !suspect.after.trim().is_empty());
         return Some(match (before, after, end) {
-            _ if suspect.before.ends_with('`') => (2, "it stands in inline code".into()),
-            (true, true, _) => (3, "it has no marker, and text stands before it and after it: an example".into()),
+            _ if suspect.before.ends_with('`') => (2, "it is in inline code".into()),
+            (true, true, _) => (3, "it has no marker, and text comes before and after it: an example".into()),
             (_, false, Some(FinishReason::Length)) => {
                 (3, "it has no marker, and the answer was cut off: its end is not known".into())
             }
             _ if calls > 0 => (6, "the answer has calls in another form: this is what leaked of them".into()),
-            _ => (3, "it has no marker and does not stand at the beginning or the end of the answer".into()),
+            _ => (3, "it has no marker and is neither at the beginning nor at the end of the answer".into()),
         });
     }
     if suspect.kind == Kind::Fence && counts(suspect.body) {
-        return Some((2, "it stands in a code fence".into()));
+        return Some((2, "it is in a code fence".into()));
     }
     fault(reader, suspect)
 }

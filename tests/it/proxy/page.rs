@@ -99,16 +99,8 @@ async fn the_page_runs_its_own_files_alone() {
             continue;
         }
         for forbidden in [
-            "<style",
-            " style=",
-            " onclick=",
-            "javascript:",
-            "http://1",
-            "https://",
-            "innerHTML",
-            "insertAdjacentHTML",
-            "document.write",
-            "eval(",
+            "<style", " style=", " onclick=", "javascript:", "http://1", "https://", "innerHTML", "insertAdjacentHTML",
+            "document.write", "eval(",
         ] {
             assert!(!text.contains(forbidden), "{path} has {forbidden}");
         }
@@ -415,7 +407,7 @@ async fn a_person_tries_a_tool_and_nobody_else_does() {
         assert_eq!(run(json!({})).header("origin", origin).send().await.unwrap().status(), 403, "{origin}");
         assert_eq!(proxy.get("/ui/tools").header("origin", origin).send().await.unwrap().status(), 403, "{origin}");
     }
-    // A key that is none of an operator uses models, and runs nothing here.
+    // A key that is not an operator's uses models, and runs nothing here.
     let tenants =
         format!("api_keys_file = {:?}\n[[key]]\nname = \"ann\"\nkey_env = \"A_KEY\"\n{mcp}", keys.display().to_string());
     let (proxy, _fake) = with(&tenants, || writes("hello")).await;

@@ -54,12 +54,7 @@ async fn the_model_goes_on_with_its_template_s_prompt_and_is_held_from_a_call_on
     let sent: Value = serde_json::from_str(&fake.seen("/v1/completions")[0].body).unwrap();
     assert_eq!(
         json!([
-            sent["prompt"],
-            sent["max_tokens"],
-            sent["n_predict"],
-            sent["temperature"],
-            sent["grammar_lazy"],
-            sent["messages"],
+            sent["prompt"], sent["max_tokens"], sent["n_predict"], sent["temperature"], sent["grammar_lazy"], sent["messages"],
             sent["tools"]
         ]),
         json!(["<user>go<assistant>", null, 77, 0.5, true, null, null])

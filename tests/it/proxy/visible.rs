@@ -197,12 +197,7 @@ async fn one_line_says_what_became_of_a_turn() {
             _ => {
                 let line = line.unwrap_or_else(|| panic!("{said}"));
                 let parts = [
-                    "id=\"id-7\"",
-                    "client=\"probe/1\"",
-                    "model=\"m\"",
-                    "mode=\"rewrite\"",
-                    "status=200",
-                    "finish=\"stop\"",
+                    "id=\"id-7\"", "client=\"probe/1\"", "model=\"m\"", "mode=\"rewrite\"", "status=200", "finish=\"stop\"",
                     "calls=0",
                 ];
                 assert!(parts.iter().all(|part| line.contains(part)), "{line}");

@@ -21,35 +21,9 @@ pub(super) const MESSAGE: [&str; 2] = ["role", WHOLE_MESSAGE];
 pub(super) const WHOLE_MESSAGE: &str = "message";
 /// Keys of the record of a call that was made, or that was judged.
 pub(super) const RECORD: [&str; 29] = [
-    "result",
-    "results",
-    "output",
-    "status",
-    "response",
-    "observation",
-    "error",
-    "exit_code",
-    "stdout",
-    "stderr",
-    "success",
-    "executed",
-    "started_at",
-    "call_count",
-    "latency_ms",
-    "duration_ms",
-    "allowed",
-    "approved",
-    "valid",
-    "denied",
-    "blocked",
-    "skip",
-    "skipped",
-    "execute",
-    "timestamp",
-    "duration",
-    "expected",
-    "level",
-    "decision",
+    "result", "results", "output", "status", "response", "observation", "error", "exit_code", "stdout", "stderr", "success",
+    "executed", "started_at", "call_count", "latency_ms", "duration_ms", "allowed", "approved", "valid", "denied", "blocked",
+    "skip", "skipped", "execute", "timestamp", "duration", "expected", "level", "decision",
 ];
 /// Keys of the description of a tool.
 pub(super) const DESCRIPTION: [&str; 8] =

@@ -70,19 +70,8 @@ fn python_values_become_json() {
 #[test]
 fn an_expression_is_no_value() {
     for text in [
-        "(a=b)",
-        "(a=f(1))",
-        "(a=1 + 2)",
-        "(a=x[0])",
-        "(a=f'{x}')",
-        "(a=not b)",
-        "(a='x' % y)",
-        "(a==1)",
-        "(a=)",
-        "(a=1 b=2)",
-        "(a='x' if y else 'z')",
-        "(a='x' or 'z', b=1)",
-        "(a='x' in 'z')",
+        "(a=b)", "(a=f(1))", "(a=1 + 2)", "(a=x[0])", "(a=f'{x}')", "(a=not b)", "(a='x' % y)", "(a==1)", "(a=)", "(a=1 b=2)",
+        "(a='x' if y else 'z')", "(a='x' or 'z', b=1)", "(a='x' in 'z')",
     ] {
         assert_eq!(read(text, false, false, "{}"), None, "{text}");
     }

@@ -5,23 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// Keys that stay unchanged.
 const KEPT: &[&str] = &[
-    "type",
-    "title",
-    "description",
-    "enum",
-    "required",
-    "minItems",
-    "maxItems",
-    "minimum",
-    "maximum",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "nullable",
-    "example",
-    "minProperties",
-    "maxProperties",
-    "propertyOrdering",
+    "type", "title", "description", "enum", "required", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
+    "pattern", "nullable", "example", "minProperties", "maxProperties", "propertyOrdering",
 ];
 /// References may be recursive: below this depth, a value is any object.
 const DEPTH: usize = 24;

@@ -11,13 +11,7 @@ use crate::{
 
 /// Fields that the answer repeats; clients of the SDK need some of them.
 const ECHO: &[&str] = &[
-    "max_output_tokens",
-    "metadata",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "store",
-    "temperature",
-    "tool_choice",
+    "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "store", "temperature", "tool_choice",
     "top_p",
 ];
 

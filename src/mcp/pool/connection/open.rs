@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{
     super::{MESSAGE_BYTES, causes, fault::Fault, http::Http, process::Process, sse::Sse},
-    Connection, Listener, failed,
+    Connection, Listener,
 };
 use crate::{
     config::{Environment, Secret},
@@ -46,7 +46,7 @@ impl Connection {
                             if http.message == sse.message {
                                 http
                             } else {
-                                failed(format!("as streamable HTTP: {http}; as HTTP with SSE: {sse}"))
+                                Error::tool(format!("as streamable HTTP: {http}; as HTTP with SSE: {sse}"))
                             }
                         }),
                     },
@@ -58,7 +58,7 @@ impl Connection {
     async fn process(launch: &Launch, environment: &Environment, lifecycle: ClientLifecycleMode) -> Result<Connection, Error> {
         let fault = Fault::default();
         let process = Process::start(launch, environment, fault.clone())
-            .map_err(|error| failed(format!("`{}` cannot be started: {error}", launch.command)))?;
+            .map_err(|error| Error::tool(format!("`{}` cannot be started: {error}", launch.command)))?;
         Connection::over("stdio", process, lifecycle, fault).await
     }
 
@@ -90,15 +90,15 @@ impl Connection {
         match Listener::default().serve_with_lifecycle(transport, lifecycle).await {
             Ok(service) => Ok(Connection::new(service, dialect, fault)),
             Err(error) => match fault.describe() {
-                Some(reason) => Err(failed(reason).with_code(PUZZLED)),
+                Some(reason) => Err(Error::tool(reason).with_code(PUZZLED)),
                 None if matches!(
                     error,
                     ClientInitializeError::TransportError { .. } | ClientInitializeError::LegacyFallbackFailed { .. }
                 ) =>
                 {
-                    Err(failed(opening_failed(&error)))
+                    Err(Error::tool(opening_failed(&error)))
                 }
-                None => Err(failed(opening_failed(&error)).with_code(PUZZLED)),
+                None => Err(Error::tool(opening_failed(&error)).with_code(PUZZLED)),
             },
         }
     }
@@ -146,7 +146,7 @@ fn opening_failed(error: &ClientInitializeError) -> String {
 
 fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, Error> {
     let read = |(name, value): &(String, Secret)| {
-        let wrong = || failed(format!("the header `{name}` cannot be sent"));
+        let wrong = || Error::tool(format!("the header `{name}` cannot be sent"));
         let mut text = HeaderValue::from_str(value.reveal()).map_err(|_| wrong())?;
         text.set_sensitive(true);
         Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, text))

@@ -1,10 +1,9 @@
-//! The result of a model's last trial, kept between runs.
+//! The result of a model's last trial (`toolglot doctor --try`), kept between runs.
 
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::trial::Trial;
 use crate::{
     config::{Environment, state_directory},
     plan::now,
@@ -13,7 +12,7 @@ use crate::{
 
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::cli) struct LastTrial {
+pub struct LastTrial {
     /// Seconds since 1970.
     at: u64,
     /// Number of requests that ended as expected.
@@ -29,14 +28,13 @@ const KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
 impl LastTrial {
     /// The last trial of this model of this backend.
-    pub(super) async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {
+    pub async fn of(environment: &Environment, backend: &str, model: &str) -> Option<LastTrial> {
         store::read(&Files::new(state_directory(environment)), &key(backend, model)).await
     }
 
-    /// Keeps what came of this one.
-    pub(super) async fn keep(environment: &Environment, backend: &str, model: &str, trial: &Trial) {
-        let good = trial.attempts.iter().filter(|attempt| attempt.good).count();
-        let last = LastTrial { at: now(), good, of: trial.attempts.len() };
+    /// Keeps what came of this one: `good` of `of` requests ended as expected.
+    pub async fn keep(environment: &Environment, backend: &str, model: &str, good: usize, of: usize) {
+        let last = LastTrial { at: now(), good, of };
         // Lost, it is only not shown.
         store::write(&Files::new(state_directory(environment)), key(backend, model), &last, KEPT).await;
     }

@@ -1,5 +1,5 @@
 //! Statistics of calls, for the metrics and the page: counts by server, and the latest calls without arguments and results.
-//! Running a call is in `connection`.
+//! `pool` and `connection` run the calls.
 
 use std::{
     collections::{BTreeMap, VecDeque},
