@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     config::ShellForm,
-    event::{Effect, Event, Origin, Sink, Tools, Why},
+    event::{Doubt, Effect, Event, Origin, Sink, Tools, Why},
     openai::{ChatRequest, Message},
 };
 
@@ -157,7 +157,7 @@ fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>,
     for key in &tool.paths {
         let Some(Value::String(path)) = given.get_mut(key) else { continue };
         if doubt.is_none() {
-            doubt = workspace.doubt(path, tool.effect != Effect::Reads).map(|doubt| format!("`{key}` {doubt}"));
+            doubt = workspace.doubt(path, tool.effect != Effect::Reads).map(|doubt| doubted(key, doubt, tools));
         }
         if let Some(placed) = workspace.place(path) {
             tracing::debug!(tool = name, "a path was placed in the workspace");
@@ -165,6 +165,23 @@ fn placed(tools: &Tools, name: &str, arguments: &str) -> Option<(Option<String>,
         }
     }
     Some((changed.then(|| Value::Object(given).to_string()), doubt))
+}
+
+/// What the model is told about a doubtful path.
+fn doubted(key: &str, doubt: Doubt, tools: &Tools) -> String {
+    match doubt {
+        Doubt::CommandLine => {
+            let what = format!("`{key}` is a command line, not a path");
+            match tools.iter().find(|tool| tool.runs_programs()) {
+                Some(tool) => format!("{what}. Call {} with the whole command line as its `command`", tool.name),
+                None => format!("{what}. Write the whole call again, corrected"),
+            }
+        }
+        Doubt::Outside { workspace, meant } => {
+            let meant = meant.map(|path| format!(" Did you mean {path}?")).unwrap_or_default();
+            format!("`{key}` is outside of the workspace {workspace}.{meant} Write the whole call again")
+        }
+    }
 }
 
 // === impl Writer ===

@@ -128,4 +128,15 @@ fn the_folder_of_a_command_is_one_of_the_workspace() {
         let call = |cwd: &str| json!({"command": "ls", "cwd": cwd}).to_string();
         assert_eq!(carrier.placed("run_command", &call(given)).0, call(placed));
     }
+    let asked =
+        |cwd: &str| carrier.placed("run_command", &json!({"command": "ls", "cwd": cwd}).to_string()).1.map(|why| why.to_string());
+    assert!(asked("src").is_none());
+    assert!(
+        asked("/w/docs")
+            .unwrap()
+            .ends_with("`cwd` is outside of the workspace /w/demo. Did you mean /w/demo/docs? Write the whole call again")
+    );
+    assert!(
+        asked("cargo --version").unwrap().ends_with("not a path. Call run_command with the whole command line as its `command`")
+    );
 }

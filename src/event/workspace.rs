@@ -14,6 +14,20 @@ pub struct Workspace {
     words: String,
 }
 
+/// What is doubtful about a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// It is a command line.
+    CommandLine,
+    /// It is outside of the workspace.
+    Outside {
+        /// The folder of the workspace.
+        workspace: String,
+        /// The path in the workspace that may be meant.
+        meant: Option<String>,
+    },
+}
+
 /// Folders at the root of a file system: `/etc/hosts` is not a file of the workspace, even if the user wrote `etc/hosts`.
 const ROOTS: [&str; 24] = [
     "Applications", "Library", "System", "Users", "Volumes", "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt",
@@ -98,17 +112,24 @@ impl Workspace {
         (is_name && self.entries.iter().any(|entry| entry == next)).then_some(rest)
     }
 
-    /// Why the model should confirm a call with this path before the client opens it, as a clause without its subject. `writes`:
-    /// the call may change something.
+    /// Why the model should confirm a call with this path before the client opens it. `writes`: the call may change something.
     ///
     /// Void's prompt forbids changes outside of the workspace without the user's permission, and it has no program that would
     /// check this.
-    pub fn doubt(&self, path: &str, writes: bool) -> Option<String> {
+    pub fn doubt(&self, path: &str, writes: bool) -> Option<Doubt> {
         if is_command_line(path) {
-            return Some("is a command line, not a path".to_owned());
+            return Some(Doubt::CommandLine);
         }
         let outside = writes && is_absolute(path) && self.inside(path).is_none() && !self.permits(path);
-        outside.then(|| format!("is outside of the workspace {}", self.folder))
+        outside.then(|| Doubt::Outside { workspace: self.folder.clone(), meant: self.beside(path) })
+    }
+
+    /// The path in the folder for one that begins in a folder above it (`/w/docs` for `/w/demo/docs`).
+    fn beside(&self, path: &str) -> Option<String> {
+        let common = path.bytes().zip(self.folder.bytes()).take_while(|(a, b)| a == b).count();
+        let at = path.get(..common)?.rfind(['/', '\\']).filter(|at| *at > 0)?;
+        let rest = path.get(at..).filter(|rest| !rest.split(['/', '\\']).any(|part| part == ".."))?;
+        Some(format!("{}{rest}", self.folder))
     }
 
     /// Whether the user named this path or a folder above it.
@@ -249,6 +270,13 @@ mod tests {
         ] {
             assert_eq!(demo(words).doubt(path, true).is_some(), doubted, "{words}: {path}");
         }
+        let meant = |path: &str| match demo("").doubt(path, true) {
+            Some(Doubt::Outside { meant, .. }) => meant,
+            doubt => panic!("{doubt:?}"),
+        };
+        assert_eq!(meant("/workspace/docs").as_deref(), Some("/workspace/demo/docs"));
+        assert_eq!(meant("/workspace/demo2/a.rs").as_deref(), Some("/workspace/demo/demo2/a.rs"));
+        assert_eq!((meant("/etc/hosts"), meant("/workspace/demo/../a")), (None, None));
         let windows = Workspace::new("c:\\work\\demo", Vec::new(), Vec::new(), String::new()).unwrap();
         let doubts = |path: &str| windows.doubt(path, true).is_some();
         assert!(!doubts("C:\\Work\\demo\\a.txt") && !doubts("c:/work/demo/a.txt") && doubts("c:\\work\\a.txt"));

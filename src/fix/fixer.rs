@@ -251,7 +251,7 @@ fn unsure(report: &Report) -> Option<Why> {
     let fix = report.fixes.iter().find(|fix| fix.rule == Code::T2b)?;
     let place = if fix.path.is_empty() { "/" } else { fix.path.as_str() };
     Some(Why::Unsure(format!(
-        "a backslash at {place} is an escape or a character; write every backslash that is a character twice"
+        "a backslash at {place} is an escape or a character. Write the whole call again, with every backslash that is a character twice"
     )))
 }
 
@@ -259,7 +259,8 @@ fn unsure(report: &Report) -> Option<Why> {
 fn meant_tool(name: &str, given: &Map<String, Value>, tools: &Tools) -> Option<Why> {
     let commands = given.iter().filter(|(key, _)| Role::of(key, false).command).filter_map(|(_, value)| value.as_str());
     let tool = commands.filter_map(|command| tools.get(command.split_whitespace().next()?)).find(|tool| tool.name != name)?;
-    let why = || Why::Unsure(format!("{0} is a tool of its own; call {0} if it is meant", tool.name));
+    let why =
+        || Why::Unsure(format!("{0} is a tool of its own. Call {0} if it is meant, or write the whole call again", tool.name));
     tool.name.contains('_').then(why)
 }
 

@@ -115,6 +115,9 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
         return unknown(name, raw, tools, form);
     }
     let subject = if name.is_empty() { "a tool" } else { name };
+    if let Why::Unsure(what) = why {
+        return format!("Error: the call of {subject} was not run: {what}.");
+    }
     let tool = tools.get(name);
     let missing = tool.map(|tool| missing(tool, raw)).unwrap_or_default();
     let schema = tool.map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
@@ -144,7 +147,7 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
     let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     let nearest = offered.first().filter(|tool| likeness(name, &tool.name) >= 1.0);
     let meant = nearest.and_then(|tool| rewritten(tool, raw, tools, form)).map(|call| format!(" Did you mean:\n{call}\n"));
-    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| runs_programs(tool)) };
+    let program = if nearest.is_some() { None } else { offered.iter().find(|tool| tool.runs_programs()) };
     // After the names: a small model does what it was told last.
     let program = program
         .map(|tool| format!(" If {name} is a program, run it with {}: its `command` is the whole command line.", tool.name));
@@ -154,11 +157,6 @@ fn unknown(name: &str, raw: &str, tools: &Tools, form: Option<shape::Kind>) -> S
         program.unwrap_or_default(),
         meant.as_deref().unwrap_or(" ")
     )
-}
-
-/// Whether all that a tool needs is a command.
-fn runs_programs(tool: &Tool) -> bool {
-    matches!(required(tool).as_slice(), [(key, _)] if key == "command")
 }
 
 /// How much two names have in common: their words first, their letters then.
