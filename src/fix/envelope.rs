@@ -329,7 +329,8 @@ fn filled<'s>(root: &Node<'s>, schema: &Schema) -> Option<Node<'s>> {
         let shape = rule.find(&member.key)?.shape;
         match &member.node.value {
             Value::Object(inner)
-                if !schema.rule(shape).types.allow(Types::OBJECT) && inner.iter().any(|part| part.key == "type") =>
+                if !schema.rule(shape).types.allow(Types::OBJECT)
+                    && inner.iter().any(|part| matches!(part.key.as_ref(), "type" | "anyOf" | "oneOf")) =>
             {
                 described = true;
                 let value = inner.iter().find(|part| part.key == "value");

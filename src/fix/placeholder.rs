@@ -24,6 +24,8 @@ const SCHEMA: [&str; 14] = [
     "type", "description", "title", "enum", "items", "format", "default", "example", "examples", "pattern", "minLength",
     "maxLength", "minimum", "maximum",
 ];
+/// Keywords of a schema with several types.
+const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
 /// A description of fewer words, without a full stop, may be the usual value.
 const SENTENCE_WORDS: usize = 4;
 
@@ -47,6 +49,9 @@ pub(crate) fn are_placeholders(arguments: &str, given: &Map<String, Value>, tool
         return false;
     }
     let view = View::of(Some(tool));
+    if given.get("properties").is_some_and(|own| Some(own) == view.root().keyword("properties")) {
+        return true; // a copy of the tool's schema
+    }
     let required = |key: &str| view.root().required().any(|required| required == key);
     let described = |key: &str, value: &Value| {
         let description = view.root().property(key).keyword("description").and_then(Value::as_str);
@@ -90,7 +95,9 @@ fn is_example_of(text: &str, description: &str) -> bool {
 fn is_schema(value: &Value) -> bool {
     let Value::Object(members) = value else { return false };
     let named = members.get("type").and_then(Value::as_str).is_some_and(|name| NAMES_OF_TYPES.contains(&name));
-    named && members.keys().all(|key| SCHEMA.contains(&key.as_str()))
+    let is_union =
+        UNIONS.iter().any(|union| members.get(*union).and_then(Value::as_array).is_some_and(|of| of.iter().all(is_schema)));
+    (named || is_union) && members.keys().all(|key| SCHEMA.contains(&key.as_str()) || UNIONS.contains(&key.as_str()))
 }
 
 /// What the strings of one argument are.
@@ -186,6 +193,8 @@ mod tests {
             r#"{"path": "/path/to/file.txt", "old_text": "your text here"}"#,
             r#"{"path": {"type": "string"}}"#,
             r#"{"path": {"type": "string", "description": "Where"}, "old_text": "a"}"#,
+            r#"{"path": {"anyOf": [{"type": "string"}, {"type": "null"}]}}"#,
+            r#"{"type": "object", "properties": {"path": {"type": "string", "description": "Where the file is."}, "old_text": {"type": "string", "description": "text"}, "tags": {"type": "array"}, "blocks": {"type": "string", "description": "Blocks of this form:\n<<<<\n// old\n====\n// new\n>>>>\nSeveral may follow."}}}"#,
             r#"{"old_text": "YOUR_TEXT"}"#,
             r#"{"path": "a.rs", "blocks": "<<<<\n// old\n====\n// new\n>>>>\n\ndone"}"#,
         ] {
@@ -213,6 +222,8 @@ mod tests {
             r#"{"path": "a.rs", "blocks": "<<<<\nlet a = 1;\n====\n// new\n>>>>"}"#,
             r#"{"path": {"type": "string", "value": "a"}}"#,
             r#"{"path": "a", "old_text": {"type": "pear"}}"#,
+            r#"{"path": {"anyOf": ["a"]}}"#,
+            r#"{"path": "a", "properties": {"path": {"type": "string"}}}"#,
             r#"{"path": "a", "old_text": {"type": "string"}}"#,
         ] {
             assert!(!shows_a_form(arguments), "{arguments}");

@@ -63,7 +63,13 @@ pub(super) fn is_statement(head: &str) -> bool {
 pub(super) fn is_disowned(head: &str) -> bool {
     let line = head.to_lowercase().replace('’', "'");
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
-    let clause = line.rsplit(['.', '!', '?', ';', ',']).find(|clause| !clause.trim().is_empty()).unwrap_or_default();
+    let sentence = line.rsplit(['.', '!', '?', ';']).find(|sentence| !sentence.trim().is_empty()).unwrap_or_default();
+    // `I did not run this, because it may be wrong: {..}`.
+    let is_main = |clause: &&str| {
+        let clause = clause.trim_start();
+        !clause.is_empty() && !SUBORDINATE.iter().any(|words| clause.starts_with(words))
+    };
+    let clause = sentence.rsplit(',').find(is_main).unwrap_or_default();
     // `I do not use the index but read {..}`.
     let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
     let clause = clause.trim_start_matches(['#', '*', ' ']);
@@ -80,7 +86,12 @@ pub(super) fn is_disowned(head: &str) -> bool {
         || LABELS.contains(&clause)
         || is_example
         || words.contains(&"wrong")
-        || EXAMPLE.iter().any(|word| clause.contains(word))
+        || ASKS.iter().any(|words| clause.starts_with(words))
+        || words
+            .iter()
+            .enumerate()
+            .any(|(at, word)| EXAMPLE.contains(word) && !at.checked_sub(1).is_some_and(|at| OF.contains(&words[at])))
+        || SHOWN.iter().any(|words| line.contains(words))
         || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
         || ["for example", "for instance"].iter().any(|words| line.starts_with(words))
         || ["such as", "e.g", "e.g.", "format is"].iter().any(|words| line.ends_with(words))
@@ -199,8 +210,51 @@ const HEADERS: [&str; 10] = [
     "mcp-session-id",
 ];
 
-/// "Example" in other languages.
-const EXAMPLE: [&str; 9] = ["beispiel", "exemple", "ejemplo", "esempio", "exemplo", "например", "пример", "例如", "例："];
+/// How a clause begins that only says more of the one before it.
+const SUBORDINATE: [&str; 9] =
+    ["because ", "since ", "which ", "as it ", "and it ", "and that ", "and this ", "but it ", "dass "];
+/// How a question for permission begins.
+const ASKS: [&str; 17] = [
+    "shall i ",
+    "shall we ",
+    "should i ",
+    "may i ",
+    "soll ich ",
+    "möchten sie",
+    "möchtest du",
+    "dois-je ",
+    "puis-je ",
+    "voulez-vous",
+    "veux-tu",
+    "¿quieres que",
+    "¿desea",
+    "vuoi che",
+    "quer que",
+    "хотите",
+    "мне выполнить",
+];
+
+/// "Example" in other languages, as a word: `Beispieldatei` is a file.
+const EXAMPLE: [&str; 15] = [
+    "beispiel", "beispiele", "beispielsweise", "beispielaufruf", "exemple", "exemples", "ejemplo", "ejemplos", "esempio",
+    "esempi", "exemplo", "exemplos", "например", "пример", "примеры",
+];
+/// Words before an example that make it a part of a thing: `el archivo de ejemplo`.
+const OF: [&str; 5] = ["de", "di", "del", "des", "do"];
+/// Words of languages that write them together: an example, a format, a question for permission.
+const SHOWN: [&str; 11] = [
+    "例如",
+    "例：",
+    "例えば",
+    "例を",
+    "次のようになります",
+    "실행할까요",
+    "예시",
+    "예를 들",
+    "ますか",
+    "実行しません",
+    "要我执行",
+];
 
 /// Labels of what is not the model's call.
 const LABELS: [&str; 10] =

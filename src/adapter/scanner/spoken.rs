@@ -25,9 +25,9 @@ const QUOTES: [[&str; 2]; 15] = [
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
 /// What says of the call before it that it was not meant.
-const TAKEN_BACK: [&str; 11] = [
+const TAKEN_BACK: [&str; 16] = [
     "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
-    "ignore the call", "the format", "the content",
+    "ignore the call", "the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute",
 ];
 
 /// Quotes that are alone in the line before a quoted block, and in the one after it.
