@@ -96,7 +96,7 @@ fn is_schema(value: &Value) -> bool {
     let Value::Object(members) = value else { return false };
     let named = members.get("type").and_then(Value::as_str).is_some_and(|name| NAMES_OF_TYPES.contains(&name));
     let is_union =
-        UNIONS.iter().any(|union| members.get(*union).and_then(Value::as_array).is_some_and(|of| of.iter().all(is_schema)));
+        UNIONS.iter().any(|union| members.get(*union).and_then(Value::as_array).is_some_and(|of| of.iter().any(is_schema)));
     (named || is_union) && members.keys().all(|key| SCHEMA.contains(&key.as_str()) || UNIONS.contains(&key.as_str()))
 }
 
