@@ -154,8 +154,7 @@ fn is_absolute(path: &str) -> bool {
 fn is_command_line(path: &str) -> bool {
     let Some((program, rest)) = path.trim().split_once(' ') else { return false };
     let is_program = program.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    let mut words = rest.split_whitespace().map(|word| word.trim_start_matches('-').len() < word.len() && word.len() > 1);
-    is_program && words.next() == Some(true)
+    is_program && rest.split_whitespace().next().is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }
 
 /// Whether a text names this path, not only as a part of a longer one.

@@ -81,16 +81,18 @@ pub(super) fn is_disowned(head: &str) -> bool {
     // An example file is none.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
     let is_example = words.iter().enumerate().any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)));
+    let before = |at: usize| at.checked_sub(1).and_then(|at| words.get(at));
+    let is_foreign_example = words
+        .iter()
+        .enumerate()
+        .any(|(at, word)| EXAMPLE.contains(word) && !before(at).is_some_and(|before| OF.contains(before)));
     is_denied
         || is_unreal
         || LABELS.contains(&clause)
         || is_example
         || words.contains(&"wrong")
         || ASKS.iter().any(|words| clause.starts_with(words))
-        || words
-            .iter()
-            .enumerate()
-            .any(|(at, word)| EXAMPLE.contains(word) && !at.checked_sub(1).is_some_and(|at| OF.contains(&words[at])))
+        || is_foreign_example
         || SHOWN.iter().any(|words| line.contains(words))
         || ["instead of", "rather than", "contents of", "previously", "earlier"].iter().any(|words| clause.starts_with(words))
         || ["for example", "for instance"].iter().any(|words| line.starts_with(words))

@@ -70,17 +70,14 @@ impl Scanner {
         };
         let (mut rest, mut names) = (inside.trim_start(), 0);
         loop {
-            if rest.is_empty() || "</".starts_with(rest) {
-                return if !end {
-                    Seen::Maybe
-                } else if names > 0 {
-                    Seen::Yes(at + text.len())
-                } else {
-                    Seen::No
-                };
+            // The text ends here, or in the closing tag of the list.
+            let is_cut = "</".starts_with(rest);
+            if is_cut && !end {
+                return Seen::Maybe;
             }
-            if rest.starts_with("</") {
-                return if names > 0 { Seen::Yes(at + text.len() - rest.len()) } else { Seen::No };
+            if is_cut || rest.starts_with("</") {
+                let to = if is_cut { text.len() } else { text.len() - rest.len() };
+                return if names > 0 { Seen::Yes(at + to) } else { Seen::No };
             }
             let tagged = ITEMS.into_iter().find_map(|[open, close]| Some((rest.strip_prefix(open)?, close)));
             let (name, close) = tagged.unwrap_or((rest, ""));

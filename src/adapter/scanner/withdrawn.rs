@@ -239,23 +239,20 @@ impl Scanner {
     /// text before the call and more of the answer after its end.
     fn closes_element(&mut self, to: usize, end: bool) -> Option<bool> {
         let gone = self.buf.in_answer(0);
-        self.left.enclosing.end_tag(self.adapter.triggers.closers());
-        while !self.left.enclosing.open.is_empty() {
-            let Some(closing) = self.left.enclosing.find_closing(&self.buf, gone, gone + to, end) else {
+        let enclosing = &mut self.left.enclosing;
+        enclosing.end_tag(self.adapter.triggers.closers());
+        while !enclosing.open.is_empty() {
+            let Some(closing) = enclosing.find_closing(&self.buf, gone, gone + to, end) else {
                 if end {
                     // Nothing closes them any more.
-                    self.left.enclosing.open.clear();
+                    enclosing.open.clear();
                 }
                 return end.then_some(false);
             };
             let (close, behind, name) = (closing.at - gone, closing.behind - gone, closing.name.clone());
-            let Some(at) = self.left.enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
-            let before = self
-                .left
-                .enclosing
-                .open
-                .get(at)
-                .is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
+            let Some(at) = enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
+            let before =
+                enclosing.open.get(at).is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
             let next = to + blank(&self.buf[to..]);
             let calls_follow = || {
                 let found = self.adapter.triggers.next(&self.buf, next, true);
@@ -271,7 +268,7 @@ impl Scanner {
             if before && !end {
                 return None;
             }
-            self.left.enclosing.leave(at);
+            enclosing.leave(at);
         }
         Some(false)
     }

@@ -41,19 +41,14 @@ pub(in crate::backend) fn clean(messages: &mut Vec<Cow<'_, Message>>, adapter: &
         if message.role != "assistant" {
             return true;
         }
-        let mut clean = |text: &str| {
+        let clean = |text: &str| {
             if !adapter.marks(text) {
                 return None;
             }
             left = left.saturating_sub(text.len());
             (left > 0).then(|| cleaned(text, adapter, tools))
         };
-        let content = match &message.content {
-            Content::Text(text) => clean(text).map(Content::Text),
-            Content::Parts(parts) => with_texts(parts, clean).map(Content::Parts),
-            Content::None => None,
-        };
-        let Some(content) = content else { return true };
+        let Some(content) = with_texts(&message.content, clean) else { return true };
         message.to_mut().content = content;
         !message.tool_calls.is_empty() || !message.content.text().trim().is_empty()
     });
