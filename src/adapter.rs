@@ -254,7 +254,7 @@ impl Adapter {
     pub fn marks(&self, text: &str) -> bool {
         let mut at = 0;
         while let Ok(found) = self.triggers.next(text, at, true) {
-            if found.mark.drop || !found.mark.calls.is_empty() {
+            if found.mark.framing.drop || !found.mark.calls.is_empty() {
                 return true;
             }
             at = found.at + found.len.max(1);

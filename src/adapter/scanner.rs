@@ -249,7 +249,7 @@ impl Scanner {
         }
         self.advance(at, out);
         // A message to a tool begins.
-        if mark.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
+        if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
             self.message.address(false);
         }
         let wanted = self.wanted();
@@ -257,7 +257,7 @@ impl Scanner {
             return false;
         }
         // A string of data may quote control tokens. The model's own are followed by others, or by nothing.
-        if mark.drop && self.buf.is_quoted(at) {
+        if mark.framing.drop && self.buf.is_quoted(at) {
             match self.buf.as_bytes().get(at + found.len) {
                 None if !end => return false,
                 None | Some(b'<') => {}
@@ -279,7 +279,7 @@ impl Scanner {
         let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
         let Some(result) = (if mark.element && wanted { self.client_result(at, end) } else { Some(None) }) else { return false };
         let aside = result.or(mark.aside).filter(|_| wanted || (turn && self.tools.wanted()));
-        let meaningful = (self.options.framing && mark.framing())
+        let meaningful = (self.options.framing && mark.is_framing())
             || aside.is_some()
             || (wanted && (mark.element || mark.bare || !mark.calls.is_empty()));
         if !meaningful {
@@ -312,7 +312,7 @@ impl Scanner {
             return false;
         }
         if self.options.framing
-            && (mark.header || mark.stripped_header)
+            && (mark.framing.header || mark.framing.stripped_header)
             && !self.is_in_block_quote(at)
             && let Some(progress) = self.step_header(at, found.len, end, out)
         {
@@ -347,7 +347,7 @@ impl Scanner {
             }
         }
         let lone = wanted && !mark.calls.is_empty() && self.is_lone(at, found.len);
-        self.not_a_call(at, found.len, mark.drop || lone, out);
+        self.not_a_call(at, found.len, mark.framing.drop || lone, out);
         true
     }
 

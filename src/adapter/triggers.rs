@@ -21,6 +21,22 @@ const MARKERS_BYTES: usize = 1 << 16;
 pub(super) struct Mark {
     /// The forms that it may open.
     pub(super) calls: Vec<usize>,
+    pub(super) framing: Divides,
+    /// `` ` `` or `~~~`: code may begin.
+    pub(super) code: bool,
+    /// `{` or `[`: a body without a marker may begin.
+    pub(super) bare: bool,
+    /// `<`: an element named after a tool may begin.
+    pub(super) element: bool,
+    /// What surrounds calls that are not meant.
+    pub(super) aside: Option<Aside>,
+    /// Which of the families that the adapter gives way to writes it.
+    pub(super) family: Option<usize>,
+}
+
+/// How a marker divides the answer; see [`Framing`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Divides {
     /// A control token that is never content.
     pub(super) drop: bool,
     pub(super) reasoning_open: bool,
@@ -35,16 +51,6 @@ pub(super) struct Mark {
     pub(super) stripped_header: bool,
     /// Ends a message that has a header.
     pub(super) message_end: bool,
-    /// `` ` `` or `~~~`: code may begin.
-    pub(super) code: bool,
-    /// `{` or `[`: a body without a marker may begin.
-    pub(super) bare: bool,
-    /// `<`: an element named after a tool may begin.
-    pub(super) element: bool,
-    /// What surrounds calls that are not meant.
-    pub(super) aside: Option<Aside>,
-    /// Which of the families that the adapter gives way to writes it.
-    pub(super) family: Option<usize>,
 }
 
 /// What any family may write around calls that it does not make.
@@ -100,17 +106,8 @@ pub(super) struct Triggers {
 
 impl Mark {
     /// Whether it means something when no calls are looked for.
-    pub(super) fn framing(&self) -> bool {
-        self.drop
-            || self.reasoning_open
-            || self.reasoning_close
-            || self.answer_open
-            || self.answer_close
-            || self.header
-            || self.stripped_header
-            || self.message_end
-            || self.code
-            || self.family.is_some()
+    pub(super) fn is_framing(&self) -> bool {
+        self.framing != Divides::default() || self.code || self.family.is_some()
     }
 }
 
@@ -135,26 +132,26 @@ impl Triggers {
             }
         };
         for text in drop {
-            add(text, &mut |mark| mark.drop = true);
+            add(text, &mut |mark| mark.framing.drop = true);
         }
         if let Some(reasoning) = reasoning {
-            reasoning.open.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_open = true));
-            reasoning.close.iter().for_each(|text| add(text, &mut |mark| mark.reasoning_close = true));
+            reasoning.open.iter().for_each(|text| add(text, &mut |mark| mark.framing.reasoning_open = true));
+            reasoning.close.iter().for_each(|text| add(text, &mut |mark| mark.framing.reasoning_close = true));
         }
         if let Some(answer) = answer {
-            answer.open.iter().for_each(|text| add(text, &mut |mark| mark.answer_open = true));
-            answer.close.iter().for_each(|text| add(text, &mut |mark| mark.answer_close = true));
+            answer.open.iter().for_each(|text| add(text, &mut |mark| mark.framing.answer_open = true));
+            answer.close.iter().for_each(|text| add(text, &mut |mark| mark.framing.answer_close = true));
         }
         if let Some(recipient) = recipient {
-            recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.header = true));
-            recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.message_end = true));
+            recipient.start.iter().for_each(|text| add(text, &mut |mark| mark.framing.header = true));
+            recipient.end.iter().for_each(|text| add(text, &mut |mark| mark.framing.message_end = true));
             let headers: Vec<String> = stripped(recipient).map(|[header, _]| header).collect();
             let begins = |text: &str| stripped(recipient).flatten().any(|header| text.starts_with(&header));
             let calls = calls.iter().flat_map(|call| &call.stripped).filter(|text| begins(text));
-            headers.iter().chain(calls).for_each(|text| add(text, &mut |mark| mark.stripped_header = true));
+            headers.iter().chain(calls).for_each(|text| add(text, &mut |mark| mark.framing.stripped_header = true));
         }
         for token in calls.iter().flat_map(|call| control_tokens(call)) {
-            add(token, &mut |mark| mark.drop = true);
+            add(token, &mut |mark| mark.framing.drop = true);
         }
         for (index, call) in calls.iter().enumerate() {
             for text in call.section.iter().chain(&call.open).chain(&call.stripped) {
@@ -212,7 +209,7 @@ impl Triggers {
 
     /// All markers that mean something by themselves, each once.
     pub(super) fn texts(&self) -> Vec<String> {
-        let means = |mark: &Mark| mark.aside.is_none() || mark.framing() || !mark.calls.is_empty();
+        let means = |mark: &Mark| mark.aside.is_none() || mark.is_framing() || !mark.calls.is_empty();
         self.sorted.iter().zip(&self.marks).filter(|(_, mark)| means(mark)).map(|(text, _)| text.clone()).collect()
     }
 

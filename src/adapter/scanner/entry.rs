@@ -87,7 +87,7 @@ impl Scanner {
         if self.is_in_block_quote(found.at) || self.is_in_example(found.at) || self.is_data(found.at) {
             return Some(false);
         }
-        Some(self.begin(found.at, (found.len, found.mark.drop), entries, None))
+        Some(self.begin(found.at, (found.len, found.mark.framing.drop), entries, None))
     }
 
     /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket or, in

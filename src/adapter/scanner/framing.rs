@@ -48,10 +48,10 @@ impl Scanner {
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
         let begins = anywhere || self.at_line_start(at);
-        if found.mark.reasoning_open && !begins && !end && behind == self.buf.len() {
+        if found.mark.framing.reasoning_open && !begins && !end && behind == self.buf.len() {
             return Some(false);
         }
-        if found.mark.reasoning_open && (begins || self.is_between_sentences(at, behind)) {
+        if found.mark.framing.reasoning_open && (begins || self.is_between_sentences(at, behind)) {
             let label = match adapter
                 .framing
                 .reasoning
@@ -70,7 +70,7 @@ impl Scanner {
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }
-        if found.mark.reasoning_close {
+        if found.mark.framing.reasoning_close {
             let Some(ends_line) = self.ends_line(behind, end) else { return Some(false) };
             if anywhere || ends_line || self.at_line_start(at) {
                 // Calls before it were drafts.
@@ -86,13 +86,13 @@ impl Scanner {
                 return Some(true);
             }
         }
-        if found.mark.answer_open && !self.left.has_said() && !self.message.is_in_answer() {
+        if found.mark.framing.answer_open && !self.left.has_said() && !self.message.is_in_answer() {
             self.remove(at, behind, out);
             self.message.set_in_answer(true);
             self.left.swallow_blank(true);
             return Some(true);
         }
-        if found.mark.answer_close && self.message.is_in_answer() {
+        if found.mark.framing.answer_close && self.message.is_in_answer() {
             match self.ends_answer(behind, end) {
                 None => return Some(false),
                 Some(true) => {
@@ -147,7 +147,7 @@ impl Scanner {
             return None;
         }
         match self.adapter.triggers.next(&self.buf, next, end) {
-            Ok(found) if found.at == next => Some(found.mark.drop || !found.mark.calls.is_empty()),
+            Ok(found) if found.at == next => Some(found.mark.framing.drop || !found.mark.calls.is_empty()),
             _ => Some(false),
         }
     }
@@ -173,21 +173,21 @@ impl Scanner {
             self.reason_on(at, out);
             return false;
         }
-        let is_stripped = found.mark.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
-        if found.mark.header || found.mark.message_end || is_stripped {
+        let is_stripped = found.mark.framing.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
+        if found.mark.framing.header || found.mark.framing.message_end || is_stripped {
             return self.leave_reasoning(found, out);
         }
         self.buf.look_to(behind);
-        if found.mark.reasoning_close {
+        if found.mark.framing.reasoning_close {
             self.give_up_draft(out);
             self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
             self.leave_reasoning_at(behind);
-            if found.mark.answer_open {
+            if found.mark.framing.answer_open {
                 self.message.set_in_answer(true);
             }
             return true;
         }
-        if (found.mark.drop && found.mark.calls.is_empty()) || found.mark.reasoning_open {
+        if (found.mark.framing.drop && found.mark.calls.is_empty()) || found.mark.framing.reasoning_open {
             self.emit(at, out);
             self.buf.skip_to(behind);
             return true;
@@ -204,7 +204,7 @@ impl Scanner {
                         Some(false) => self.buf.look_to(behind),
                     }
                 }
-                Inside::Ignore if found.mark.drop => {
+                Inside::Ignore if found.mark.framing.drop => {
                     self.emit(at, out);
                     self.buf.skip_to(behind);
                 }

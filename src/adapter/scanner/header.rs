@@ -123,8 +123,8 @@ impl Scanner {
         self.give_up_draft(out);
         let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
         self.emit(to, out);
-        let behind = found.at + if found.mark.message_end { found.len } else { 0 };
-        if found.mark.message_end {
+        let behind = found.at + if found.mark.framing.message_end { found.len } else { 0 };
+        if found.mark.framing.message_end {
             self.message.end();
         }
         self.leave_reasoning_at(behind);

@@ -6,7 +6,7 @@
 //! call inside of a value is content. What only the end of the text proves is handed on as cut: the fixer decides by the
 //! reason of the end.
 
-use std::{collections::VecDeque, ops::Range};
+use std::ops::Range;
 
 use super::{
     Start,
@@ -18,10 +18,12 @@ use crate::json::extent::Extent;
 
 mod form;
 mod look;
+mod members;
 mod residue;
 
 pub(super) use form::{Between, Form, Tag};
-use look::{Mark, Place};
+use look::{Mark, Place, Searched};
+use members::Members;
 use residue::{begins_as_attribute, is_residue, known_key, shortened_tag, torn_tag};
 
 /// What became of the arguments.
@@ -44,28 +46,16 @@ pub(super) enum Outcome {
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     phase: Phase,
-    /// The members so far, with their values as JSON text.
-    members: Vec<(String, String)>,
-    /// Those of them whose values are the items of a list, each in a tag of its own.
-    listed: Vec<String>,
-    /// Keys that were read, in order.
-    known: Vec<String>,
-    /// Those of them whose values have not come.
-    waiting: VecDeque<(String, Hint)>,
+    members: Members,
     between: Between,
     leads: Vec<u8>,
-    /// The whitespace after the first offset was looked at up to the second.
-    blank: (usize, usize),
-    /// In the value that begins at the first offset, whether its closing tag comes before the second one.
-    closed: (usize, usize, bool),
     /// The tag that opened the current value.
     tag: Range<usize>,
     /// A value goes on over a misspelt tag of another parameter.
     damaged: bool,
     /// A value holds a closing tag of its own: content, or what is left of the tags around a parameter that has not come.
     doubtful: bool,
-    /// After the first offset the text was searched up to the second for the closing tag of a value.
-    ahead: (usize, usize),
+    searched: Searched,
 }
 
 #[derive(Debug)]
@@ -97,14 +87,14 @@ impl Arguments {
     pub(super) fn new(at: usize, key: Option<String>, form: &dyn Form) -> Arguments {
         let mut arguments = Arguments { phase: Phase::Between { at }, leads: form.leads(), ..Arguments::default() };
         if let Some(key) = key {
-            arguments.expect(key, Hint::None);
+            arguments.members.expect(key, Hint::None);
         }
         arguments
     }
 
     /// Arguments that are in the call's head, as JSON text.
     pub(super) fn given(&mut self, pairs: Vec<(String, String)>) {
-        self.members.extend(pairs);
+        self.members.given(pairs);
     }
 
     /// They begin there.
@@ -117,7 +107,7 @@ impl Arguments {
         let next = start + gap(&text[start..to]);
         let tag = self.tag.clone();
         let is_twin = !tag.is_empty() && text[next..to].starts_with(&text[tag.clone()]);
-        let key = self.waiting.front().map(|(key, _)| key.clone()).unwrap_or_default();
+        let key = self.members.awaited().to_owned();
         if is_twin && !self.has_close(text, start, to, &key, form) { next + tag.len() } else { start }
     }
 
@@ -147,7 +137,7 @@ impl Arguments {
                         Place::Leave => (at + 1, depth - 1),
                         Place::End(to) => {
                             let value = &text[self.value_start(text, start, at, form)..at];
-                            let key = self.waiting.front().map_or("", |(key, _)| key.as_str());
+                            let key = self.members.awaited();
                             // Without its closing tag, the value may end in what was to be one.
                             let torn =
                                 torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
@@ -229,7 +219,7 @@ impl Arguments {
         end: bool,
     ) -> Option<Outcome> {
         let (at, mark) = self.mark(text, from, form, end);
-        let fresh = self.known.is_empty();
+        let fresh = self.members.is_empty();
         match mark {
             Mark::Argument => match form.argument(&text[at..], end) {
                 Seen::Yes(tag) => {
@@ -240,7 +230,7 @@ impl Arguments {
                             _ => Between::Lines,
                         };
                     }
-                    self.expect(known_key(tag.key, types), tag.hint);
+                    self.members.expect(known_key(tag.key, types), tag.hint);
                     let given = tag.value.is_some();
                     if let Some(value) = tag.value {
                         self.take(&value, false, form, types);
@@ -260,7 +250,7 @@ impl Arguments {
                 self.phase = Phase::Opened { tag: at..at + length };
                 None
             }
-            _ if !self.waiting.is_empty() => self.before_value(text, at, &mark, form, end),
+            _ if self.members.waiting() > 0 => self.before_value(text, at, &mark, form, end),
             Mark::Close(length) => Some(Outcome::Done { arguments: self.object(), end: at + length }),
             Mark::Outer | Mark::Call => Some(Outcome::Done { arguments: self.object(), end: at }),
             Mark::Maybe => Some(Outcome::More),
@@ -286,9 +276,7 @@ impl Arguments {
                 if rest[open.len()..stop].contains('<') {
                     return Some(Outcome::Reject);
                 }
-                if let Some((_, hint)) = self.waiting.back_mut() {
-                    *hint = hint_of(rest[open.len()..stop].trim());
-                }
+                self.members.hint(hint_of(rest[open.len()..stop].trim()));
                 self.phase = Phase::Between { at: at + stop + close.len() };
                 return None;
             }
@@ -299,7 +287,7 @@ impl Arguments {
         match mark {
             Mark::Maybe => Some(Outcome::More),
             Mark::End => Some(self.torn()),
-            Mark::Other if self.waiting.len() == 1 => {
+            Mark::Other if self.members.waiting() == 1 => {
                 (self.tag, self.phase) = (at..at, Phase::Value { start: at, seen: at, depth: 0 });
                 None
             }
@@ -307,14 +295,9 @@ impl Arguments {
         }
     }
 
-    fn expect(&mut self, key: String, hint: Hint) {
-        self.known.push(key.clone());
-        self.waiting.push_back((key, hint));
-    }
-
     /// The value of the argument that waits longest. `closed`: its own tag ends it.
     fn take(&mut self, text: &str, closed: bool, form: &dyn Form, types: &Types) {
-        let Some((key, hint)) = self.waiting.pop_front() else { return };
+        let Some((key, hint)) = self.members.arrived() else { return };
         // Of an unknown tool, in CDATA, and in elements named after parameters, any text may be content.
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
@@ -327,23 +310,7 @@ impl Arguments {
         let fits = || serde_json::from_str(&value).is_ok_and(|value| place.allows(&value));
         let wants_list = place.is_list() && !value.starts_with('[') && !fits();
         let value = if wants_list { place.element().value(&text, hint) } else { value };
-        match self.members.iter_mut().find(|(known, _)| *known == key).filter(|_| wants_list) {
-            Some((_, list)) if self.listed.contains(&key) => {
-                list.insert(list.len() - 1, ',');
-                list.insert_str(list.len() - 1, &value);
-            }
-            Some((_, first)) if !first.starts_with('[') => {
-                *first = format!("[{first},{value}]");
-                self.listed.push(key);
-            }
-            _ => self.members.push((key, value)),
-        }
-    }
-
-    /// The members so far, as JSON text without the braces.
-    fn members(&self) -> String {
-        let members = self.members.iter().map(|(key, value)| format!("{}:{value}", serde_json::Value::from(key.as_str())));
-        members.collect::<Vec<_>>().join(",")
+        self.members.add(key, value, wants_list);
     }
 
     /// Why the arguments are not what the model meant, if that can be seen.
@@ -354,27 +321,28 @@ impl Arguments {
 
     /// Whether all parameters of the tool have come.
     fn has_all(&self, types: &Types) -> bool {
-        types.keys().all(|key| self.known.iter().any(|known| known == key))
+        types.keys().all(|key| self.members.has(key))
     }
 
     /// The arguments so far, as JSON text.
     pub(super) fn object(&self) -> String {
-        format!("{{{}}}", self.members())
+        format!("{{{}}}", self.members.text())
     }
 
     /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
     fn open(&self, marked: bool) -> Outcome {
         match marked {
             // The space shows that the last value is whole: its tag closed.
-            true => Outcome::Cut { arguments: format!("{{{} ", self.members()) },
+            true => Outcome::Cut { arguments: format!("{{{} ", self.members.text()) },
             false => self.torn(),
         }
     }
 
     /// The text is over inside of a tag or a value: no reading may complete it.
     fn torn(&self) -> Outcome {
-        let comma = if self.members.is_empty() { "" } else { "," };
-        Outcome::Cut { arguments: format!("{{{}{comma}\"", self.members()) }
+        let members = self.members.text();
+        let comma = if members.is_empty() { "" } else { "," };
+        Outcome::Cut { arguments: format!("{{{members}{comma}\"") }
     }
 }
 

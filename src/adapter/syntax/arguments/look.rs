@@ -39,6 +39,17 @@ pub(super) enum Place {
     Maybe,
 }
 
+/// How far the text was searched: every place is looked at once.
+#[derive(Debug, Default)]
+pub(super) struct Searched {
+    /// The whitespace after the first offset was looked at up to the second.
+    blank: (usize, usize),
+    /// In the value that begins at the first offset, whether its closing tag comes before the second one.
+    closed: (usize, usize, bool),
+    /// After the first offset the text was searched up to the second for the closing tag of a value.
+    ahead: (usize, usize),
+}
+
 impl Arguments {
     /// What the place `at` of a value is that begins at `start`.
     #[allow(clippy::too_many_arguments)]
@@ -64,7 +75,7 @@ impl Arguments {
             };
         }
         let literal = form.cdata() && text[start..at].trim_start().starts_with("<![CDATA[");
-        let key = self.waiting.front().map(|(key, _)| key.clone()).unwrap_or_default();
+        let key = self.members.awaited().to_owned();
         match form.value_close(rest, &key, end) {
             Start::Maybe => return Place::Maybe,
             Start::Yes(_) if literal && !text[start..at].trim_end().ends_with("]]>") => return Place::Content,
@@ -84,7 +95,7 @@ impl Arguments {
                 }
                 return match mark {
                     Mark::Argument | Mark::Close(_) | Mark::Outer | Mark::Call | Mark::End => Place::End(stop),
-                    Mark::ValueOpen(_) if self.waiting.len() > 1 => Place::End(stop),
+                    Mark::ValueOpen(_) if self.members.waiting() > 1 => Place::End(stop),
                     Mark::Maybe => Place::Maybe,
                     Mark::Other => match self.names_another(&text[next..], types) {
                         None if !end => Place::Maybe,
@@ -133,7 +144,7 @@ impl Arguments {
             Start::Maybe => return Place::Maybe,
             Start::Yes(_) if self.between != Between::Lines || text[start..at].trim_end_matches([' ', '\t']).ends_with('\n') => {
                 match form.argument(rest, end) {
-                    Seen::Yes(tag) if types.has(&tag.key) && !self.known.contains(&tag.key) => return Place::End(at),
+                    Seen::Yes(tag) if types.has(&tag.key) && !self.members.has(&tag.key) => return Place::End(at),
                     Seen::Maybe if !end => return Place::Maybe,
                     _ => {}
                 }
@@ -161,19 +172,19 @@ impl Arguments {
                     && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_')
             })
         };
-        Some(types.keys().any(|key| !self.known.iter().any(|known| known == key) && mentions(key)))
+        Some(types.keys().any(|key| !self.members.has(key) && mentions(key)))
     }
 
     /// Whether the closing tag of a value, which structure follows, is the next tag after `from`: what came before it is content. `None`:
     /// that cannot be seen yet.
     fn closes_ahead(&mut self, text: &str, from: usize, key: &str, form: &dyn Form, end: bool) -> Option<bool> {
-        let (begun, seen) = self.ahead;
+        let (begun, seen) = self.searched.ahead;
         let mut seen = if begun == from { seen.max(from) } else { from };
         while let Some(place) = next(text, seen, &self.leads) {
             let rest = &text[place..];
             let begins = [form.argument_begins(rest, end), form.call(rest, end)];
             let closes = form.value_close(rest, key, end);
-            self.ahead = (from, place);
+            self.searched.ahead = (from, place);
             match closes {
                 _ if begins.iter().any(|begins| matches!(begins, Start::Yes(_))) => return Some(false),
                 Start::Yes(length) => match self.mark(text, place + length, form, end).1 {
@@ -186,7 +197,7 @@ impl Arguments {
             }
             seen = place + 1;
         }
-        self.ahead = (from, text.len());
+        self.searched.ahead = (from, text.len());
         end.then_some(false)
     }
 
@@ -221,21 +232,21 @@ impl Arguments {
 
     /// Whether a closing tag of the value that begins at `start` comes before `at`.
     pub(super) fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
-        let (begun, seen, found) = self.closed;
+        let (begun, seen, found) = self.searched.closed;
         let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
         while let Some(place) = next(text, seen, &self.leads).filter(|&place| place < at && !found) {
             found = matches!(form.value_close(&text[place..at], key, true), Start::Yes(_));
             seen = place + 1;
         }
-        self.closed = (start, seen, found);
+        self.searched.closed = (start, seen, found);
         found
     }
 
     /// What is at or after `from`, whitespace aside, and where.
     pub(super) fn mark(&mut self, text: &str, from: usize, form: &dyn Form, end: bool) -> (usize, Mark) {
-        let known = if self.blank.0 == from { self.blank.1 } else { from };
+        let known = if self.searched.blank.0 == from { self.searched.blank.1 } else { from };
         let at = known + gap(&text[known..]);
-        self.blank = (from, at);
+        self.searched.blank = (from, at);
         let rest = &text[at..];
         if rest.is_empty() {
             return (at, if end { Mark::End } else { Mark::Maybe });
@@ -250,7 +261,7 @@ impl Arguments {
                 (Start::Yes(length), 1) => return (at, Mark::Close(length)),
                 (Start::Yes(_), 2) => return (at, Mark::Outer),
                 (Start::Yes(_), 3) => return (at, Mark::Call),
-                (Start::Yes(length), _) if !self.waiting.is_empty() => return (at, Mark::ValueOpen(length)),
+                (Start::Yes(length), _) if self.members.waiting() > 0 => return (at, Mark::ValueOpen(length)),
                 (Start::Maybe, _) => maybe = true,
                 _ => {}
             }
