@@ -137,6 +137,8 @@ pub enum Why {
     Missing(String),
     /// The arguments are placeholders (`...`, `<path>`).
     Placeholders,
+    /// The text before an unmarked call does not say that the model makes it.
+    Unannounced,
     /// An earlier unmarked call is not run, because text follows it. So this one is not run either: the steps of a plan run
     /// together.
     Scattered,
@@ -163,6 +165,9 @@ impl std::fmt::Display for Why {
             Why::TooLarge(limit) => write!(f, "its arguments are larger than {limit} bytes"),
             Why::Missing(keys) => write!(f, "required parameters are missing: {keys}"),
             Why::Placeholders => f.write_str("its arguments are placeholders, not values"),
+            Why::Unannounced => f.write_str(
+                "the text before it does not say that it is meant. If it is, write only the call; if not, answer without it",
+            ),
             Why::Scattered => f.write_str("there is text between it and another call; all calls must come one after another"),
             Why::Repeated => f.write_str("its result is in the conversation already"),
         }

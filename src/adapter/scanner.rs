@@ -23,6 +23,7 @@ use crate::{
     fix::Schemas,
 };
 
+mod announced;
 mod before;
 mod buffer;
 mod candidate;

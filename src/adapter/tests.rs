@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+mod announced;
 mod asides;
 mod cuts;
 mod damage;

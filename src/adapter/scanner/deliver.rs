@@ -6,8 +6,8 @@ use super::{Region, Scanner, candidate::Candidate, left::Writing, relaxed, tenta
 use crate::{
     adapter::asides::RESULTS,
     adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
-    event::{Event, Sink, Why},
-    fix::name::{means_answer, means_none},
+    event::{Effect, Event, Sink, Why},
+    fix::name::{known_tool, means_answer, means_none},
 };
 
 /// Maximum length of a list's number, and of the blanks after it, in bytes.
@@ -40,7 +40,7 @@ impl Scanner {
         };
         let at_once = marked || in_place || relaxed(&self.tools.choice);
         if !at_once || (self.is_wrapped() && !marked) {
-            self.tentative.hold(calls);
+            self.tentative.hold(calls, self.is_wrapped() || self.is_announced(candidate.at));
             self.buf.look_to(to);
             self.before.after_held_call(form);
             self.close_wrap_before(to);
@@ -141,20 +141,31 @@ impl Scanner {
         }
     }
 
-    /// Unmarked calls after prose count now: nothing but calls followed them. Where others before them do not, because text
-    /// followed those, they are the last steps of a plan: the model is told to write it anew, or it is text.
+    /// Whether the tools of these calls only read.
+    fn only_read(&self, calls: &[Parsed]) -> bool {
+        let reads = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(|tool| tool.effect == Effect::Reads);
+        calls.iter().all(reads)
+    }
+
+    /// Unmarked calls after prose count now: nothing but calls followed them. If others before them do not, because text followed those,
+    /// these are the last steps of a plan. If the prose does not announce them, they may be an example. In both cases the model is asked; if
+    /// it cannot be, they are text.
     pub(super) fn accept_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_empty() {
             return;
         }
-        let lacks_a_step = self.tentative.lacks_a_step();
-        let (mut calls, mut stray) = self.tentative.take();
-        if lacks_a_step && !self.options.strays {
+        let why = match () {
+            () if self.tentative.lacks_a_step() => Some(Why::Scattered),
+            () if self.tentative.is_unannounced() && !self.only_read(self.tentative.calls()) => Some(Why::Unannounced),
+            () => None,
+        };
+        if why.is_some() && !self.options.strays {
             return self.emit(self.buf.pos(), out);
         }
-        if lacks_a_step {
+        let (mut calls, mut stray) = self.tentative.take();
+        if why.is_some() {
             calls.truncate(1);
-            stray = Some(Why::Scattered);
+            stray = why;
         }
         for call in calls {
             match &stray {

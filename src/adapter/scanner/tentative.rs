@@ -17,6 +17,8 @@ pub(super) struct Tentative {
     calls: Vec<Parsed>,
     /// Why the one call is refused when it counts.
     stray: Option<Why>,
+    /// The text before the calls does not say that the model makes them.
+    unannounced: bool,
     /// Calls that text followed: the steps of a plan that do not run.
     skipped: Vec<Parsed>,
     /// What is around the whole of the answer.
@@ -30,7 +32,11 @@ impl Tentative {
         self.calls.is_empty()
     }
 
-    pub(super) fn hold(&mut self, calls: Vec<Parsed>) {
+    /// Holds calls. `announced`: the text before them says that the model makes them.
+    pub(super) fn hold(&mut self, calls: Vec<Parsed>, announced: bool) {
+        if self.calls.is_empty() {
+            self.unannounced = !announced;
+        }
         self.calls.extend(calls);
     }
 
@@ -70,5 +76,14 @@ impl Tentative {
     /// The calls, which count now, and why they are refused if they are.
     pub(super) fn take(&mut self) -> (Vec<Parsed>, Option<Why>) {
         (std::mem::take(&mut self.calls), self.stray.take())
+    }
+
+    pub(super) fn calls(&self) -> &[Parsed] {
+        &self.calls
+    }
+
+    /// Whether the text before these calls does not say that the model makes them.
+    pub(super) fn is_unannounced(&self) -> bool {
+        self.unannounced
     }
 }

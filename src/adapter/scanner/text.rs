@@ -2,6 +2,7 @@
 
 use super::{
     Region, Scanner,
+    announced::announces,
     line::{self, HEAD_BYTES},
 };
 use crate::{
@@ -96,6 +97,12 @@ impl Scanner {
     pub(super) fn is_introduced(&self, at: usize) -> bool {
         let disowns = [line::is_disowned, line::is_quoting, line::opens_data, line::describes];
         self.introduction(at).is_some_and(|head| disowns.iter().any(|disowns| disowns(&head)))
+    }
+
+    /// Whether the text before a call at `at` says that the model makes it.
+    pub(super) fn is_announced(&self, at: usize) -> bool {
+        let line = if self.at_line_start(at) { self.introduction(at) } else { Some(self.line_head(at)) };
+        line.is_none_or(|line| announces(&line))
     }
 
     /// Whether what has no marker at `at` is quoted, an example, or introduced as one.

@@ -1,0 +1,62 @@
+//! Unmarked calls below text that does not say that the model makes them.
+
+use super::{Arc, Channel, FinishReason, Item, Options, Scanner, Seen, Tool, ToolChoice, Tools, library, schemas, text, written};
+use crate::event::Effect;
+
+const CALL: &str = "{\"name\": \"wipe\", \"arguments\": {\"path\": \"a.db\"}}";
+
+/// What becomes of an answer with a tool of this effect: its text, and what was written as calls or refused.
+fn read(effect: Effect, strays: bool, answer: &str) -> Seen {
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+    let tools = Tools::new([Tool { effect, ..Tool::new("wipe", "", schema) }], ToolChoice::Auto);
+    let options = Options { strays, ..Options::default() };
+    let mut scanner = Scanner::new(Arc::clone(library().get("qwen2.5-coder").unwrap()), Arc::new(tools), schemas(), options);
+    let mut seen = Seen::default();
+    scanner.push(Channel::Content, answer, &mut seen);
+    scanner.finish(FinishReason::Stop, &mut seen);
+    seen
+}
+
+/// Lines that describe a call, and lines that make one.
+const LINES: [(&str, bool); 12] = [
+    ("Så ser ett anrop ut:", false),
+    ("Takto vypadá volání:", false),
+    ("Ainsi s'écrit un appel :", false),
+    ("Так это записывается:", false),
+    ("こう書けば呼び出すことができます：", false),
+    ("这种写法也行：", false),
+    ("Jag tar bort filen:", true),
+    ("Je l'efface :", true),
+    ("Cancello il file:", true),
+    ("Стираю его.", true),
+    ("消します：", true),
+    ("我删掉它：", true),
+];
+
+#[test]
+fn a_call_that_is_not_announced_is_asked_about_and_text_where_nobody_can_be_asked() {
+    for (line, announces) in LINES {
+        for answer in [format!("{line}\n\n{CALL}"), format!("{line}\n```json\n{CALL}\n```")] {
+            let asked = read(Effect::Writes, true, &answer);
+            assert_eq!(written(&asked).len(), usize::from(announces), "{answer}");
+            assert_eq!(asked.items.contains(&Item::Refused), !announces, "{answer}: {asked:?}");
+            let alone = read(Effect::Writes, false, &answer);
+            assert_eq!(written(&alone).len(), usize::from(announces), "{answer}");
+            assert_eq!(alone.items == text(&answer).items, !announces, "{answer}: {alone:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tool_that_only_reads_is_not_asked_about() {
+    for (line, _) in LINES {
+        assert_eq!(written(&read(Effect::Reads, true, &format!("{line}\n{CALL}"))).len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
+    for answer in [CALL.to_owned(), format!("Så ser ett anrop ut:\n<tool_call>{CALL}</tool_call>")] {
+        assert_eq!(written(&read(Effect::Destroys, false, &answer)).len(), 1, "{answer}");
+    }
+}
