@@ -1,16 +1,20 @@
 //! Whether the text before an unmarked call says that the model makes it.
 //!
-//! Nobody can list all words that introduce an example, in all languages. So the lists here are the other way around: in English a line
-//! announces a call unless it asks or supposes something; in any other language only if the model speaks of itself, or of now. Where a line
-//! says neither, the model is asked once whether it meant the call.
+//! Nobody can list all words that introduce an example, in all languages. So the lists here are the other way around. A whole sentence
+//! announces what follows it. A line that ends in a colon, or in nothing, announces a call in English unless it asks, supposes or advises; in any
+//! other language only if the model speaks of itself, or of now. Below all other lines, the model is asked once whether it meant the call.
 
 /// Whether a line announces the call below it, or after it in the same line. `line`: its text, without the call.
 pub(super) fn announces(line: &str) -> bool {
-    let line = line.to_lowercase().replace('\u{2019}', "'");
-    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '：' | '*' | '`' | '"' | '_'));
+    let line = without_asides(&line.to_lowercase().replace('\u{2019}', "'"));
+    let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'));
     if line.ends_with(['?', '？', '؟']) {
         return false;
     }
+    if line.ends_with(['.', '!', '…', '。', '！', '।']) {
+        return true;
+    }
+    let line = line.trim_end_matches([':', '：', ' ']);
     // Data and markup say nothing.
     if line.starts_with(['{', '[', '<']) {
         return true;
@@ -19,16 +23,33 @@ pub(super) fn announces(line: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || is_sign_of_a_vowel(c);
     let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    let begins = |list: &[&str]| list.iter().any(|words| sentence.trim_start().starts_with(words));
     let is_label = words.len() <= LABEL_WORDS && sentence.is_ascii();
     let is_english = has(&ENGLISH) || words.first().is_some_and(|word| word.ends_with("ing"));
     if is_label || is_english {
-        return !has(&DISTANT) || sentence.contains("would like");
+        return (!has(&DISTANT) && !begins(&FORBIDS)) || sentence.contains("would like");
     }
     let holds = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
-    let begins = sentence.split([',', '،']).any(begins_with_an_act);
+    let acts = sentence.split([',', '،']).any(begins_with_an_act);
     let ends = |list: &[&str]| list.iter().any(|end| sentence.trim_end().ends_with(end));
     let supposes = has(&ADVISES) || holds(&ADVISES_WITHIN) || ends(&STATES);
-    !supposes && (begins || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
+    !supposes && (acts || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
+}
+
+/// A line without inline code, and without what is in parentheses.
+fn without_asides(line: &str) -> String {
+    let mut closes = None;
+    let is_outside = |c: &char| match closes {
+        Some(close) => {
+            closes = (close != *c).then_some(close);
+            false
+        }
+        None => {
+            closes = ASIDES.into_iter().find(|[open, _]| open == c).map(|[_, close]| close);
+            closes.is_none()
+        }
+    };
+    line.chars().filter(is_outside).collect()
 }
 
 /// Whether the first word of a clause is a verb of its speaker: `удаляю файл`, `borro el archivo`.
@@ -53,6 +74,8 @@ fn is_sign_of_a_vowel(c: char) -> bool {
     matches!(c, '\u{900}'..='\u{dff}' | '\u{e00}'..='\u{e7f}')
 }
 
+/// What begins and ends an aside.
+const ASIDES: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
 /// A line of so many words is a label: `Tool call:`.
 const LABEL_WORDS: usize = 2;
 /// Words that show that a line is in English.
@@ -61,10 +84,12 @@ const ENGLISH: [&str; 40] = [
     "its", "need", "call", "calling", "function", "first", "next", "step", "using", "use", "running", "run", "my", "your", "you",
     "below", "following", "would", "could", "should", "have", "then", "please", "what",
 ];
+/// How a line in English begins that forbids, or tells the user what to do.
+const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 /// English words of what could be done, and of what was.
-const DISTANT: [&str; 8] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent"];
+const DISTANT: [&str; 10] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot"];
 /// Words of who speaks of himself, of what comes first, and of now.
-const SPEAKS: [&str; 78] = [
+const SPEAKS: [&str; 80] = [
     // German, Dutch, Swedish, Danish, Norwegian
     "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå",
     // French, Spanish, Portuguese, Italian, Romanian
@@ -75,12 +100,12 @@ const SPEAKS: [&str; 78] = [
     "зараз", "спочатку", // Turkish, Indonesian, Vietnamese
     "ben", "şimdi", "önce", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", // Arabic, Persian, Hebrew, Hindi, Greek
     "الآن", "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं", "अब", "मुझे", "θα", "τώρα", // Finnish
-    "nyt", "minä",
+    "nyt", "minä", "أحتاج", "أولاً",
 ];
 /// The same in languages that write words together, or in which it is a part of a word.
-const SPEAKS_WITHIN: [&str; 23] = [
-    "我", "咱", "现在", "現在", "正在", "首先", "接下来", "接下來", "马上", "立即", "开始", "好的", "调用工具", "まず", "では",
-    "今から", "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม",
+const SPEAKS_WITHIN: [&str; 24] = [
+    "我", "咱", "现在", "現在", "正在", "首先", "接下来", "接下來", "马上", "立即", "开始", "好的", "调用工具", "まず", "今から",
+    "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม", "では、", "最初に",
 ];
 /// How the first word of a sentence ends that says what its speaker does.
 const BEGINNINGS: [&str; 5] = ["ю", "ę", "wam", "ando", "endo"];
@@ -91,15 +116,17 @@ const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ま�
 /// How a sentence ends that says what is, or what is possible.
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
 /// Words of advice, of what was, and of what could be.
-const ADVISES: [&str; 40] = [
+const ADVISES: [&str; 44] = [
     "du", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "je kunt", "kunt", "zou", "vous", "serait",
     "pourrait", "aurait", "puedes", "puede", "podría", "podrías", "sería", "você", "pode", "poderia", "seria", "puoi",
     "potresti", "sarebbe", "możesz", "można", "byłoby", "можете", "можешь", "можно", "бы", "раньше", "ранее", "bạn", "anda",
-    "يمكنك", "आप",
+    "يمكنك", "आप", "لن", "не", "nie", "nicht",
 ];
 /// The same in languages that write words together.
-const ADVISES_WITHIN: [&str; 13] =
-    ["可以", "您", "如果", "之前", "格式", "吗", "例", "もし", "以前", "次のように", "이전에", "예를", "คุณ"];
+const ADVISES_WITHIN: [&str; 18] = [
+    "可以", "您", "如果", "之前", "格式", "吗", "例", "もし", "以前", "次のように", "이전에", "예를", "คุณ", "ください", "无法",
+    "不会", "不能", "请",
+];
 
 #[cfg(test)]
 mod tests {
@@ -117,6 +144,8 @@ mod tests {
             "Checking weather in Oslo:",
             "The file must go.",
             "It is old. Removing it.",
+            "Der Wert ist falsch.",
+            "用户想打开灯。",
             "I would like to see it first:",
             "Ich lösche jetzt die Datei:",
             "Je supprime le fichier :",
@@ -148,6 +177,11 @@ mod tests {
     fn lines_that_do_not() {
         for line in [
             "Should the file be deleted?",
+            "Do not run this, it only shows the syntax:",
+            "Save this as `call.json`:",
+            "Hier ein Beispiel (ich führe es nicht aus):",
+            "Speichere das als `call.json`:",
+            "我无法执行，调用应为：",
             "Last week I sent:",
             "Im Protokoll steht:",
             "W pliku calls.json jest zapisane:",
@@ -160,6 +194,7 @@ mod tests {
             "Formato de la llamada:",
             "Så ser anropet ut:",
             "Tak wygląda wywołanie:",
+            "Así no se llama:",
             "Так выглядит вызов:",
             "Вы можете написать так:",
             "Çağrı şöyle görünür:",
