@@ -10,7 +10,7 @@ use crate::{
     openai::{ChatRequest, Content, Message},
 };
 
-mod compact;
+pub(crate) mod compact;
 pub mod front;
 pub mod profile;
 pub mod shape;

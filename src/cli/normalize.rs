@@ -8,14 +8,14 @@ use std::{
 };
 
 use clap::Args;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, value::RawValue};
 
 use super::given;
 use crate::{
     adapter::{Library, scanner},
     backend::{Decoder, Dialect},
-    client,
+    client::{self, compact::compact},
     error::Error,
     event::{Assembly, Channel, Delta, Event, FinishReason, Sink, ToolCall},
     fix::{Checked, Schemas},
@@ -72,6 +72,26 @@ struct Collected {
     finish: Option<FinishReason>,
 }
 
+/// What a client would get.
+#[derive(Serialize)]
+struct Normalized {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Value>,
+    content: String,
+    reasoning: String,
+    tool_calls: Vec<Call>,
+    finish_reason: Option<&'static str>,
+}
+
+/// A call with its arguments as they are: a number may have more digits than a float holds.
+#[derive(Serialize)]
+struct Call {
+    name: String,
+    arguments: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+}
+
 // === impl Normalize ===
 
 impl Normalize {
@@ -90,11 +110,10 @@ impl Normalize {
                 }
                 let row: Row =
                     serde_json::from_str(&line).map_err(|error| Error::client(format!("line {}: {error}", number + 1)))?;
-                let (mut answer, _) = normalize(&library, &row)?;
-                if let Some(object) = answer.as_object_mut() {
-                    object.shift_insert(0, "id".into(), row.id);
-                }
-                writeln!(output, "{answer}").map_err(io)?;
+                let (answer, _) = normalize(&library, &row)?;
+                serde_json::to_writer(&mut *output, &Normalized { id: Some(row.id), ..answer })
+                    .map_err(|error| io(error.into()))?;
+                writeln!(output).map_err(io)?;
             }
             return output.flush().map_err(io);
         }
@@ -114,7 +133,7 @@ impl Normalize {
     }
 }
 
-fn normalize(library: &Library, row: &Row) -> Result<(Value, Vec<Checked>), Error> {
+fn normalize(library: &Library, row: &Row) -> Result<(Normalized, Vec<Checked>), Error> {
     let request = json!({"model": if row.model.is_empty() { "unknown" } else { &row.model }, "messages": [], "tools": row.tools, "tool_choice": row.tool_choice});
     let incoming = client::read(ChatRequest::from_value(request)?, &client::Hints::default())?;
     let mut answer = Answer::new(Setup {
@@ -145,7 +164,7 @@ fn normalize(library: &Library, row: &Row) -> Result<(Value, Vec<Checked>), Erro
         answer.delta(Delta::Finish(finish_reason(row.finish_reason.as_deref())?), &mut collected);
     }
     let outcome = answer.finish(&mut collected);
-    Ok((collected.into_value(), outcome.checked))
+    Ok((collected.into_normalized(), outcome.checked))
 }
 
 fn finish_reason(word: Option<&str>) -> Result<FinishReason, Error> {
@@ -162,17 +181,17 @@ fn write_for_people(
     output: &mut dyn Write,
     adapter: &str,
     why: &str,
-    answer: &Value,
+    answer: &Normalized,
     checked: &[Checked],
 ) -> std::io::Result<()> {
     writeln!(output, "adapter    {adapter} ({why})")?;
-    for (label, key) in [("reasoning", "reasoning"), ("content", "content")] {
-        if let Some(text) = answer[key].as_str().filter(|text| !text.is_empty()) {
+    for (label, text) in [("reasoning", &answer.reasoning), ("content", &answer.content)] {
+        if !text.is_empty() {
             writeln!(output, "{label:10} {text:?}")?;
         }
     }
-    for call in answer["tool_calls"].as_array().into_iter().flatten() {
-        writeln!(output, "call       {} {}", call["name"].as_str().unwrap_or_default(), call["arguments"])?;
+    for call in &answer.tool_calls {
+        writeln!(output, "call       {} {}", call.name, call.arguments)?;
     }
     for call in checked {
         writeln!(output, "verdict    {} {}", call.name, call.report.verdict.as_str())?;
@@ -180,7 +199,7 @@ fn write_for_people(
             writeln!(output, "           {} at {}..{}: {}", fix.rule, fix.at.start, fix.at.end, fix.note)?;
         }
     }
-    writeln!(output, "finish     {}", answer["finish_reason"].as_str().unwrap_or_default())
+    writeln!(output, "finish     {}", answer.finish_reason.unwrap_or_default())
 }
 
 // === impl Collected ===
@@ -201,20 +220,18 @@ impl Sink for Collected {
 }
 
 impl Collected {
-    fn into_value(self) -> Value {
-        let call = |call: &ToolCall| {
-            let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-            let mut out = json!({"name": call.name, "arguments": arguments});
-            if let (Some(id), Some(object)) = (&call.id, out.as_object_mut()) {
-                object.insert("id".into(), json!(id));
-            }
-            out
+    fn into_normalized(self) -> Normalized {
+        let call = |call: ToolCall| Call {
+            name: call.name,
+            arguments: RawValue::from_string(compact(&call.arguments)).unwrap_or_default(),
+            id: call.id,
         };
-        json!({
-            "content": self.content,
-            "reasoning": self.reasoning,
-            "tool_calls": self.calls.iter().map(call).collect::<Vec<_>>(),
-            "finish_reason": self.finish.map(FinishReason::as_str),
-        })
+        Normalized {
+            id: None,
+            content: self.content,
+            reasoning: self.reasoning,
+            tool_calls: self.calls.into_iter().map(call).collect(),
+            finish_reason: self.finish.map(FinishReason::as_str),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Removes the whitespace between the tokens of a JSON text. The tokens stay as they were written.
 
 /// Removes whitespace outside of strings. The text must be valid JSON.
-pub(super) fn compact(json: &str) -> String {
+pub(crate) fn compact(json: &str) -> String {
     let (mut in_string, mut escaped) = (false, false);
     let keep = |c: &char| {
         let space = !in_string && c.is_ascii_whitespace();

@@ -74,6 +74,8 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
     let clause = clause.trim_start_matches(['#', '*', ' ']);
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
+    // `The value is wrong.` is why a call follows.
+    let is_statement = head.trim_end().ends_with('.');
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
     let words: Vec<&str> = clause.split_whitespace().collect();
     let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && (acts(act) || *act == "do")));
@@ -90,7 +92,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
         || is_unreal
         || LABELS.contains(&clause)
         || is_example
-        || words.contains(&"wrong")
+        || (words.contains(&"wrong") && !is_statement)
         || ASKS.iter().any(|words| clause.starts_with(words))
         || is_foreign_example
         || SHOWN.iter().any(|words| line.contains(words))
@@ -237,9 +239,10 @@ const ASKS: [&str; 17] = [
 ];
 
 /// "Example" in other languages, as a word: `Beispieldatei` is a file.
-const EXAMPLE: [&str; 15] = [
+const EXAMPLE: [&str; 26] = [
     "beispiel", "beispiele", "beispielsweise", "beispielaufruf", "exemple", "exemples", "ejemplo", "ejemplos", "esempio",
-    "esempi", "exemplo", "exemplos", "например", "пример", "примеры",
+    "esempi", "exemplo", "exemplos", "например", "пример", "примеры", "voorbeeld", "exempel", "eksempel", "przykład", "příklad",
+    "exemplu", "приклад", "esimerkki", "példa", "παράδειγμα", "مثال",
 ];
 /// Words before an example that make it a part of a thing: `el archivo de ejemplo`.
 const OF: [&str; 5] = ["de", "di", "del", "des", "do"];

@@ -60,3 +60,18 @@ fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
         assert_eq!(written(&read(Effect::Destroys, false, &answer)).len(), 1, "{answer}");
     }
 }
+
+#[test]
+fn what_is_wrong_is_why_a_call_follows() {
+    let calls = |line: &str| written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len();
+    assert_eq!(calls("The entry in it is wrong."), 1);
+    assert_eq!(calls("This one is wrong:"), 0);
+}
+
+#[test]
+fn a_sentence_that_names_an_example_announces_none() {
+    for line in ["Oto przykład.", "Här är ett exempel.", "Ось приклад.", "هذا مثال.", "Hier ist ein Beispiel."]
+    {
+        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len(), 0, "{line}");
+    }
+}

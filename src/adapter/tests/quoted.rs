@@ -1,6 +1,6 @@
 //! Calls that a value quotes: a file that documents calls, data, a call of a tool that is not offered.
 
-use super::{HERMES_CALL, read, text, written};
+use super::{HERMES_CALL, Tool, ToolChoice, Tools, read, read_with, text, written};
 use crate::seen::library;
 
 /// Calls whose text has no character that JSON escapes, so that a string quotes them as they are.
@@ -276,4 +276,17 @@ fn a_byte_order_mark_before_the_answer_is_none_of_it() {
     let object = "{\"name\": \"lamp\", \"arguments\": {\"on\": true}}";
     assert_eq!(read("llama3", false, &format!("\u{feff}{object}")), read("llama3", false, object));
     assert_eq!(read("hermes", false, "\u{feff}Good morning."), text("Good morning."));
+}
+
+#[test]
+fn entities_in_a_value_are_content_where_other_quotes_delimit_it() {
+    let schema = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
+    let show = || Tools::new([Tool::new("show", "", schema)], ToolChoice::Auto);
+    let shown = |answer: &str| written(&read_with(show(), "hermes", false, answer));
+    let kept = shown("<tool_call>{'name': 'show', 'arguments': {'text': '&lt;i&gt; &quot;y&quot;'}}</tool_call>");
+    assert!(kept[0].0.contains("&quot;y&quot;"), "{kept:?}");
+    let whole = shown(
+        "<tool_call>{&quot;name&quot;: &quot;show&quot;, &quot;arguments&quot;: {&quot;text&quot;: &quot;it's&quot;}}</tool_call>",
+    );
+    assert_eq!(whole[0].0, "show {\"text\": \"it's\"}");
 }

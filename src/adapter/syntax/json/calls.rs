@@ -180,7 +180,8 @@ fn decoded(value: &str, open: bool) -> Option<String> {
     if value.starts_with(DOUBLED) {
         return Some(halved(value, open));
     }
-    let escaped = !value.contains('"') && (value.contains("&quot;") || value.contains("&#34;"));
+    let first = value.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
+    let escaped = !value.contains('"') && ["&quot;", "&#34;"].iter().any(|quote| first.starts_with(quote));
     if escaped { Some(unescaped(value)) } else { half_escaped(value) }
 }
 
