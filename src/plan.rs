@@ -228,7 +228,7 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
             },
             shape,
             one_call,
-            configuration: config.file.as_ref().and_then(|file| std::path::absolute(file).ok()),
+            configuration: config.file.as_ref().filter(|_| mode == Mode::Shell).and_then(|file| std::path::absolute(file).ok()),
             progress: config.progress,
             show_warnings: config.show_warnings,
             warnings,

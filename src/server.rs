@@ -1,15 +1,16 @@
 //! The routes. Each route about a model has a file of its own, which uses `received` to read the request and `answer` to answer
 //! it. `guard` has the checks before all routes, `trace` the log line and the metrics after them.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{
     Extension, Router,
-    middleware::{from_fn, from_fn_with_state, map_response},
+    extract::{self, Request},
+    middleware::{Next, from_fn_with_state, map_response},
+    response::Response,
     routing::{get, post},
 };
-use tower::{ServiceBuilder, util::MapRequestLayer};
-use tower_http::catch_panic::CatchPanicLayer;
+use futures_util::FutureExt;
 
 use crate::{client::front::Kind, config::Mode, error::Error};
 
@@ -55,28 +56,24 @@ pub use state::{App, Live, Settings, State, app, library};
 /// All routes. The state may be replaced while they serve.
 pub fn router(live: impl Into<Live>) -> Router {
     let live = live.into();
-    let asked = MapRequestLayer::new(answer::counted(Arc::clone(&live.app().process)));
     let named = map_response(messages::named);
     let under = |prefix: Prefix| {
         let routes = Router::new()
-            .route("/chat/completions", answer::route(Kind::OpenAi, chat::ENDPOINT, chat::completions).layer(asked.clone()))
+            .route("/chat/completions", answer::route(Kind::OpenAi, chat::ENDPOINT, chat::completions))
             .route("/completions", forward::route(OpenAi("/completions")))
             .route("/embeddings", forward::route(OpenAi("/embeddings")))
-            .route(
-                "/messages",
-                answer::route(Kind::Messages, OpenAi("/messages"), messages::create).layer(asked.clone()).layer(named.clone()),
-            )
+            .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), messages::create).layer(named.clone()))
             .route(
                 "/messages/count_tokens",
                 answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), messages::count).layer(named.clone()),
             )
-            .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create).layer(asked.clone()))
+            .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))
             .route("/responses/{id}/input_items", get(responses::input_items))
             .route("/models", get(models::list))
             .route("/models/{*id}", get(models::one));
         let ollama = Router::new()
-            .route("/chat", answer::route(Kind::Ollama, ollama::CHAT, ollama::chat).layer(asked.clone()))
+            .route("/chat", answer::route(Kind::Ollama, ollama::CHAT, ollama::chat))
             .route("/generate", answer::in_form(Kind::Ollama, ollama::generate))
             .route("/embed", forward::route(Ollama("/api/embed")))
             .route("/embeddings", forward::route(Ollama("/api/embeddings")))
@@ -95,24 +92,29 @@ pub fn router(live: impl Into<Live>) -> Router {
         .nest("/react", under(Prefix { mode: Some(Mode::React), ..Prefix::default() }))
         .nest("/void", under(Prefix { profile: Some("void"), ..Prefix::default() }))
         .merge(live.app().process.mcp.routes())
-        .route("/generate", post(generate::plain).layer(asked.clone()))
-        .route("/generate_with_mcp", post(generate::with_mcp).layer(asked.clone()))
+        .route("/generate", post(generate::plain))
+        .route("/generate_with_mcp", post(generate::with_mcp))
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::metrics))
         .merge(page::routes(&live))
         .fallback(unknown::unknown)
         .method_not_allowed_fallback(unknown::wrong_method)
-        .layer(
-            // From the outside in.
-            ServiceBuilder::new()
-                .layer(from_fn_with_state(live.clone(), trace::trace))
-                .layer(from_fn(discard::discard))
-                .layer(from_fn_with_state(live.clone(), guard::guard))
-                .layer(from_fn_with_state(Arc::clone(&live.app().process.apart), apart::apart))
-                .layer(CatchPanicLayer::custom(|_| {
-                    reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug"))
-                })),
-        )
+        .layer(from_fn_with_state(live.clone(), around))
         .with_state(live)
+}
+
+/// What is around every route, from the outside in: `trace`, `discard`, `guard`, `apart`. It is one layer, because each layer of
+/// axum copies all that is in it for each request.
+async fn around(extract::State(app): extract::State<App>, request: Request, next: Next) -> Response {
+    let (own, threads) = (Arc::clone(&app), Arc::clone(&app.process.apart));
+    let served = |request| apart::apart(threads, request, |request| caught(next.run(request)));
+    let guarded = |request| guard::guard(own, request, served);
+    trace::trace(app, request, |request| discard::discard(request, guarded)).await
+}
+
+/// The response, which is an error if the route panics.
+async fn caught(response: impl Future<Output = Response>) -> Response {
+    let caught = AssertUnwindSafe(response).catch_unwind().await;
+    caught.unwrap_or_else(|_| reply::error(Kind::OpenAi, &Error::proxy("toolglot failed inside; this is a bug")))
 }

@@ -14,7 +14,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use serde_json::Value;
-use tokio::{pin, time::Instant};
+use tokio::{pin, task::yield_now, time::Instant};
 
 use crate::{
     client::front::{Collected, Front},
@@ -141,11 +141,16 @@ pub fn run(plan: Plan, shared: Shared, tap: Option<Box<dyn Tap>>) -> impl Stream
                 }
             };
             if !rounds.outlet.out.bytes.is_empty() {
+                let is_whole = !opened && !more;
                 opened = true;
                 silence.broken(NEXT_SIGN);
                 let bytes = after(&mut opening, rounds.outlet.out.bytes.split());
                 rounds.tap_client(&bytes);
                 yield Ok(bytes);
+                if is_whole {
+                    // A short answer leaves before its turn is put away and told in the log.
+                    yield_now().await;
+                }
             } else if silence.is_over() {
                 // The backend speaks, but nothing of it may leave yet.
                 opened = true;

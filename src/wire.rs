@@ -143,7 +143,12 @@ impl Frames {
             }
             self.after_cr = false;
         }
-        let Some(found) = memchr::memchr2(b'\n', b'\r', self.buffer.get(self.scanned..)?) else {
+        let found = match self.buffer.get(self.scanned..)? {
+            // Every second line is empty.
+            [b'\n', ..] => Some(0),
+            rest => memchr::memchr2(b'\n', b'\r', rest),
+        };
+        let Some(found) = found else {
             self.scanned = self.buffer.len();
             return None;
         };

@@ -239,7 +239,8 @@ impl Scanner {
                     return true;
                 }
                 // A fence of tildes begins its line; elsewhere they are text at once.
-                let tildes = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
+                let is_tildes = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte == b'~');
+                let tildes = is_tildes(&self.buf[held..]) && !self.at_line_start(held);
                 self.advance(if tildes { self.buf.len() } else { held }, out);
                 return false;
             }

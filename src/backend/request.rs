@@ -29,6 +29,9 @@ const QUIET: &[&str] = &[
     "stream_options", "user", "store", "metadata", "service_tier", "parallel_tool_calls", "safety_identifier", "prompt_cache_key",
 ];
 
+/// Space for a body before it grows, in bytes.
+const BODY_BYTES: usize = 4 * 1024;
+
 /// The names of the calls so far, by id. If an id repeats, the last message counts.
 #[derive(Default)]
 struct Called<'a>(HashMap<&'a str, &'a str>);
@@ -76,7 +79,11 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
 }
 
 fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
-    serde_json::to_vec(body).map_err(|error| Error::proxy(format!("the request cannot be written: {error}")))
+    let mut out = Vec::with_capacity(BODY_BYTES);
+    match serde_json::to_writer(&mut out, body) {
+        Ok(()) => Ok(out),
+        Err(error) => Err(Error::proxy(format!("the request cannot be written: {error}"))),
+    }
 }
 
 /// The conversation in the form that the backend's model accepts.

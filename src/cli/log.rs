@@ -98,11 +98,11 @@ pub(super) fn start(environment: &Environment, form: LogFormat, verbosity: &Verb
 
 /// A value as one line: text of backends and servers must not look like further lines of the log.
 fn field(out: &mut format::Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    let value = redact::shown(&format!("{value:?}"), VALUE_CHARS);
-    match field.name() {
-        "message" => write!(out, "{value}"),
-        name => write!(out, "{name}={value}"),
+    if field.name() != "message" {
+        out.write_str(field.name())?;
+        out.write_char('=')?;
     }
+    out.write_str(&redact::shown(&format!("{value:?}"), VALUE_CHARS))
 }
 
 // === impl Redacting ===

@@ -22,7 +22,7 @@ use super::{
     react,
     received::{Received, Target},
     reply,
-    state::{App, Live, Process},
+    state::{App, Live},
 };
 use crate::{
     backend::Learned,
@@ -73,6 +73,7 @@ where
     in_form(front, move |app, request| {
         let handler = handler.clone();
         async move {
+            app.process.seen.chats.fetch_add(1, Ordering::Relaxed);
             let (received, target) = Received::with_target(&app, request, front).await?;
             match received.mode(&app, &target)? {
                 Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
@@ -80,14 +81,6 @@ where
             }
         }
     })
-}
-
-/// Counts a request for an answer. `doctor` shows the count, so users see whether a client has found the proxy.
-pub(super) fn counted(process: Arc<Process>) -> impl Fn(Request) -> Request + Clone + Send + Sync {
-    move |request| {
-        process.seen.chats.fetch_add(1, Ordering::Relaxed);
-        request
-    }
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.

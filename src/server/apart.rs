@@ -9,12 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum::{
-    body::Body,
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
 use http_body::{Frame, SizeHint};
@@ -72,11 +67,14 @@ impl Drop for Apart {
 }
 
 /// Serves a request with a large body apart from the start, and any other one once its turn becomes heavy.
-pub(super) async fn apart(State(apart): State<Arc<Apart>>, request: Request, next: Next) -> Response {
-    let Some(threads) = apart.0.as_ref().map(Runtime::handle) else { return next.run(request).await };
+pub(super) async fn apart<R>(apart: Arc<Apart>, request: Request, next: impl FnOnce(Request) -> R) -> Response
+where
+    R: Future<Output = Response> + Send + 'static,
+{
+    let Some(threads) = apart.0.as_ref().map(Runtime::handle) else { return next(request).await };
     let account = request.extensions().get::<Account>().cloned().unwrap_or_default();
     let is_large = is_large(&request);
-    let mut response = Box::pin(next.run(request));
+    let mut response = Box::pin(next(request));
     let here = future::poll_fn(|cx| match response.as_mut().poll(cx) {
         Poll::Ready(response) => Poll::Ready(Some(response)),
         Poll::Pending if account.is_heavy() => Poll::Ready(None),

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{body::Body, extract::Request, middleware::Next, response::Response};
+use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body::{Body as _, Frame, SizeHint};
@@ -20,13 +20,16 @@ const MOST: usize = 256 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves the request, and drains what is left of its body if the answer is an error.
-pub(super) async fn discard(request: Request, next: Next) -> Response {
+pub(super) async fn discard<R>(request: Request, next: impl FnOnce(Request) -> R) -> Response
+where
+    R: Future<Output = Response>,
+{
     // Whoever waits for `100 Continue` has sent nothing yet.
     if waits_for_leave(request.headers()) {
-        return next.run(request).await;
+        return next(request).await;
     }
     let (back, mut left) = oneshot::channel();
-    let response = next.run(request.map(|inner| Body::new(Lent { inner, back: Some(back) }))).await;
+    let response = next(request.map(|inner| Body::new(Lent { inner, back: Some(back) }))).await;
     if !response.status().is_success()
         && let Ok(mut body) = left.try_recv()
     {

@@ -10,8 +10,7 @@ use std::{
 };
 
 use axum::{
-    extract::{Request, State},
-    middleware::Next,
+    extract::Request,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, header::AsHeaderName};
@@ -58,7 +57,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 const MODEL_ROUTES: &[&str] = &["v1", "v1beta", "api", "models", "chat", "completions", "embeddings", "messages", "responses"];
 
 /// Runs the checks, answers preflight requests, and adds the CORS headers for an admitted page.
-pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(super) async fn guard<R>(app: App, mut request: Request, next: impl FnOnce(Request) -> R) -> Response
+where
+    R: Future<Output = Response>,
+{
     if let Some(refusal) = draining::refusal(&app, request.uri().path()) {
         return refusal;
     }
@@ -81,7 +83,7 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     request.extensions_mut().insert(sender);
     let mut response = match (request.method(), &origin) {
         (&Method::OPTIONS, Some(_)) => preflight(request.headers()),
-        _ => next.run(request).await,
+        _ => next(request).await,
     };
     if let Some(origin) = origin {
         response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -8,12 +8,7 @@ use std::{
     time::Instant,
 };
 
-use axum::{
-    body::Body,
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
@@ -52,7 +47,10 @@ struct Ending {
 }
 
 /// Runs the request under its id.
-pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(super) async fn trace<R>(app: App, mut request: Request, next: impl FnOnce(Request) -> R) -> Response
+where
+    R: Future<Output = Response>,
+{
     let id = id(request.headers());
     let open = app.process.spans.as_ref().and_then(|spans| spans.open(request.headers_mut()));
     let traced = open.as_ref().map(otel::Open::trace);
@@ -65,7 +63,7 @@ pub(super) async fn trace(State(app): State<App>, mut request: Request, next: Ne
         Ending { account, metrics, open, span: span.clone(), begun: Instant::now(), first_byte: None, status: None, error: None };
     // The state of a request must not be kept alive by its answer.
     drop(app);
-    let mut response = next.run(request).instrument(span).await;
+    let mut response = next(request).instrument(span).await;
     ending.status = Some(response.status());
     ending.error = response.extensions().get::<reply::Told>().map(|told| told.0.clone());
     response.headers_mut().insert(ID, id);

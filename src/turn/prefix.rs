@@ -14,6 +14,7 @@ use super::Shared;
 use crate::{
     plan::Plan,
     store::{self, Key, Kind},
+    upstream::Outgoing,
 };
 
 #[cfg(test)]
@@ -29,6 +30,13 @@ pub struct Prefix {
     /// Where the past changed: 0 for the tools, otherwise the number of the message, from 1. `None`: nowhere, or in a prompt
     /// that is one text.
     pub broke: Option<usize>,
+}
+
+/// A request before the backend has accepted it.
+pub(super) struct Compared {
+    key: Key,
+    parts: Parts,
+    prefix: Option<Prefix>,
 }
 
 /// What is kept of a request: the digest and length of each part. Parts are the tools and the messages, or pieces of the prompt.
@@ -52,15 +60,28 @@ const PIECE_BYTES: usize = 1024;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
-/// Compares the body with the last one of its conversation, if that is known, and keeps it for the next comparison.
-pub(super) async fn compare(plan: &Plan, shared: &Shared, body: &[u8]) -> Option<Prefix> {
-    let body: Body<'_> = serde_json::from_slice(body).ok()?;
+/// Compares the request with the last one of its conversation, if that is known.
+pub(super) async fn compare(plan: &Plan, shared: &Shared, request: &Outgoing) -> Option<Compared> {
+    let Outgoing::Http(request) = request else { return None };
+    let body: Body<'_> = serde_json::from_slice(&request.body).ok()?;
     let key = key(plan);
     let before: Option<Parts> = store::read(&*shared.store, &key).await;
     let parts = body.parts(before.as_ref());
-    store::write(&*shared.store, key, &parts, TTL).await;
-    let prefix = parts.after(&before?);
-    Some(Prefix { broke: prefix.broke.filter(|_| body.prompt.is_none()), ..prefix })
+    let prefix = before.map(|before| {
+        let prefix = parts.after(&before);
+        Prefix { broke: prefix.broke.filter(|_| body.prompt.is_none()), ..prefix }
+    });
+    Some(Compared { key, parts, prefix })
+}
+
+// === impl Compared ===
+
+impl Compared {
+    /// The backend has accepted the request: keeps it for the next comparison. `None`: the conversation is new.
+    pub(super) async fn keep(self, shared: &Shared) -> Option<Prefix> {
+        store::write(&*shared.store, self.key, &self.parts, TTL).await;
+        self.prefix
+    }
 }
 
 // === impl Body ===

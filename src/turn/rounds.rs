@@ -238,18 +238,19 @@ impl<O: Sink> Rounds<O> {
                     self.without_grammar(&error).await;
                 }
             }
-            let mut response = send(&self.shared.client, &prepared.outgoing).await?;
-            if let Some(tap) = &mut self.outlet.tap {
-                tap.answered(&response.headers);
-            }
+            // Compared while the backend reads the request.
+            let compared = prefix::compare(&self.plan, &self.shared, &prepared.outgoing);
+            let (response, compared) = tokio::join!(biased; send(&self.shared.client, &prepared.outgoing), compared);
+            let mut response = response?;
+            self.outlet.tap.iter_mut().for_each(|tap| tap.answered(&response.headers));
             if response.status.is_success() {
                 if let Some(tap) = &mut self.outlet.tap {
                     let in_the_prompt = Tools::default();
                     let tools = if self.plan.asking.verbatim { &in_the_prompt } else { &*self.plan.tools };
                     tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
-                if let (Outgoing::Http(request), false) = (&prepared.outgoing, self.asks.taken)
-                    && let Some(prefix) = prefix::compare(&self.plan, &self.shared, &request.body).await
+                if let Some(compared) = compared.filter(|_| !self.asks.taken)
+                    && let Some(prefix) = compared.keep(&self.shared).await
                     && let Some(tap) = &mut self.outlet.tap
                 {
                     tap.prefix(prefix);

@@ -75,11 +75,11 @@ pub(super) async fn send(
     url: &Url,
     timeouts: Timeouts,
 ) -> Result<Response, Error> {
-    let origin = url.origin().ascii_serialization();
+    let origin = &url[..url::Position::BeforePath];
     let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
     let written: Bytes = http1::request_head(request, target, host, USER_AGENT).into();
-    let server = idle.server(&origin);
+    let server = idle.server(origin);
     let waiting = server.waiting();
     let (wire, (head, rest, stays)) = loop {
         let kept = server.take().filter(Wire::is_quiet);
@@ -96,7 +96,7 @@ pub(super) async fn send(
             Ok(answered) => break answered,
             // The server has closed it just now, before it has answered anything.
             Err(Fault::Closed(why)) if !is_new => tracing::debug!(origin, why, "an idle connection was closed"),
-            Err(fault) => return Err(fault.at(&origin)),
+            Err(fault) => return Err(fault.at(origin)),
         }
     };
     drop(waiting);

@@ -102,7 +102,7 @@ impl Left {
             line::extend(&mut self.line_head, line);
         }
         self.tail = self.tail.after(text);
-        self.said |= !reasoning && !text.trim().is_empty();
+        self.said = self.said || (!reasoning && !text.trim().is_empty());
     }
 
     fn end_line(&mut self) {

@@ -5,12 +5,9 @@ pub(super) const HEAD_BYTES: usize = 160;
 
 /// The line goes on: `head` has as much of it as is needed.
 pub(super) fn extend(head: &mut String, line: &str) {
-    for c in line.chars() {
-        if head.len() >= HEAD_BYTES {
-            break;
-        }
-        head.push(c);
-    }
+    let room = HEAD_BYTES.saturating_sub(head.len());
+    // Up to the first character that ends at or after the limit.
+    head.push_str(&line[..line.ceil_char_boundary(room)]);
 }
 
 /// Whether the line is in a block quote of Markdown.

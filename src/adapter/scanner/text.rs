@@ -26,7 +26,7 @@ impl Scanner {
     /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.buf.pos()..to];
-        let is_blank = text.trim().is_empty();
+        let is_blank = text.chars().all(char::is_whitespace);
         if self.left.inline() > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
             self.left.close_inline();
         }
@@ -74,7 +74,7 @@ impl Scanner {
     /// Whether only spaces are between `at` and the newline before it.
     pub(super) fn at_line_start(&self, at: usize) -> bool {
         let before = &self.buf[self.buf.from()..at];
-        match before.rfind('\n') {
+        match memchr::memrchr(b'\n', before.as_bytes()) {
             Some(newline) => before[newline..].trim().is_empty(),
             None => self.left.is_line_blank() && before.trim().is_empty(),
         }

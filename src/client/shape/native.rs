@@ -62,7 +62,8 @@ pub(in crate::client) fn read_tools(request: &ChatRequest, warnings: &mut Vec<No
         let description = function.get("description").and_then(Value::as_str).unwrap_or_default();
         let schema = match function.get("parameters") {
             None | Some(Value::Null) => "{}".to_owned(),
-            Some(schema @ Value::Object(_)) => schema.to_string(),
+            // Its `Display` would take twice as long.
+            Some(schema @ Value::Object(_)) => serde_json::to_string(schema).unwrap_or_default(),
             Some(_) => return Err(Error::client(format!("`tools[{at}].function.parameters` must be a JSON Schema object"))),
         };
         if !tools.add(Tool::new(name, description, schema)) {

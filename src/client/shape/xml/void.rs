@@ -1,6 +1,6 @@
 //! Void's tool prompt (two headings, numbered tools, one element each), and the body of a call as Void executes it.
 
-use std::{borrow::Cow, cell::LazyCell, collections::HashMap};
+use std::{borrow::Cow, cell::LazyCell, collections::BTreeMap};
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn has_types(schema: &str) -> bool {
     #[derive(Deserialize)]
     struct Outline<'a> {
         #[serde(borrow)]
-        properties: HashMap<Cow<'a, str>, Property>,
+        properties: BTreeMap<Cow<'a, str>, Property>,
     }
     #[derive(Deserialize)]
     struct Property {
