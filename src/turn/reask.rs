@@ -118,6 +118,9 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
     if let Why::Unsure(what) = why {
         return format!("Error: the call of {subject} was not run: {what}.");
     }
+    if matches!(why, Why::Unannounced) {
+        return format!("Error: the call of {subject} was not run: {why}.");
+    }
     let tool = tools.get(name);
     let missing = tool.map(|tool| missing(tool, raw)).unwrap_or_default();
     let schema = tool.map(|tool| tool.schema.as_ref()).filter(|schema| schema.len() <= SCHEMA_BYTES);
