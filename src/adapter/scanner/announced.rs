@@ -88,19 +88,15 @@ const ENGLISH: [&str; 40] = [
 const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 /// English words of what could be done, and of what was.
 const DISTANT: [&str; 10] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot"];
-/// Words of who speaks of himself, of what comes first, and of now.
+/// Words of who speaks of himself, of what comes first, and of now: Germanic, Romance and Slavic languages, Turkish, Indonesian, Vietnamese, Arabic,
+/// Persian, Hebrew, Hindi, Greek and Finnish.
 const SPEAKS: [&str; 80] = [
-    // German, Dutch, Swedish, Danish, Norwegian
-    "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå",
-    // French, Spanish, Portuguese, Italian, Romanian
-    "je", "j'ai", "j'utilise", "j'appelle", "nous", "maintenant", "allons", "d'abord", "yo", "voy", "vamos", "ahora", "déjame",
-    "primero", "necesito", "eu", "vou", "agora", "deixe", "primeiro", "preciso", "io", "sto", "vado", "ora", "adesso", "procedo",
-    "acum", // Polish, Czech, Russian, Ukrainian
-    "teraz", "już", "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте", "давай", "сначала", "нужно",
-    "зараз", "спочатку", // Turkish, Indonesian, Vietnamese
-    "ben", "şimdi", "önce", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", // Arabic, Persian, Hebrew, Hindi, Greek
-    "الآن", "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं", "अब", "मुझे", "θα", "τώρα", // Finnish
-    "nyt", "minä", "أحتاج", "أولاً",
+    "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå", "je", "j'ai", "j'utilise",
+    "j'appelle", "nous", "maintenant", "allons", "d'abord", "yo", "voy", "vamos", "ahora", "déjame", "primero", "necesito", "eu",
+    "vou", "agora", "deixe", "primeiro", "preciso", "io", "sto", "vado", "ora", "adesso", "procedo", "acum", "teraz", "już",
+    "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте", "давай", "сначала", "нужно", "зараз", "спочатку",
+    "ben", "şimdi", "önce", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن", "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं",
+    "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "أولاً",
 ];
 /// The same in languages that write words together, or in which it is a part of a word.
 const SPEAKS_WITHIN: [&str; 24] = [
@@ -117,7 +113,7 @@ const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ま�
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
 /// Words of advice, of what was, and of what could be.
 const ADVISES: [&str; 44] = [
-    "du", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "je kunt", "kunt", "zou", "vous", "serait",
+    "kannst", "könntest", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "kunt", "zou", "vous", "serait",
     "pourrait", "aurait", "puedes", "puede", "podría", "podrías", "sería", "você", "pode", "poderia", "seria", "puoi",
     "potresti", "sarebbe", "możesz", "można", "byłoby", "можете", "можешь", "можно", "бы", "раньше", "ранее", "bạn", "anda",
     "يمكنك", "आप", "لن", "не", "nie", "nicht",
@@ -149,6 +145,7 @@ mod tests {
             "I would like to see it first:",
             "Ich lösche jetzt die Datei:",
             "Je supprime le fichier :",
+            "Je lis le contenu du fichier :",
             "Voy a borrar el archivo:",
             "Enciendo la luz:",
             "Leggo il registro:",
