@@ -65,7 +65,7 @@ pub fn router(live: impl Into<Live>) -> Router {
             .route("/messages", answer::route(Kind::Messages, OpenAi("/messages"), messages::create).layer(named.clone()))
             .route(
                 "/messages/count_tokens",
-                answer::route(Kind::Messages, OpenAi("/messages/count_tokens"), messages::count).layer(named.clone()),
+                answer::side_route(Kind::Messages, OpenAi("/messages/count_tokens"), messages::count).layer(named.clone()),
             )
             .route("/responses", answer::route(Kind::Responses, OpenAi("/responses"), responses::create))
             .route("/responses/{id}", get(responses::one).delete(responses::delete))

@@ -80,10 +80,8 @@ pub fn request(round: &Round<'_>) -> Result<Prepared, Error> {
 
 fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
     let mut out = Vec::with_capacity(BODY_BYTES);
-    match serde_json::to_writer(&mut out, body) {
-        Ok(()) => Ok(out),
-        Err(error) => Err(Error::proxy(format!("the request cannot be written: {error}"))),
-    }
+    serde_json::to_writer(&mut out, body).map_err(|error| Error::proxy(format!("the request cannot be written: {error}")))?;
+    Ok(out)
 }
 
 /// The conversation in the form that the backend's model accepts.

@@ -1,10 +1,7 @@
 //! Answers a chat in the internal form: makes its plan, runs the turn, and writes the answer in the form of the protocol that
 //! asked, streamed or collected.
 
-use std::{
-    pin::Pin,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{pin::Pin, sync::Arc};
 
 use axum::{
     body::Body,
@@ -63,24 +60,38 @@ where
     })
 }
 
-/// The route of a front: reads the body, finds its model and the mode, and calls the front. In mode `off`, the request is
-/// forwarded to `endpoint`.
+/// The route of a front for an answer. See [`side_route`].
 pub(super) fn route<H, A>(front: front::Kind, endpoint: Endpoint, handler: H) -> MethodRouter<Live>
 where
     H: Fn(App, Asked) -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     in_form(front, move |app, request| {
-        let handler = handler.clone();
-        async move {
-            app.process.seen.chats.fetch_add(1, Ordering::Relaxed);
-            let (received, target) = Received::with_target(&app, request, front).await?;
-            match received.mode(&app, &target)? {
-                Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
-                mode => handler(app, Asked { received, target, mode, front, last_counts: false }).await,
-            }
-        }
+        app.process.seen.chat();
+        served(front, endpoint, handler.clone(), app, request)
     })
+}
+
+/// The route of a front for something other than an answer: reads the body, finds its model and the mode, and calls the front. In
+/// mode `off`, the request is forwarded to `endpoint`.
+pub(super) fn side_route<H, A>(front: front::Kind, endpoint: Endpoint, handler: H) -> MethodRouter<Live>
+where
+    H: Fn(App, Asked) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    in_form(front, move |app, request| served(front, endpoint, handler.clone(), app, request))
+}
+
+async fn served<H, A>(front: front::Kind, endpoint: Endpoint, handler: H, app: App, request: Request) -> Result<Response, Error>
+where
+    H: Fn(App, Asked) -> A,
+    A: Future<Output = Result<Response, Error>>,
+{
+    let (received, target) = Received::with_target(&app, request, front).await?;
+    match received.mode(&app, &target)? {
+        Mode::Off => forward::forward(&app, &target.backend, endpoint, received).await,
+        mode => handler(app, Asked { received, target, mode, front, last_counts: false }).await,
+    }
 }
 
 /// The answer as an HTTP response: a stream if the chat asks for one, else one object.

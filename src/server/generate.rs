@@ -1,8 +1,6 @@
 //! `POST /generate` and `POST /generate_with_mcp`: JSON-RPC 2.0 requests for one whole answer of a model. With tools,
 //! toolglot runs those of the registry until the model answers. Errors are JSON-RPC errors with status 200.
 
-use std::sync::atomic::Ordering;
-
 use axum::{
     extract::{Request, State},
     response::Response,
@@ -60,7 +58,7 @@ pub(super) async fn with_mcp(State(app): State<App>, request: Request) -> Respon
 }
 
 async fn answer(app: &App, request: Request, tools: bool) -> Response {
-    app.process.seen.chats.fetch_add(1, Ordering::Relaxed);
+    app.process.seen.chat();
     let received = Received::read(app, request).await;
     let parsed = received.and_then(|received| received.check_values().map(|()| received)).map_err(|error| error.message);
     let parsed = parsed.and_then(|received| {

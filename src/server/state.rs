@@ -2,7 +2,10 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use arc_swap::ArcSwap;
@@ -82,6 +85,15 @@ pub(super) struct Seen {
     pub(super) lists: AtomicU64,
     /// For an answer.
     pub(super) chats: AtomicU64,
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// A request for an answer has come.
+    pub(super) fn chat(&self) {
+        self.chats.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The state, as routes get it.

@@ -115,11 +115,12 @@ pub(super) fn complaint(name: &str, why: &Why, raw: &str, tools: &Tools, form: O
         return unknown(name, raw, tools, form);
     }
     let subject = if name.is_empty() { "a tool" } else { name };
-    if let Why::Unsure(what) = why {
-        return format!("Error: the call of {subject} was not run: {what}.");
-    }
-    if matches!(why, Why::Unannounced) {
-        return format!("Error: the call of {subject} was not run: {why}.");
+    // What to do is a part of these reasons.
+    let not_run = |why: &str| format!("Error: the call of {subject} was not run: {why}.");
+    match why {
+        Why::Unsure(what) => return not_run(what),
+        Why::Unannounced => return not_run(&why.to_string()),
+        _ => {}
     }
     let tool = tools.get(name);
     let missing = tool.map(|tool| missing(tool, raw)).unwrap_or_default();

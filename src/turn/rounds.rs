@@ -238,18 +238,22 @@ impl<O: Sink> Rounds<O> {
                     self.without_grammar(&error).await;
                 }
             }
-            // Compared while the backend reads the request.
-            let compared = prefix::compare(&self.plan, &self.shared, &prepared.outgoing);
+            // Compared while the backend reads the request; only the first one of a turn is.
+            let compared = async {
+                if self.asks.taken { None } else { prefix::compare(&self.plan, &self.shared, &prepared.outgoing).await }
+            };
             let (response, compared) = tokio::join!(biased; send(&self.shared.client, &prepared.outgoing), compared);
             let mut response = response?;
-            self.outlet.tap.iter_mut().for_each(|tap| tap.answered(&response.headers));
+            if let Some(tap) = &mut self.outlet.tap {
+                tap.answered(&response.headers);
+            }
             if response.status.is_success() {
                 if let Some(tap) = &mut self.outlet.tap {
                     let in_the_prompt = Tools::default();
                     let tools = if self.plan.asking.verbatim { &in_the_prompt } else { &*self.plan.tools };
                     tap.round(&self.plan.chat, tools, prepared.dialect);
                 }
-                if let Some(compared) = compared.filter(|_| !self.asks.taken)
+                if let Some(compared) = compared
                     && let Some(prefix) = compared.keep(&self.shared).await
                     && let Some(tap) = &mut self.outlet.tap
                 {

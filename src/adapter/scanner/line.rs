@@ -72,7 +72,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let clause = clause.trim_start_matches(['#', '*', ' ']);
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
     // `The value is wrong.` is why a call follows.
-    let is_statement = head.trim_end().ends_with('.');
+    let is_sentence = head.trim_end().ends_with('.');
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
     let words: Vec<&str> = clause.split_whitespace().collect();
     let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && (acts(act) || *act == "do")));
@@ -89,7 +89,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
         || is_unreal
         || LABELS.contains(&clause)
         || is_example
-        || (words.contains(&"wrong") && !is_statement)
+        || (words.contains(&"wrong") && !is_sentence)
         || ASKS.iter().any(|words| clause.starts_with(words))
         || is_foreign_example
         || SHOWN.iter().any(|words| line.contains(words))

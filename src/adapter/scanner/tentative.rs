@@ -17,7 +17,7 @@ pub(super) struct Tentative {
     calls: Vec<Parsed>,
     /// Why the one call is refused when it counts.
     stray: Option<Why>,
-    /// The text before the calls does not say that the model makes them.
+    /// The text before these calls does not say that the model makes them.
     unannounced: bool,
     /// Calls that text followed: the steps of a plan that do not run.
     skipped: Vec<Parsed>,
@@ -42,7 +42,7 @@ impl Tentative {
 
     /// Holds a call that is refused if it counts.
     pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why) {
-        (self.calls, self.stray) = (calls, Some(why));
+        (self.calls, self.stray, self.unannounced) = (calls, Some(why), false);
     }
 
     /// Another call follows: a stray one before it was text.

@@ -62,6 +62,26 @@ fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
 }
 
 #[test]
+fn a_call_of_an_unknown_tool_is_refused_for_its_name_after_one_that_was_not_announced() {
+    use crate::event::{Event, Why};
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+    let tools = Tools::new([Tool::new("wipe", "", schema)], ToolChoice::Auto);
+    let options = Options { strays: true, ..Options::default() };
+    let mut scanner = Scanner::new(Arc::clone(library().get("qwen2.5-coder").unwrap()), Arc::new(tools), schemas(), options);
+    let mut reasons = Vec::new();
+    let mut sink = |event: Event<'_>| {
+        if let Event::Refused { why, .. } = event {
+            reasons.push(why.clone());
+        }
+    };
+    let unknown = CALL.replace("wipe", "scrub");
+    let answer = format!("So sieht der Aufruf aus:\n{CALL}\n<tool_call>{CALL}</tool_call>\n{unknown}");
+    scanner.push(Channel::Content, &answer, &mut sink);
+    scanner.finish(FinishReason::Stop, &mut sink);
+    assert!(matches!(reasons.as_slice(), [Why::Unannounced, Why::UnknownTool(_)]), "{reasons:?}");
+}
+
+#[test]
 fn what_is_wrong_is_why_a_call_follows() {
     let calls = |line: &str| written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len();
     assert_eq!(calls("The entry in it is wrong."), 1);

@@ -141,6 +141,9 @@ async fn tokens_are_counted_by_the_backend_or_as_its_answers_show() {
                 assert_eq!(count().await, 90);
             }
         }
+        // Only a request for an answer shows that a client has found the proxy.
+        let health = answer(proxy.get("/healthz")).await.1;
+        assert_eq!(health["requests"]["chats"], u64::from(owner == "somebody"), "{owner}");
     }
 }
 
