@@ -179,12 +179,17 @@ pub fn plan(config: &Config, request: Request<'_>) -> Result<Plan, Error> {
     let as_written = verbatim.is_some();
     let repeats = Repeats::of(&chat.messages, &tools);
     chat.messages = verbatim.unwrap_or(chat.messages);
-    learned.tools = wanted.filter(|mode| *mode != ToolMode::Client).unwrap_or(learned.tools);
+    if let Some(mode) = wanted.filter(|mode| *mode != ToolMode::Client) {
+        (learned.tools, learned.tools_unseen) = (mode, false);
+    }
     if let Some(context) = context.filter(|_| react.is_none() && !as_written)
         && let Some(note) = trim(&mut chat, &mut tools, context, config.limits.tools_percent)
     {
         tracing::info!(model = chat.model, ?note, "tools");
         warnings.push(note);
+    }
+    if backend.kind == backend::Kind::Ollama && !tools.is_empty() && !model.repeat_penalty_set {
+        without_repeat_penalty(&mut chat);
     }
     backend::spell(&backend, adapter.names, &mut tools);
     let tools = Arc::new(tools);
@@ -344,6 +349,15 @@ fn clamp(chat: &mut ChatRequest, size: Size, context: Option<u64>) {
         if let Some(limit) = chat.rest.get_mut(field).filter(|limit| limit.as_u64().is_some_and(|limit| limit > room)) {
             *limit = room.into();
         }
+    }
+}
+
+/// Switches off the penalty for repeated tokens, unless the client sets one. A call repeats what the prompt says: names, paths,
+/// code. Ollama applied a penalty of 1.1 by default until its pull request 17679 (August 2026).
+fn without_repeat_penalty(chat: &mut ChatRequest) {
+    let in_options = chat.rest.get("options").is_some_and(|options| options.get("repeat_penalty").is_some());
+    if !in_options {
+        chat.rest.entry("repeat_penalty").or_insert(1.0.into());
     }
 }
 

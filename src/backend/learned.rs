@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Backend, Capabilities, Refusal, ToolMode};
+use super::{Backend, Capabilities, Model, Refusal, ToolMode, may_garble_tools};
 use crate::store::{Key, Kind};
 
 /// How to ask a model at a backend, as learned from its refusals. Kept in the store for a day.
@@ -13,6 +13,8 @@ pub struct Learned {
     /// How tools are offered.
     #[serde(with = "tool_mode")]
     pub tools: ToolMode,
+    /// Nobody has looked yet whether Ollama prints its tools as JSON (`backend::rendered`).
+    pub tools_unseen: bool,
     /// It has no system role: system text joins the first user turn.
     pub fold_system: bool,
     /// Its chat template requires user and assistant to alternate.
@@ -37,13 +39,21 @@ impl Learned {
         Key { tenant: tenant.to_owned(), kind: Kind::Learned, id: format!("{}\n{}\n{model}", backend.name, backend.url) }
     }
 
-    /// What follows from the backend's own report about the model (`None`: there is none).
-    pub fn told(capabilities: Option<Capabilities>) -> Learned {
-        let tools = match capabilities {
+    /// What follows from the backend's own report about the model.
+    pub fn told(backend: &Backend, model: &Model) -> Learned {
+        let tools = match model.capabilities {
             Some(Capabilities { tools: false, .. }) => ToolMode::Prompt,
             _ => ToolMode::Native,
         };
-        Learned { tools, ..Learned::default() }
+        Learned { tools, tools_unseen: may_garble_tools(backend, model), ..Learned::default() }
+    }
+
+    /// Learns whether the backend prints the tools so that the model can read them.
+    pub fn saw_tools(&mut self, garbled: bool) {
+        self.tools_unseen = false;
+        if garbled && self.tools == ToolMode::Native {
+            self.tools = ToolMode::Prompt;
+        }
     }
 
     /// Learns from a refusal. `false`: it teaches nothing new, so asking again would fail in the same way.
@@ -122,6 +132,7 @@ mod tests {
     fn what_was_learned_survives_the_store() {
         let learned = Learned {
             tools: ToolMode::Raw,
+            tools_unseen: true,
             fold_system: true,
             alternate: true,
             reasoning_open: true,

@@ -26,6 +26,8 @@ pub struct Model {
     pub context: Option<u64>,
     /// The context that its Modelfile sets (`num_ctx`, Ollama only), in tokens.
     pub context_set: Option<u64>,
+    /// Its Modelfile sets a `repeat_penalty` (Ollama only).
+    pub repeat_penalty_set: bool,
     /// The chat template.
     pub template: Option<String>,
     /// The model's entry in Ollama's list, unchanged.
@@ -188,17 +190,18 @@ fn ollama_facts(id: &str, shown: &Value) -> Model {
             .or_else(|| text(info, "general.basename")),
         capabilities: capabilities(shown.get("capabilities"), "tools"),
         context: number(info, &format!("{architecture}.context_length")),
-        context_set: parameter(shown, "num_ctx"),
+        context_set: parameter(shown, "num_ctx").and_then(|size| size.parse().ok()),
+        repeat_penalty_set: parameter(shown, "repeat_penalty").is_some(),
         template: text(shown, "template"),
         entry: None,
     }
 }
 
-/// A number that the Modelfile sets. `parameters` is a text with one name and value per line.
-fn parameter(shown: &Value, name: &str) -> Option<u64> {
+/// The value of a parameter that the Modelfile sets. `parameters` is a text with one name and value per line.
+fn parameter<'a>(shown: &'a Value, name: &str) -> Option<&'a str> {
     let lines = shown.get("parameters")?.as_str()?.lines();
     let mut values = lines.filter_map(|line| line.split_once(char::is_whitespace)).filter(|(own, _)| *own == name);
-    values.next()?.1.trim().parse().ok()
+    Some(values.next()?.1.trim())
 }
 
 fn openai_model(model: &Value) -> Option<Model> {
@@ -237,6 +240,7 @@ fn llama_facts(listed: Model, props: &Value) -> Model {
         context: number(settings, "n_ctx").or_else(|| number(props, "n_ctx")).or(listed.context),
         template: text(props, "chat_template"),
         context_set: None,
+        repeat_penalty_set: false,
         entry: None,
         id: listed.id,
     }

@@ -1,6 +1,6 @@
 //! Bypasses the parsers that Ollama has built in for some families. They read every answer of `/api/chat`, even if no tools were
 //! sent, and fail with status 500 if a call is not written as they expect. `/api/generate` with `raw` does not use them. Its
-//! prompt is the one that `/api/chat` would make (`_debug_render_only`).
+//! prompt is the one that `/api/chat` would make.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Backend, Kind, Prepared, Round, ToolMode,
     models::{loaded, send},
+    rendered,
 };
 use crate::upstream::{Client, HttpRequest, Outgoing};
 
@@ -29,9 +30,7 @@ pub async fn unparsed(client: &Client, round: &Round<'_>, prepared: &Prepared) -
     if body.get("messages")?.as_array()?.iter().any(shows_images) {
         return None;
     }
-    let told = send(client, round.backend, request.method.clone(), request.url.clone(), Some(&question(&body))).await;
-    let told = told.inspect_err(|error| tracing::debug!(model = round.chat.model, "no prompt: {error}")).ok()?;
-    let prompt = told.get("_debug_info")?.get("rendered_template")?.as_str()?;
+    let prompt = rendered::prompt(client, round, &body).await?;
     let mut opens = round.adapter.framing.reasoning.iter().flat_map(|region| &region.open);
     if opens.any(|open| !open.is_empty() && prompt.trim_end().ends_with(open.as_str())) {
         return None;
@@ -57,16 +56,4 @@ pub async fn load_anew(client: &Client, backend: &Backend, model: &str) {
     while matches!(loaded(client, backend, model).await, Ok(Some(_))) && Instant::now() < end {
         tokio::time::sleep(UNLOADS / 50).await;
     }
-}
-
-/// The request for the prompt. A version of Ollama that does not know the field generates one token instead.
-fn question(body: &Map<String, Value>) -> Value {
-    let mut body = body.clone();
-    body.insert("_debug_render_only".into(), true.into());
-    body.insert("stream".into(), false.into());
-    let options = body.entry("options").or_insert_with(|| json!({}));
-    if let Value::Object(options) = options {
-        options.insert("num_predict".into(), 1.into());
-    }
-    Value::Object(body)
 }

@@ -179,7 +179,7 @@ pub(super) async fn plan(app: &App, asked: &Asked, mut request: front::Request) 
     let (model, adapter) = (&*described.model, app.adapter_of(&described)?);
     let caller = Caller { tenant: tenant.prefix.clone(), client: user_agent };
     let key = Learned::key(&caller.tenant, &backend, &incoming.request.model);
-    let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(model.capabilities));
+    let learned = store::read(&*app.turns.store, &key).await.unwrap_or_else(|| Learned::told(&backend, model));
     let passed =
         Passed { authorization: headers.get(header::AUTHORIZATION).cloned(), onward: app.process.instance.onward(headers) };
     plan::plan(&app.config, plan::Request { incoming, mode, front, backend, learned, model, adapter, caller, passed, react })

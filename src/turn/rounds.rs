@@ -223,6 +223,12 @@ impl<O: Sink> Rounds<O> {
                 request.headers.extend(plan.asking.passed.onward.clone());
             }
             plan.backend.turn(&*self.shared.store).await?;
+            if plan.asking.learned.tools_unseen
+                && let Some(garbled) = backend::garbles_tools(&self.shared.client, &round, &prepared).await
+            {
+                self.saw_tools(garbled).await;
+                continue;
+            }
             prepared = backend::unparsed(&self.shared.client, &round, &prepared).await.unwrap_or(prepared);
             let held = match Held::of(&round).filter(|_| may_hold) {
                 Some(held) => held.prepare(&self.shared.client, &round, &prepared).await,

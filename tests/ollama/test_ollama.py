@@ -182,6 +182,14 @@ class Real(unittest.TestCase):
             self.assertEqual(ask(url, "gemma")["calls"], CALL)
         self.assertNotIn(400, [status for status, _ in self.requests()[before:]])
 
+    def test_tools_that_ollama_prints_as_go_structs_are_described_in_the_prompt(self):
+        chat = {"model": "marked", "messages": [{"role": "user", "content": QUESTION}], "tools": [WEATHER]}
+        prompt = get(f"{self.ollama}/api/chat", {**chat, "stream": False, "_debug_render_only": True})["_debug_info"]["rendered_template"]
+        with self.proxy() as url:
+            self.assertEqual(ask(url, "marked")["calls"], CALL)
+        logs = [log.read_text(encoding="utf-8") for log in WORK.glob("*/toolglot.log")]
+        self.assertEqual(any("described in the prompt" in log for log in logs), "{object <nil>" in prompt, prompt)
+
     def test_what_ollamas_own_parser_cannot_read(self):
         status, lines = straight(self.ollama, "strict")
         self.assertEqual((status, list(lines[-1])), (500, ["error"]))

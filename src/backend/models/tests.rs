@@ -77,7 +77,8 @@ async fn the_context_that_a_modelfile_sets_is_known() {
     let fake = Fake::with_json(OLLAMA);
     let backend = Backend::open("ollama", Kind::Ollama, &fake.url);
     assert_eq!(describe(&client(), &backend, "small:4b").await.expect("facts").context_set, Some(16_384));
-    assert_eq!(parameter(&json!({"parameters": "num_ctx_other 7\nnum_ctx 8k"}), "num_ctx"), None);
+    let parameters = json!({"parameters": "num_ctx_other 7\nstop \"a b\"\nrepeat_penalty                 1.05"});
+    assert_eq!((parameter(&parameters, "num_ctx"), parameter(&parameters, "repeat_penalty")), (None, Some("1.05")));
 }
 
 #[tokio::test]

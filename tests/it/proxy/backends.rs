@@ -303,6 +303,71 @@ async fn a_parser_of_ollamas_own_that_fails_is_gone_around() {
     }
 }
 
+/// A fake Ollama whose model has this template and these parameters, and which renders the tools as `rendered`.
+async fn ollama_with(template: &'static str, parameters: &'static str, rendered: &'static str) -> (Proxy, Fake) {
+    let fake = Fake::start(move |seen| match seen.line.as_str() {
+        "GET /api/tags" => Script::json(200, r#"{"models":[{"name":"m"}]}"#),
+        "POST /api/show" => {
+            let facts = json!({"capabilities": ["completion", "tools"], "template": template, "parameters": parameters});
+            Script::json(200, facts.to_string())
+        }
+        "POST /api/chat" if seen.body.contains("_debug_render_only") => {
+            Script::json(200, json!({"_debug_info": {"rendered_template": rendered}}).to_string())
+        }
+        "POST /api/chat" => Script::lines(vec![text("hello"), done("stop")]),
+        _ => Script::json(404, "{}"),
+    })
+    .await;
+    let proxy = Proxy::start(&format!("[[backend]]\nkind = \"ollama\"\nurl = \"{}\"\n", fake.url)).await;
+    (proxy, fake)
+}
+
+#[tokio::test]
+async fn tools_that_ollama_prints_as_go_structs_are_described_in_the_prompt() {
+    const WHOLE: &str = "{{- range .Tools }}{\"type\": \"function\", \"function\": {{ .Function }}}{{- end }}";
+    const GARBLED: &str =
+        r#"{"type": "function", "function": {read_file Reads {object <nil> <nil> [uri] {"uri":{"type":"string"}}}}}"#;
+    const INTACT: &str = r#"{"type": "function", "function": {"name":"read_file","parameters":{"type":"object"}}}"#;
+    for (template, rendered, looked, native) in [
+        (WHOLE, GARBLED, 1, false),
+        (WHOLE, INTACT, 1, true),
+        ("{{ range .Tools }}{{.}}{{ end }}", GARBLED, 1, false),
+        ("{{ range .Tools }}{{ .Function.Name }}({{ .Function.Parameters.Properties }}){{ end }}", GARBLED, 0, true),
+        ("{{ .Tools }}", GARBLED, 0, true),
+    ] {
+        let (proxy, fake) = ollama_with(template, "", rendered).await;
+        for _ in 0..2 {
+            let saw = stream(&proxy).await;
+            assert_eq!(saw.text, "hello", "{}", saw.raw);
+        }
+        let bodies: Vec<Value> = fake.seen("/api/chat").iter().map(|seen| serde_json::from_str(&seen.body).unwrap()).collect();
+        let (looks, asked): (Vec<Value>, Vec<Value>) = bodies.into_iter().partition(|body| body["_debug_render_only"] == true);
+        assert_eq!((looks.len(), asked.len()), (looked, 2), "{template}: it is looked at once");
+        for body in asked {
+            assert_eq!(body["tools"].is_array(), native, "{template} {rendered}");
+            assert!(native || body["messages"].to_string().contains("read_file"), "{body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_may_repeat_what_its_prompt_says() {
+    for (parameters, field, expected) in [
+        ("num_ctx 4096", "", json!(1.0)),
+        ("repeat_penalty 1.2", "", Value::Null),
+        ("", "\"repeat_penalty\":1.3,", json!(1.3)),
+        ("", "\"options\":{\"repeat_penalty\":1.4},", json!(1.4)),
+    ] {
+        let (proxy, fake) = ollama_with("", parameters, "").await;
+        stream_of(&proxy, request(true).replace("\"stream\"", &format!("{field}\"stream\""))).await;
+        let body: Value = serde_json::from_str(&fake.seen("/api/chat")[0].body).unwrap();
+        assert_eq!(body["options"]["repeat_penalty"], expected, "{parameters} {field}: {body}");
+    }
+    let (proxy, fake) = ollama_with("", "", "").await;
+    stream_of(&proxy, json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "hi"}]}).to_string()).await;
+    assert!(!fake.seen("/api/chat")[0].body.contains("repeat_penalty"), "nothing is called");
+}
+
 #[tokio::test]
 async fn a_backend_with_a_quota_is_waited_for_and_a_queue_has_an_end() {
     let fake = Fake::start(|seen| match seen.line.as_str() {
