@@ -44,7 +44,7 @@ pub struct Adapter {
     pub calls: Vec<Arc<Call>>,
     /// How many of them are the family's own.
     own_calls: usize,
-    /// What it gives way to: a marker, and the family that writes it. Empty but for the generic adapter.
+    /// What it gives way to: a marker, and the family that writes it.
     families: Vec<(String, Arc<Adapter>)>,
     triggers: Lazy<triggers::Triggers>,
     turns: Lazy<quote::Turns>,

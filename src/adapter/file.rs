@@ -165,10 +165,14 @@ impl Adapter {
         })
     }
 
-    /// The same adapter, which gives way to one of these families where an answer has a marker that only that family writes.
-    pub(super) fn giving_way(self, families: Vec<(String, Arc<Adapter>)>) -> Adapter {
-        let triggers = Adapter::triggers(&self.framing, &self.calls, &families);
-        Adapter { triggers, families, ..self }
+    /// The same adapter, which gives way to one of these families where an answer has a marker that only that family writes. Its
+    /// own markers show nothing.
+    pub(super) fn giving_way(&self, families: &[(String, Arc<Adapter>)]) -> Adapter {
+        let recipient = self.framing.recipient.iter().flat_map(|recipient| recipient.start.iter().chain(&recipient.end));
+        let calls = self.own().iter().flat_map(|call| [&call.section, &call.open, &call.stripped]).flatten();
+        let own: Vec<&String> = self.framing.markers().chain(recipient).chain(calls).collect();
+        let families: Vec<_> = families.iter().filter(|(marker, _)| !own.contains(&marker)).cloned().collect();
+        Adapter { triggers: Adapter::triggers(&self.framing, &self.calls, &families), families, ..self.clone() }
     }
 
     fn triggers(framing: &Arc<Framing>, calls: &[Arc<Call>], families: &[(String, Arc<Adapter>)]) -> Lazy<Triggers> {

@@ -28,7 +28,7 @@ pub(super) mod tagged;
 pub(super) mod typing;
 pub(super) mod value;
 
-pub(super) use ahead::{Seen, Start, WORD_BYTES, blank, find_any, starts_with_any};
+pub(super) use ahead::{Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
 
 /// Arguments that no fixer completes: the call was cut.
 const UNFINISHED: &str = "{\"";

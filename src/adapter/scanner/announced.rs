@@ -20,6 +20,9 @@ pub(super) fn announces(line: &str) -> bool {
         return true;
     }
     let sentence = last_sentence(line);
+    if asks_to_wait(sentence) {
+        return true;
+    }
     let is_letter = |c: char| c.is_alphanumeric() || c == '\'' || is_sign_of_a_vowel(c);
     let words: Vec<&str> = sentence.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
@@ -34,6 +37,11 @@ pub(super) fn announces(line: &str) -> bool {
     let ends = |list: &[&str]| list.iter().any(|end| sentence.trim_end().ends_with(end));
     let supposes = has(&ADVISES) || holds(&ADVISES_WITHIN) || ends(&STATES);
     !supposes && (acts || has(&SPEAKS) || holds(&SPEAKS_WITHIN) || ends(&ACTS))
+}
+
+/// Whether a line, in lower case, asks the user to wait.
+pub(super) fn asks_to_wait(line: &str) -> bool {
+    WAITS.iter().any(|words| line.contains(words))
 }
 
 /// A line without inline code, and without what is in parentheses.
@@ -90,18 +98,24 @@ const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
 const DISTANT: [&str; 10] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot"];
 /// Words of who speaks of himself, of what comes first, and of now: Germanic, Romance and Slavic languages, Turkish, Indonesian, Vietnamese, Arabic,
 /// Persian, Hebrew, Hindi, Greek and Finnish.
-const SPEAKS: [&str; 80] = [
+const SPEAKS: [&str; 93] = [
     "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå", "je", "j'ai", "j'utilise",
     "j'appelle", "nous", "maintenant", "allons", "d'abord", "yo", "voy", "vamos", "ahora", "déjame", "primero", "necesito", "eu",
     "vou", "agora", "deixe", "primeiro", "preciso", "io", "sto", "vado", "ora", "adesso", "procedo", "acum", "teraz", "już",
     "muszę", "teď", "nyní", "я", "мы", "мне", "сейчас", "теперь", "давайте", "давай", "сначала", "нужно", "зараз", "спочатку",
     "ben", "şimdi", "önce", "saya", "sekarang", "mari", "tôi", "sẽ", "hãy", "الآن", "دعني", "أقوم", "اکنون", "אני", "עכשיו", "मैं",
-    "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "أولاً",
+    "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "أولاً", "musím", "potřebuji", "nejdřív", "nejprve", "najpierw",
+    "potrzebuję", "спершу", "потрібно", "trebuie", "întâi", "först", "måste", "først",
 ];
 /// The same in languages that write words together, or in which it is a part of a word.
 const SPEAKS_WITHIN: [&str; 24] = [
     "我", "咱", "现在", "現在", "正在", "首先", "接下来", "接下來", "马上", "立即", "开始", "好的", "调用工具", "まず", "今から",
     "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม", "では、", "最初に",
+];
+/// Requests to wait.
+const WAITS: [&str; 15] = [
+    "one moment", "稍等", "稍候", "少々お待ち", "お待ちください", "잠시만", "잠깐만", "минутку", "секунду", "einen moment",
+    "einen augenblick", "un instant", "un momento", "um momento", "moment pros",
 ];
 /// How the first word of a sentence ends that says what its speaker does.
 const BEGINNINGS: [&str; 5] = ["ю", "ę", "wam", "ando", "endo"];

@@ -39,8 +39,15 @@ impl Scanner {
             _ => candidate.fresh,
         };
         let at_once = marked || in_place || relaxed(&self.tools.choice);
-        if !at_once || (self.is_wrapped() && !marked) {
-            self.tentative.hold(calls, self.is_wrapped() || self.is_announced(candidate.at));
+        let doubted = marked && self.is_doubtful(candidate, &calls);
+        if !at_once || doubted || (self.is_wrapped() && !marked) {
+            if doubted {
+                self.tentative.hold_doubted(calls);
+            } else {
+                // Markers in a fence after prose are more often an example than calls.
+                let announced = if self.is_wrapped() { candidate.fresh } else { self.is_announced(candidate.at) };
+                self.tentative.hold(calls, announced);
+            }
             self.buf.look_to(to);
             self.before.after_held_call(form);
             self.close_wrap_before(to);
@@ -65,6 +72,24 @@ impl Scanner {
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
             self.region = Region::Lost;
         }
+    }
+
+    /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not say that the model
+    /// makes them. Those that come right after doubtful ones are like them.
+    fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
+        let follows_prose = !candidate.fresh && !self.is_wrapped() && !relaxed(&self.tools.choice);
+        let shown = || self.tentative.has_shown() || self.is_introduced(candidate.at) || !self.is_announced(candidate.at);
+        self.tentative.is_doubted() || (follows_prose && !self.only_read(calls) && shown())
+    }
+
+    /// Text follows the calls that wait. Doubtful ones are asked about if the model can be asked; all others are text.
+    pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
+        if self.tentative.is_doubted() && self.options.strays {
+            let call = self.tentative.calls().first().cloned();
+            call.iter().for_each(|call| self.refuse(call, &Why::Unannounced, out));
+            self.buf.discard_seen();
+        }
+        self.tentative.clear();
     }
 
     /// Whether the calls right before this place are the same: a model may write them once more in another form.

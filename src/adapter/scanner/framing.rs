@@ -255,6 +255,12 @@ impl Scanner {
                 let one_line = matches!(head, Some(Head::Line(_)));
                 let close = [char::from(tick).to_string().repeat(length)];
                 let fence = Fence { tick, length, one_line, content, close };
+                if self.wanted() && begins_line && !self.before.is_fresh() && !self.is_introduced(at) {
+                    match self.begin_wrap(at, end) {
+                        Some(false) => {}
+                        begun => return begun.is_some(),
+                    }
+                }
                 if self.wanted() && self.begin_fence(at, fence, language) {
                     return true;
                 }

@@ -1,5 +1,7 @@
 //! What kind of line a value is in, by the text before it in that line.
 
+use super::announced::asks_to_wait;
+
 /// How many bytes of a line say what kind of line it is.
 pub(super) const HEAD_BYTES: usize = 160;
 
@@ -126,7 +128,7 @@ pub(super) fn describes(head: &str) -> bool {
             || word.starts_with("i'")
             || word.starts_with("j'")
     };
-    let Some(first) = words.first() else { return false };
+    let Some(first) = words.first().filter(|_| !asks_to_wait(line)) else { return false };
     let is_unreal = matches!(line.split_whitespace().next(), Some("if" | "wenn" | "si")) && words.contains(&"would");
     let advises = matches!(*first, "you" | "your") && !words.iter().any(|word| matches!(*word, "i" | "me" | "let"));
     let is_negated = words.contains(&"not") && words.contains(&"what");

@@ -19,6 +19,10 @@ pub(super) struct Tentative {
     stray: Option<Why>,
     /// The text before these calls does not say that the model makes them.
     unannounced: bool,
+    /// They have markers, but the text before them does not say that the model makes them: they count unless text follows.
+    doubted: bool,
+    /// Calls with markers were text: those that follow in this answer are like them.
+    shown: bool,
     /// Calls that text followed: the steps of a plan that do not run.
     skipped: Vec<Parsed>,
     /// What is around the whole of the answer.
@@ -40,6 +44,12 @@ impl Tentative {
         self.calls.extend(calls);
     }
 
+    /// Holds calls that have markers.
+    pub(super) fn hold_doubted(&mut self, calls: Vec<Parsed>) {
+        self.doubted = true;
+        self.hold(calls, true);
+    }
+
     /// Holds a call that is refused if it counts.
     pub(super) fn hold_stray(&mut self, calls: Vec<Parsed>, why: Why) {
         (self.calls, self.stray, self.unannounced) = (calls, Some(why), false);
@@ -55,6 +65,7 @@ impl Tentative {
     /// Text follows: none of it counts.
     pub(super) fn clear(&mut self) {
         let calls = std::mem::take(&mut self.calls);
+        self.shown |= std::mem::take(&mut self.doubted);
         // In code it is an example.
         let (stray, wrap) = (self.stray.take(), self.wrap.take());
         if stray.is_none() && wrap.is_none() {
@@ -65,7 +76,7 @@ impl Tentative {
     /// What was read as calls is an example.
     pub(super) fn forget(&mut self) {
         self.calls.clear();
-        self.stray = None;
+        (self.stray, self.doubted) = (None, false);
     }
 
     /// Whether a call before these is not run, and they do not make it again.
@@ -75,11 +86,22 @@ impl Tentative {
 
     /// The calls, which count now, and why they are refused if they are.
     pub(super) fn take(&mut self) -> (Vec<Parsed>, Option<Why>) {
+        self.doubted = false;
         (std::mem::take(&mut self.calls), self.stray.take())
     }
 
     pub(super) fn calls(&self) -> &[Parsed] {
         &self.calls
+    }
+
+    /// Whether these calls have markers.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.doubted
+    }
+
+    /// Whether earlier calls that have markers were text.
+    pub(super) fn has_shown(&self) -> bool {
+        self.shown
     }
 
     /// Whether the text before these calls does not say that the model makes them.

@@ -6,7 +6,7 @@ use super::{
     line::{self, HEAD_BYTES},
 };
 use crate::{
-    adapter::syntax::blank,
+    adapter::syntax::{blank, is_blank},
     event::{Event, Sink},
 };
 
@@ -26,15 +26,14 @@ impl Scanner {
     /// The text up to `to` is no call: it leaves, except for whitespace at its end, which a call may still swallow.
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.buf.pos()..to];
-        let is_blank = text.chars().all(char::is_whitespace);
         if self.left.inline() > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
             self.left.close_inline();
         }
-        self.buf.look_to(to);
-        if is_blank {
-            return;
+        if is_blank(text) {
+            return self.buf.look_to(to);
         }
-        self.tentative.clear();
+        self.give_up_tentative(out);
+        self.buf.look_to(to);
         self.before.after_text();
         let end = if self.tools.wanted() || self.left.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
@@ -75,8 +74,8 @@ impl Scanner {
     pub(super) fn at_line_start(&self, at: usize) -> bool {
         let before = &self.buf[self.buf.from()..at];
         match memchr::memrchr(b'\n', before.as_bytes()) {
-            Some(newline) => before[newline..].trim().is_empty(),
-            None => self.left.is_line_blank() && before.trim().is_empty(),
+            Some(newline) => is_blank(&before[newline..]),
+            None => self.left.is_line_blank() && is_blank(before),
         }
     }
 

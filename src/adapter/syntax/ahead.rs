@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::markdown;
+use crate::json::lex::is_odd_space;
 
 /// Maximum length of a name, in bytes.
 pub(in crate::adapter) const WORD_BYTES: usize = 256;
@@ -68,7 +69,12 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
 
 /// How many bytes of whitespace `text` begins with.
 pub(in crate::adapter) fn blank(text: &str) -> usize {
-    text.len() - text.trim_start().len()
+    text.len() - text.trim_start_matches(is_odd_space).len()
+}
+
+/// Whether a text has nothing but whitespace, and characters that are not seen.
+pub(in crate::adapter) fn is_blank(text: &str) -> bool {
+    text.chars().all(is_odd_space)
 }
 
 /// Whether what follows a gap may turn out to be a part of it.
@@ -79,7 +85,7 @@ pub(super) fn may_be_gap(text: &str, end: bool) -> bool {
 /// How many bytes of whitespace `text` begins with. Between tags it may also come as a backslash and an `n`, or in the
 /// letters that byte-level tokenizers write for space and newline.
 pub(super) fn gap(text: &str) -> usize {
-    let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, 'Ġ' | 'Ċ')).len();
+    let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| is_odd_space(c) || matches!(c, 'Ġ' | 'Ċ')).len();
     let mut at = blank(text);
     while text[at..].starts_with("\\n") {
         at += 2 + blank(&text[at + 2..]);

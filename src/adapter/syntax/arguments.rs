@@ -24,7 +24,7 @@ mod residue;
 pub(super) use form::{Between, Form, Tag};
 use look::{Mark, Place, Searched};
 use members::Members;
-use residue::{begins_as_attribute, is_residue, known_key, shortened_tag, torn_tag};
+use residue::{begins_as_attribute, ends_with_lone_tag, is_residue, known_key, shortened_tag, torn_tag};
 
 /// What became of the arguments.
 pub(super) enum Outcome {
@@ -301,7 +301,8 @@ impl Arguments {
         // Of an unknown tool, in CDATA, and in elements named after parameters, any text may be content.
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
-        self.damaged |= checked && is_residue(text, tag, closed, &|key| types.has(key));
+        let ends_wrong = !closed && ends_with_lone_tag(text);
+        self.damaged |= checked && (ends_wrong || is_residue(text, tag, closed, &|key| types.has(key)));
         if checked && closed {
             self.look_into(text, form);
         }

@@ -121,9 +121,17 @@ pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> 
         .find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
     let value = behind.trim_start();
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
-        Some(quote) => value[1..].split(quote).next(),
+        Some(quote) => Some(&value[1..1 + closing_quote(&value[1..], quote)]),
         None => value.split(|c: char| c.is_whitespace() || c == '/').next(),
     }
+}
+
+/// Where the value of an attribute ends. Models escape pairs of quotes in it: `value="[\"a\"]"`. A single one ends it: `value="C:\dir\"`.
+fn closing_quote(value: &str, quote: char) -> usize {
+    let quotes = || value.match_indices(quote).map(|(at, _)| at).enumerate();
+    let unescaped = quotes().find(|&(_, at)| !value[..at].ends_with('\\'));
+    let paired = unescaped.filter(|(escaped, _)| escaped % 2 == 0);
+    paired.or_else(|| quotes().next()).map_or(value.len(), |(_, at)| at)
 }
 
 /// Without one of these at each end.
@@ -159,5 +167,23 @@ pub(super) fn past_twin(text: &str, at: usize, markers: &[String], end: bool) ->
         Start::Yes(length) => Some(at + length),
         Start::Maybe => None,
         Start::No => Some(at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::attribute;
+
+    #[test]
+    fn pairs_of_escaped_quotes_belong_to_an_attribute() {
+        for (attributes, value) in [
+            (r#" value="[\"a\", \"b\"]"/"#, r#"[\"a\", \"b\"]"#),
+            (r#" value="C:\dir\"/"#, r"C:\dir\"),
+            (r#" value="C:\dir\" type="text""#, r"C:\dir\"),
+            (r#" value="a" type="text""#, "a"),
+            (r#" value="a"#, "a"),
+        ] {
+            assert_eq!(attribute(attributes, "value"), Some(value), "{attributes}");
+        }
     }
 }

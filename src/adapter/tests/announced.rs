@@ -61,6 +61,69 @@ fn a_marked_call_and_one_that_is_the_whole_answer_need_no_announcement() {
     }
 }
 
+/// Lines that show a call of the family's own form.
+const SHOWN: [&str; 8] = [
+    "Here is an example of a tool call in this format (I am not executing it):",
+    "If you confirm, I would send this:",
+    "**Wrong:**",
+    "So sähe der Aufruf aus (nur ein Beispiel):",
+    "Voici un exemple d'appel :",
+    "Вот как выглядит вызов:",
+    "之前的调用是这样的：",
+    "Este es el formato de una llamada:",
+];
+
+#[test]
+fn marked_calls_that_are_shown_between_lines_of_prose_are_asked_about_or_text() {
+    for line in SHOWN {
+        for block in [format!("<tool_call>\n{CALL}\n</tool_call>"), "<tool_call>{}</tool_call>\n".replace("{}", CALL).repeat(2)] {
+            let answer = format!("{line}\n\n{block}\n\nIt has two keys.");
+            let alone = read(Effect::Writes, false, &answer);
+            assert_eq!(alone.items, text(&answer).items, "{answer}");
+            let asked = read(Effect::Writes, true, &answer);
+            assert!(written(&asked).is_empty() && asked.items.contains(&Item::Refused), "{answer}: {asked:?}");
+        }
+    }
+    let both = format!(
+        "**Wrong:**\n<tool_call>{CALL}</tool_call>\n**Right:**\n<tool_call>{CALL}</tool_call>\nOnly the second one works."
+    );
+    assert_eq!(read(Effect::Writes, false, &both).items, text(&both).items);
+}
+
+#[test]
+fn marked_calls_run_that_end_the_answer_or_are_announced() {
+    let block = format!("<tool_call>\n{CALL}\n</tool_call>");
+    for line in SHOWN {
+        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n{block}\n"))).len(), 1, "{line}");
+    }
+    for (line, announces) in LINES {
+        let answer = format!("{line}\n{block}\nThat is all.");
+        assert_eq!(written(&read(Effect::Writes, false, &answer)).len(), usize::from(announces), "{answer}");
+    }
+    assert_eq!(written(&read(Effect::Writes, false, &format!("{block}\nThat is all."))).len(), 1);
+    assert_eq!(written(&read(Effect::Reads, false, &format!("Voici un exemple :\n{block}\nThat is all."))).len(), 1);
+}
+
+#[test]
+fn markers_in_a_fence_after_prose_are_asked_about() {
+    let answer = format!("I will wipe it.\n\n```xml\n<tool_call>\n{CALL}\n</tool_call>\n```");
+    let asked = read(Effect::Writes, true, &answer);
+    assert!(written(&asked).is_empty() && asked.items.contains(&Item::Refused), "{asked:?}");
+    assert_eq!(read(Effect::Writes, false, &answer).items, text(&answer).items);
+    assert_eq!(written(&read(Effect::Reads, false, &answer)).len(), 1);
+    for document in [format!("{answer}\n\nThat is the form."), answer.replace("I will wipe it.", "For example:")] {
+        let asked = read(Effect::Writes, true, &document);
+        assert_eq!(asked.items, text(&document).items, "{document}");
+    }
+}
+
+#[test]
+fn a_request_to_wait_announces() {
+    for line in ["请稍等：", "Un momento:", "One moment, please:", "少々お待ちください：", "Минутку:"] {
+        assert_eq!(written(&read(Effect::Writes, false, &format!("{line}\n\n{CALL}"))).len(), 1, "{line}");
+    }
+}
+
 #[test]
 fn a_call_of_an_unknown_tool_is_refused_for_its_name_after_one_that_was_not_announced() {
     use crate::event::{Event, Why};

@@ -22,6 +22,21 @@ fn call(seen: &Seen) -> Option<(String, serde_json::Value)> {
 }
 
 #[test]
+fn the_closing_tag_of_another_element_is_no_content() {
+    for text in [
+        "<invoke name=\"forecast\">\n<parameter name=\"place\">Turku</invoke>\n<parameter name=\"days\">2</parameter>\n</invoke>",
+        "<invoke name=\"forecast\">\n<parameter name=\"place\">Turku</place-name>\n<parameter name=\"days\">2</parameter>\n</invoke>",
+    ] {
+        assert_eq!(call(&read_with(tools(), "minimax-m2", false, text)), None, "{text}");
+    }
+    let list = "<tool_call>\n<function=forecast>\n<parameter name=\"place\" value=\"\\\"Turku\\\"\"/>\n</function>\n</tool_call>";
+    assert_eq!(
+        call(&read_with(tools(), "hermes", false, list)).map(|(_, arguments)| arguments["place"].clone()),
+        Some("\"Turku\"".into())
+    );
+}
+
+#[test]
 fn one_slip_does_not_lose_a_parameter() {
     let want = Some(("forecast".to_owned(), serde_json::json!({"place": "Turku", "days": 2})));
     for (adapter, text) in [

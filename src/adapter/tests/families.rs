@@ -35,6 +35,34 @@ fn an_unknown_model_is_read_as_the_family_that_it_shows() {
 }
 
 #[test]
+fn a_model_of_one_family_is_read_as_another_that_it_shows() {
+    let serde_json::Value::Object(arguments) = serde_json::json!({"place": "Turku", "days": 2}) else { unreachable!() };
+    let call = [Written { name: "forecast".to_owned(), id: None, arguments }];
+    let shows = |adapter: &crate::adapter::Adapter, text: &str| {
+        adapter.signs.markers.iter().any(|marker| text.starts_with(marker.as_str()))
+    };
+    let forms: Vec<String> =
+        library().iter().filter_map(|adapter| adapter.write(&call).filter(|text| shows(adapter, text))).collect();
+    for adapter in library().iter() {
+        // Markers of its own are read in its own way.
+        for text in forms.iter().filter(|text| {
+            !adapter
+                .own()
+                .iter()
+                .flat_map(|own| own.open.iter().chain(&own.section))
+                .any(|own| !own.is_empty() && text.starts_with(own.as_str()))
+        }) {
+            for text in [text.clone(), format!("I look.\n\n{text}")] {
+                let seen = read_with(tools(), &adapter.name, false, &text);
+                let calls: Vec<_> = seen.all_calls().filter(|call| call.whole).map(|call| call.name.clone()).collect();
+                assert_eq!(calls, ["forecast"], "{}: {text}", adapter.name);
+                assert!(["", "I look."].contains(&seen.text().trim()), "{}: {text}: {}", adapter.name, seen.text());
+            }
+        }
+    }
+}
+
+#[test]
 fn reasoning_of_an_unknown_model_is_no_text() {
     for text in [
         "[THINK]Hm.[/THINK]Hello.",

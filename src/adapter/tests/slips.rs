@@ -22,6 +22,26 @@ fn a_fence_inside_of_the_tags_is_framing() {
 }
 
 #[test]
+fn characters_that_are_not_seen_are_blanks() {
+    let object = r#"{"name": "lamp", "arguments": {"on": true}}"#;
+    for text in [
+        format!("<tool_call>\u{200b}\n{object}\n</tool_call>\u{200b}"),
+        format!("<tool_call>\u{feff}{object}</tool_call>"),
+        format!("```json\n\u{200b}{object}\n```"),
+    ] {
+        assert!(is_lamp(&read("hermes", false, &text)), "{text:?}");
+    }
+}
+
+#[test]
+fn a_fence_may_be_named_after_what_it_holds() {
+    for language in ["toolcall", "tool-call", "tool_json", "function", "action"] {
+        let text = format!("```{language}\n{{\"name\": \"lamp\", \"arguments\": {{\"on\": true}}}}\n```");
+        assert!(is_lamp(&read("gemma3", false, &text)), "{text}");
+    }
+}
+
+#[test]
 fn arguments_may_stand_in_the_tag_of_the_name() {
     for text in [
         "<function=lamp{\"on\": true}></function>",

@@ -24,6 +24,7 @@ fn what_damage_explains_better_is_refused() {
         r#"{"path": "a.ts", "mode"}: 1, "text": "x"}"#,
         r#"{"path": 1,}"text": "x"}"#,
         r#"["path": "a.ts"}"#,
+        r#"{path="a.ts", mode="x", text="b"}"#,
         r#"{"path": "a.ts", 'mode": "x"}"#,
         r#"{"path": "a.ts", "mode"(: "x"}"#,
         r#""path": {"mode": "x"}}"#,

@@ -139,6 +139,12 @@ pub(super) fn swallowed<'t>(text: &'t str, quotes: &'static [char]) -> impl Iter
             let follows = outer.strip_suffix(',').map(str::trim_end);
             return Some((key, follows.is_some_and(|value| value.ends_with(['"', '\'']))));
         }
+        // `"x", key="`: an equals sign in the place of the colon.
+        if let Some(before) = before.trim_end().strip_suffix('=') {
+            let key = word_before(before, before.len());
+            let outer = before[..before.len() - key.len()].trim_end().strip_suffix(',').map(str::trim_end);
+            return outer.filter(|outer| outer.ends_with(['"', '\'']) && !key.is_empty()).map(|_| (key, false));
+        }
         // `", "key"true`, `", "key 1`: the colon is lost, or a quote.
         let word = &after[..after.find(|c: char| !is_key(c)).unwrap_or(after.len())];
         let key = if after[word.len()..].starts_with(['"', '\'', ' ']) {

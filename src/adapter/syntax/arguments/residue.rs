@@ -94,6 +94,13 @@ pub(super) fn shortened_tag(value: &str, closers: &[String]) -> Option<usize> {
     })
 }
 
+/// Whether a value ends with the closing tag of an element that does not begin in it: `Oslo</invoke>`.
+pub(super) fn ends_with_lone_tag(value: &str) -> bool {
+    let Some((before, name)) = value.trim_end().strip_suffix('>').and_then(|value| value.rsplit_once("</")) else { return false };
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-:".contains(c));
+    is_name && !before.contains(&format!("<{name}"))
+}
+
 /// Whether a value begins with an attribute of the tag that opens it.
 pub(super) fn begins_as_attribute(value: &str) -> bool {
     let inside = value.trim_start_matches([' ', '\t']);

@@ -14,6 +14,7 @@ use super::super::{
 use crate::{
     adapter::{Tagged, Trim},
     fix::name::{is_known, known_tool},
+    json::unescape,
 };
 
 /// What comes before the arguments.
@@ -170,7 +171,9 @@ impl Form for Markers<'_> {
                     return Seen::Maybe;
                 };
                 let hint = said.map_or(Hint::None, hint_of);
-                let given = attribute(field.attributes, "value").map(entities::unescaped);
+                let decoded =
+                    |value: &str| if value.contains("\\\"") { unescape(value).into_owned() } else { entities::unescaped(value) };
+                let given = attribute(field.attributes, "value").map(decoded);
                 let (value, length) = match given {
                     None => (empty.then(String::new), length),
                     Some(_) if empty => (given, length),
