@@ -1,4 +1,4 @@
-//! What is not content: reasoning, control tokens, and code, in which nothing counts.
+//! Reasoning, control tokens, code fences and inline code.
 
 use std::sync::Arc;
 
@@ -12,19 +12,20 @@ use crate::{
     event::Sink,
 };
 
+/// Maximum length of the text after the ticks of a fence, in bytes.
 const INFO_BYTES: usize = 200;
 /// Maximum whitespace between a marker and the text that decides about it, in bytes.
 pub(super) const GAP_BYTES: usize = 256;
 /// How many bytes of a line decide whether it closes a fence.
 const CLOSING_BYTES: usize = 256;
-/// Maximum length of a call in the line of its fence, in bytes.
+/// Maximum length of a call on the line of its fence, in bytes.
 const ONE_LINE_BYTES: usize = 4096;
-/// A longer run of backticks counts as several.
+/// Maximum length of a run of backticks. A longer one counts as several.
 const RUN_BYTES: usize = 200;
 
 impl Scanner {
-    /// The answer may begin with the label of a reasoning region whose markers the backend removed: a line of its own.
-    /// `false`: more text is needed to know.
+    /// Skips the label of a reasoning region whose markers the backend removed, if it is a line of its own at the start of the
+    /// answer. `false`: more text is needed.
     pub(super) fn skip_label(&mut self, end: bool) -> bool {
         let Some(reasoning) = self.adapter.framing.reasoning.as_ref().filter(|_| self.options.framing) else { return true };
         match starts_with_any(&self.buf, &reasoning.label, end) {
@@ -42,7 +43,7 @@ impl Scanner {
         }
     }
 
-    /// Reasoning markers in the text. `None`: it is something else.
+    /// Handles markers of reasoning and answer in the text. `None`: this is not one.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, behind) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
@@ -66,7 +67,7 @@ impl Scanner {
             self.remove(at, behind + label, out);
             self.region = Region::Reasoning;
             self.left.swallow_blank(true);
-            // A marker that closes it later proves nothing about the beginning.
+            // A closing marker after this one says nothing about the beginning.
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }
@@ -79,7 +80,7 @@ impl Scanner {
                 }
                 self.remove(at, behind, out);
                 self.left.swallow_blank(!self.left.has_said());
-                // Closed without being opened: what came before it was reasoning.
+                // Closed without an opening marker: the text before it was reasoning.
                 if self.left.has_said() {
                     self.draft.note_beginning(true);
                 }
@@ -106,25 +107,25 @@ impl Scanner {
         None
     }
 
-    /// Whether no blank comes before `at`.
+    /// Whether no whitespace precedes `at`.
     pub(super) fn ends_in_a_word(&self, at: usize) -> bool {
         !self.buf[self.buf.from()..at].ends_with(char::is_whitespace)
     }
 
-    /// Whether `at` is a word in a sentence that has begun in this line: a blank comes before it, and the sentence has not ended.
+    /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
         let before = &self.buf[self.buf.from()..at];
         before.ends_with(' ') && !self.at_line_start(at) && !self.left.tail().after(before).ends_sentence()
     }
 
-    /// Whether a marker is right after the end of a sentence and right before the next text, without a blank: nobody mentions one there.
+    /// Whether a marker is between the end of a sentence and the next text, without spaces. Nobody mentions a marker there.
     fn is_between_sentences(&self, at: usize, behind: usize) -> bool {
         !self.buf[behind..].starts_with(' ')
             && self.ends_in_a_word(at)
             && self.left.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
     }
 
-    /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.
+    /// Whether a marker that ends at `behind` ends its line, or another tag follows. `None`: more text is needed.
     pub(super) fn ends_line(&self, behind: usize, end: bool) -> Option<bool> {
         let rest = &self.buf[behind..];
         let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
@@ -136,7 +137,7 @@ impl Scanner {
         }
     }
 
-    /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.
+    /// Whether only calls and control tokens can follow `at`. `None`: more text is needed.
     fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
         let limit = self.buf.floor_char_boundary(at + GAP_BYTES);
         let next = at + blank(&self.buf[at..limit]);
@@ -152,7 +153,7 @@ impl Scanner {
         }
     }
 
-    /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
+    /// Scans reasoning: only its end counts, and calls if the family's models forget to close it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
         if let Some(form) = self.before.call() {
@@ -194,7 +195,7 @@ impl Scanner {
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
             match self.inside() {
-                // After a blank in a sentence it is thought of.
+                // A marker after a space in a sentence is only mentioned.
                 Inside::AtEnd if self.is_in_sentence(at) => {}
                 Inside::AtEnd | Inside::Parse => {
                     self.buf.look_to(at);
@@ -214,7 +215,7 @@ impl Scanner {
         true
     }
 
-    /// The reasoning is over; the text goes on at `at`.
+    /// The reasoning ended and text continues at `at`.
     pub(super) fn leave_reasoning_at(&mut self, at: usize) {
         self.buf.skip_to(at);
         self.buf.leave_strings();
@@ -225,7 +226,7 @@ impl Scanner {
         self.before.after_framing(self.left.has_said());
     }
 
-    /// The text up to `to` is reasoning; blanks at its end wait, because what follows may swallow them.
+    /// The text up to `to` is reasoning. Whitespace at its end is held, because what follows may swallow it.
     fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
         let blanks = self.buf[self.buf.pos()..to].trim().is_empty();
         self.buf.look_to(to);
@@ -234,7 +235,7 @@ impl Scanner {
         }
     }
 
-    /// A backtick or tilde: a code fence, inline code, or neither.
+    /// Handles a backtick or tilde: a code fence, inline code, or neither.
     pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
         let bytes = self.buf.as_bytes();
         let Some(&tick) = bytes.get(at) else { return false };
@@ -249,7 +250,7 @@ impl Scanner {
                 Some((content, head)) => (at + length + content, Some(head)),
                 None => (at, None),
             };
-            // After other text in its line, a fence has a language.
+            // After other text on its line, a fence must have a language.
             let is_fence = |head: &&Head| begins_line || matches!(head, Head::Block(language) if !language.is_empty());
             if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
                 let one_line = matches!(head, Some(Head::Line(_)));
@@ -272,13 +273,13 @@ impl Scanner {
         true
     }
 
-    /// Inside a code fence that holds no call (`begin_fence` has looked): nothing counts but its end.
+    /// Scans a code fence without a call (`begin_fence` has tried it): only its end counts.
     pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
         let mut offset = self.buf.pos();
         loop {
             let newline = self.buf[offset..].find('\n').map(|at| offset + at);
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
-            // Of a long line only its beginning decides, so that it does not matter how much of the line is there already.
+            // Only the beginning of a long line decides, so it does not matter how much of it has arrived.
             let looked_at = &line[..line.floor_char_boundary(CLOSING_BYTES)];
             let is_long = looked_at.len() < line.len();
             let closes = if self.line_begins(offset) {
@@ -307,26 +308,27 @@ impl Scanner {
         }
     }
 
+    /// Whether a line begins exactly at `at`.
     fn line_begins(&self, at: usize) -> bool {
         if at > self.buf.from() { self.buf[self.buf.from()..at].ends_with('\n') } else { self.left.is_line_blank() }
     }
 }
 
-/// What the ticks of a code fence are followed by.
+/// What follows the ticks of a code fence.
 pub(super) enum Head {
-    /// Its language; the content begins in the next line, or in this one.
+    /// The language. The content begins on the next line, or on this one.
     Block(String),
-    /// The same, and the fence closes in this line.
+    /// The same, and the fence closes on this line.
     Line(String),
     Maybe,
 }
 
-/// The head of a fence after its ticks, and where its content begins. `None`: this is not the head of a fence.
+/// The head of a fence after its ticks, and the start of the content. `None`: this is not a fence.
 pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
-    // A value may begin in the first line.
+    // A value may begin on the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
-    // Not after more than is held for the head: the rest may not be there yet.
+    // Only within the bytes held for the head: the rest may not be there yet.
     let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
     let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
     let language = |text: &str| text.trim().to_ascii_lowercase();
@@ -340,8 +342,8 @@ pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head
     }
 }
 
-/// Whether a line closes a fence: up to after its ticks, which only whitespace, a control token or the end of the answer proper may
-/// follow.
+/// Whether a line closes a fence; `Yes` has the offset after its ticks. Only whitespace, a control token or the end of the answer
+/// region may follow them.
 fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: bool) -> Start {
     let body = line.trim_start();
     let ticks = body.bytes().take_while(|&byte| byte == tick).count();
@@ -359,7 +361,7 @@ fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: b
     }
 }
 
-/// The label after the opening marker: a word of its own, before whitespace or the end of the reasoning.
+/// The label after the opening marker: a whole word before whitespace or the end of the reasoning. `Yes` has its length.
 fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
     let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
         return starts_with_any(text, &reasoning.label, end);

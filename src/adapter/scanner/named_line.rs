@@ -1,5 +1,5 @@
-//! Lines after prose that begin with the name of an offered tool: a call in Python at the end of the answer, or, where elements are
-//! asked for, the name alone before its parameters. No marker announces them, and no bracket.
+//! Lines after prose that begin with the name of an offered tool: a Python call at the end of the answer, or, if elements are
+//! asked for, the bare name before its parameters. They begin with neither a marker nor a bracket.
 
 use super::{Scanner, line, text::CODE_INDENT};
 use crate::event::Sink;
@@ -15,7 +15,7 @@ impl Scanner {
         }
         let (at, is_whole) = self.named_line(to, end)?;
         self.advance(at, out);
-        // A long line is a sentence.
+        // A line too long to be kept is a sentence.
         let is_a_step = self.introduction(at).is_none_or(|head| line::leaves_a_step(&head));
         if is_whole && !(is_a_step && self.begin_bare(at, 1)) {
             self.not_a_call(at, 1, false, out);
@@ -23,7 +23,7 @@ impl Scanner {
         Some(is_whole)
     }
 
-    /// Where a line after text begins with a tool's name and with what follows that in a call, and whether all of that is there.
+    /// The start of a line that begins like a call of a tool, and whether its beginning is complete.
     fn named_line(&self, to: usize, end: bool) -> Option<(usize, bool)> {
         let mut line = self.buf.pos();
         if !self.at_line_start(line) {
@@ -42,6 +42,7 @@ impl Scanner {
         None
     }
 
+    /// Whether `text` begins like a call of a tool: `Some(true)` if so, `Some(false)` if more text is needed.
     fn begins_with_a_tool(&self, text: &str, end: bool) -> Option<bool> {
         let mut may_be = false;
         for tool in self.tools.iter() {
