@@ -1,8 +1,8 @@
-//! The other direction of the readers: a call written in a family's own form, from the same data that reads it. For the
-//! history of models that are asked in their own syntax, and for samples that prove an adapter against itself.
+//! Writes calls in a family's own form, from the same data that reads them. Used for the history of models that are asked in
+//! their own form, and for samples that test an adapter against itself.
 //!
-//! Written is the canonical spelling: the first of every list of markers. What a form cannot carry (a value that contains
-//! its own closing marker) is `None`, never something that reads back differently.
+//! Calls are written in the canonical spelling, the first of every list of markers. `None` means that a form cannot carry a call,
+//! for example because a value contains its own closing marker. Nothing is written that would read back differently.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 
 use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Parameters, Recipient, Syntax, Tagged, Trim, syntax::entities};
 
-/// A call to be written.
+/// A call to write.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Written {
     /// The tool's name.
     pub name: String,
-    /// Its id, where the form carries one.
+    /// The call's id, if the form carries one.
     pub id: Option<String>,
     /// The arguments.
     pub arguments: Map<String, Value>,
@@ -24,16 +24,16 @@ pub struct Written {
 // === impl Adapter ===
 
 impl Adapter {
-    /// Calls in the family's own form, one after the other; `None` if it has none of its own that could carry them.
+    /// Writes calls in the family's own form, one after another. `None`: no own form can carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
-        // What else a family with headers has are remains of them, or the bodies of its messages.
+        // The other forms of a family with headers are remains of them, or bodies of its messages.
         if let Some(recipient) = &self.framing.recipient {
             return calls.iter().map(|call| self.message(call, recipient)).collect();
         }
         self.own().iter().find_map(|form| form.write(calls))
     }
 
-    /// A message to a tool.
+    /// Writes a message to a tool.
     fn message(&self, call: &Written, recipient: &Recipient) -> Option<String> {
         let body = match &recipient.parameters {
             _ if recipient.forms => self.own().first()?.write(std::slice::from_ref(call))?,
@@ -53,8 +53,7 @@ impl Adapter {
         Some(format!("{start}{head}{}{body}{end}", recipient.message))
     }
 
-    /// Whether values in this form are told from its markers by everybody who reads them: values that stand as they are
-    /// must not hold a marker.
+    /// Whether the values contain no marker of a form that writes them without escapes.
     pub(super) fn carries(&self, calls: &[Written]) -> bool {
         let markers = |form: &Call| -> Vec<String> {
             let inner = match &form.syntax {
@@ -70,17 +69,17 @@ impl Adapter {
         values.into_iter().all(|value| !markers.iter().any(|marker| value.contains(marker.as_str())))
     }
 
-    /// Whether it has a form of its own that can be written.
+    /// Whether the family has an own form that [`Call::write`] can write.
     pub(super) fn has_form(&self) -> bool {
         self.framing.recipient.is_none() && self.own_calls > 0
     }
 
-    /// Whether that form has a marker.
+    /// Whether that form has an opening marker.
     pub(super) fn has_marked_form(&self) -> bool {
         self.has_form() && self.own().first().is_some_and(|form| !form.section.is_empty() || !form.open.is_empty())
     }
 
-    /// The family's own forms, without the generic ones after them.
+    /// The family's own forms.
     pub fn own(&self) -> &[Arc<Call>] {
         self.calls.get(..self.own_calls).unwrap_or_default()
     }
@@ -89,7 +88,7 @@ impl Adapter {
 // === impl Call ===
 
 impl Call {
-    /// Calls in this form, one after the other.
+    /// Writes calls in this form, one after another.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
         let bodies: Vec<String> = calls.iter().map(|call| self.body(call)).collect::<Option<_>>()?;
         let unmarked = self.open.is_empty() && self.section.is_empty();
@@ -121,7 +120,7 @@ impl Call {
             Syntax::Lax(lax) => self::lax(call, lax),
             Syntax::Element => element(call),
             Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
-            // A message with a header is more than a form.
+            // A message needs its header ([`Adapter::write`]).
             Syntax::Recipient(_) => None,
         }
     }
@@ -173,12 +172,12 @@ fn named(call: &Written, named: &Named) -> Option<String> {
     })
 }
 
-/// A word in a tag: in quotes where the tag before it ends as an attribute does (`<invoke name=`, but `<function=`).
+/// A name or key in a tag, quoted if the tag has an attribute for it (`<invoke name=`, but `<function=`).
 fn attribute(tag: &str, word: &str) -> String {
     if tag.ends_with('=') && tag.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-/// The tag that the name is in.
+/// The tag that contains the name.
 fn name_tag<'a>(form: &'a Call, open: &'a [String]) -> &'a str {
     if first(open).is_empty() { first(&form.open) } else { first(open) }
 }
@@ -211,7 +210,7 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
     Some(out)
 }
 
-/// Arguments in tags without anything around them.
+/// Writes arguments as tags that have no element around them.
 fn parameters(call: &Written, tags: &Parameters) -> Option<String> {
     let [[key_open, key_close], [value_open, value_close]] = [&tags.argument, &tags.value];
     let one = |(key, value): (&String, &Value)| {
@@ -222,7 +221,7 @@ fn parameters(call: &Written, tags: &Parameters) -> Option<String> {
     call.arguments.iter().map(one).collect()
 }
 
-/// What an attribute says of a value: `string="true"`, `type="number"`.
+/// The value of a type attribute: `string="true"`, `type="number"`.
 fn kind(attribute: &str, value: &Value) -> &'static str {
     match (attribute, value) {
         ("string", Value::String(_)) => "true",
