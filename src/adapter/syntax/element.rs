@@ -1,5 +1,5 @@
-//! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it. Where the prompt asks for
-//! this form ([`Context::lenient`]), a body that does not follow it is read by what the tool's parameters are ([`loose`]).
+//! Reads a tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or with JSON inside. If the prompt asks for
+//! this form ([`Context::lenient`]), a malformed body is read with the help of the tool's parameters ([`loose`]).
 
 use std::ops::Range;
 
@@ -24,39 +24,39 @@ mod loose;
 mod tests;
 pub(in crate::adapter) mod unbracketed;
 
-/// Maximum length of a body without the form's own structure, in bytes.
+/// Maximum length of a malformed body, in bytes.
 const LOOSE_BYTES: usize = 4096;
 /// Maximum length of the attributes of a tag, in bytes.
 const HEAD_BYTES: usize = 1024;
 
-/// Reads one call; the body begins at the tag.
+/// Reads one call. The body begins at the tag.
 #[derive(Debug, Default)]
 pub(crate) struct ElementReader {
-    /// As the model spells it.
+    /// The name as the model spells it.
     name: Option<String>,
     types: Types,
     arguments: Arguments,
-    /// Where the text between the tags begins, and where the attributes of the opening tag are.
+    /// The start of the text between the tags, and the range of the opening tag's attributes.
     body: usize,
     attributes: Range<usize>,
-    /// The closing tag, in the spellings that go with the opening one.
+    /// The spellings of the closing tag that go with the opening tag.
     close: Vec<String>,
-    /// The body does not follow the form; its end is looked for.
+    /// The search for the end of a malformed body.
     loose: Option<Closing>,
-    /// The element's own tags are missing, and the code fence around it ends it.
+    /// The element's own tags are missing. The code fence around it ends it.
     unbracketed: bool,
-    /// Where the closing tag begins and ends, once it is found.
+    /// The start and end of the closing tag, once found.
     closed: Option<(usize, usize)>,
 }
 
-/// The markers of one tool's element, or of the elements in another call that is named already.
+/// The markers of one tool's element, or of elements inside another form whose name was read.
 pub(super) struct Element<'a> {
     pub(super) name: &'a str,
     pub(super) types: &'a Types,
     pub(super) context: Context<'a>,
 }
 
-/// What an opening tag says.
+/// The opening tag.
 enum Head {
     Open { written: Range<usize>, attributes: Range<usize>, body: usize, closed: bool },
     Maybe,
@@ -139,6 +139,7 @@ impl ElementReader {
         })
     }
 
+    /// Begins the call of `tool`, whose tag is spelt `written`. `None`: the arguments follow.
     fn enter(
         &mut self,
         tool: &Tool,
@@ -167,12 +168,12 @@ impl ElementReader {
         None
     }
 
-    /// Waits for the end of the element (or of the code fence around it) and reads what is before it.
+    /// Waits for the end of the element or of the code fence around it, and reads the text before it.
     fn read_loosely(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
         let Some(closing) = &mut self.loose else { return Step::Reject };
         self.closed = self.closed.or_else(|| closing.find(text, &self.close));
         let body = &text[self.body..self.closed.map_or(text.len(), |(stop, _)| stop)];
-        // In the middle of a line a tag is more often mentioned than meant.
+        // In the middle of a line, a tag is more often mentioned than meant.
         if body.len() > LOOSE_BYTES || (!context.marked && body.contains('\n')) {
             return Step::Reject;
         }
@@ -189,7 +190,7 @@ impl ElementReader {
         }
     }
 
-    /// Waits for the fence's end and reads what is before it.
+    /// Waits for the end of the fence and reads the text before it.
     fn read_unbracketed(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
         let Some(closing) = &mut self.loose else { return Step::Reject };
         self.closed = self.closed.or_else(|| closing.find(text, context.close));
@@ -203,8 +204,8 @@ impl ElementReader {
         }
     }
 
-    /// The arguments where the text ends after a parameter that its tag closes and only the call's own tag is missing, or after the
-    /// opening tag of a tool that requires nothing; as unfinished as the call is, so that the reason of the end decides.
+    /// The arguments if the text ends after a closed parameter and only the call's closing tag is missing, or after the opening
+    /// tag of a tool that requires nothing. They are as incomplete as the call, so that the reason of the end decides.
     fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
         let body = text[self.body..].trim_end().trim_end_matches('`');
         let last_tag = body.trim_end().rsplit_once("</").and_then(|(_, name)| name.strip_suffix('>'));
@@ -214,7 +215,7 @@ impl ElementReader {
         Some(format!("{} ", arguments.strip_suffix('}')?))
     }
 
-    /// A call; the code fence that it is in may close after it.
+    /// A complete call. A code fence around it may close after it.
     fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
         let at = end + blank(&text[end..]);
         let fenced = context.lenient && is_fenced(context);
@@ -235,8 +236,8 @@ fn parsed(name: &str, arguments: String) -> Parsed {
     Parsed { name: name.to_owned(), id: None, arguments }
 }
 
-/// Whether `text`, which follows the bracket of a tag, has this name; `Yes` has its length. A name of several words may be spelt in
-/// another way: `read-file`, `Read_File`.
+/// Whether a tag has this name; `text` follows its bracket. `Yes` has the length of the name. A name of several words may be
+/// spelt differently: `read-file`, `Read_File`.
 pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Start {
     let ends = [' ', '\t', '/', '>'];
     if let Some(after) = text.strip_prefix(name).filter(|after| after.is_empty() || after.starts_with(ends)) {
@@ -258,8 +259,8 @@ pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Sta
     }
 }
 
-/// Whether the opening tag of this tool is at `at`; a lenient one may spell the name in another way, and only that or one that
-/// closes itself has attributes.
+/// Whether the opening tag of this tool is at `at`. A lenient tag may be spelt differently. Only a lenient or self-closing tag
+/// may have attributes.
 fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
     let rest = &text[at..];
     let written = at + 1..at + 1 + name.len();
@@ -373,7 +374,7 @@ impl Form for Element<'_> {
     }
 }
 
-/// Whether `text` begins with the tag of this name.
+/// Whether `text` begins with a tag of this name. `open` is `<` or `</`.
 fn tag(text: &str, open: &str, name: &str, end: bool) -> Start {
     let mut rest = text;
     for part in [open, name, ">"] {
@@ -386,11 +387,12 @@ fn tag(text: &str, open: &str, name: &str, end: bool) -> Start {
     Start::Yes(text.len() - rest.len())
 }
 
-/// Whether `text` begins with the tag of some tool.
+/// Whether `text` begins with the tag of an offered tool.
 fn opens(text: &str, tools: &Tools) -> Start {
     best(tools.iter().map(|tool| tag(text, "<", &tool.name, false)))
 }
 
+/// `Yes` before `Maybe` before `No`.
 fn best(starts: impl Iterator<Item = Start>) -> Start {
     starts.fold(Start::No, |best, start| match (best, start) {
         (Start::Yes(length), _) | (_, Start::Yes(length)) => Start::Yes(length),

@@ -1,6 +1,6 @@
-//! A name, then a brace dictionary with bare keys and string delimiters of its own: `f{city:<|"|>Oslo<|"|>,days:3}`; with all
-//! that models make of it: plain quotes, `=`, parentheses, a missing or superfluous delimiter, and after a backend removed
-//! the special tokens `f{city:Oslo,days:3}`.
+//! Reads a name, then a brace dictionary with bare keys and special string delimiters: `f{city:<|"|>Oslo<|"|>,days:3}`. Also the
+//! variations that models write: plain quotes, `=`, parentheses, missing or extra delimiters, and `f{city:Oslo,days:3}` if a
+//! backend strips special tokens.
 
 use super::{
     Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
@@ -17,11 +17,11 @@ use crate::{
 /// Maximum length of a name, in bytes.
 const NAME_BYTES: usize = 256;
 
-/// Reads one call, or several that share a pair of markers.
+/// Reads one call, or several between one pair of markers.
 #[derive(Debug, Default)]
 pub(crate) struct LaxReader {
     calls: Vec<Parsed>,
-    /// Where the current call, or the text after the last one, begins.
+    /// Start of the current call, or of the text after the last one.
     at: usize,
     body: Option<Body>,
 }
@@ -35,7 +35,7 @@ struct Body {
     /// The tool's parameters.
     keys: Vec<String>,
     literal: Literal,
-    /// It is not written like that: only a closing marker can end it.
+    /// The search for the closing marker of a malformed call.
     torn: Option<Closing>,
 }
 
@@ -44,7 +44,7 @@ enum Head {
         name: String,
         open: usize,
     },
-    /// The name alone; the closing marker follows it.
+    /// The name alone, before the closing marker.
     Bare {
         name: String,
         end: usize,
@@ -64,7 +64,7 @@ impl LaxReader {
         }
     }
 
-    /// The name of the call that is being read.
+    /// The name of the current call.
     pub(crate) fn name(&self) -> Option<String> {
         self.body.as_ref().map(|body| body.name.clone())
     }
@@ -89,7 +89,7 @@ impl LaxReader {
         let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys, ends: &ends, end: context.end };
         let read = match literal.read(text, dialect) {
             Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
-            // Half a delimiter in a value.
+            // A value contains an incomplete delimiter.
             Read::Done { items, .. } if items.iter().any(|(_, node)| node.has_any(&lax.strings)) => None,
             Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
             Read::More if !context.end => return Some(Step::More),
@@ -116,13 +116,14 @@ impl LaxReader {
     }
 
     /// Begins a call.
+    /// Begins a call whose brackets open at `open`.
     fn open(&mut self, name: String, open: usize, context: Context<'_>) {
         let document = Document::new(known_tool(context.tools, &name));
         let keys = document.root().keys();
         self.body = Some(Body { name, open, document, keys, literal: Literal::new(open), torn: None });
     }
 
-    /// Before a call, or after the last one.
+    /// Reads what is before a call or after the last one.
     fn head(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
         if self.calls.is_empty() {
             return match head(text, self.at, lax, context) {
@@ -170,7 +171,7 @@ impl LaxReader {
         }
     }
 
-    /// Whether what announces a name is here.
+    /// Whether what precedes a name is here.
     fn is_announced(&self, text: &str, lax: &Lax) -> bool {
         lax.open.iter().any(|open| text[self.at..].trim_start().starts_with(open.as_str()))
     }
@@ -179,7 +180,7 @@ impl LaxReader {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside of a call; `so_far` are its arguments where only the closing bracket is missing.
+    /// The text ended inside a call. `so_far`: its arguments, if only the closing bracket is missing.
     fn cut(&mut self, so_far: Option<String>) -> Step {
         let name = self.name().unwrap_or_default();
         let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
@@ -220,7 +221,7 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {
     }
 }
 
-/// Whether a call whose last value has no delimiters may end where `rest` begins.
+/// Whether a call whose last value has no delimiters may end before `rest`.
 fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
     let rest = rest.trim_start();
     if rest.is_empty() {
@@ -230,7 +231,7 @@ fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
     starts_with_any(rest, next, context.end)
 }
 
-/// The arguments as JSON text; `None` if some have no key.
+/// The arguments as JSON text. `None`: some have no key.
 fn arguments(items: Vec<Item>, document: &Document) -> Option<String> {
     if let [(None, Node::Dict(members))] = items.as_slice() {
         return Some(document.root().object(members.clone()));
