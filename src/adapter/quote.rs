@@ -151,15 +151,15 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
         };
         let word = rest.get(..length).unwrap_or_default();
         let bare = word.trim_end_matches('\\');
-        let (before, behind) = (text.get(..start).unwrap_or_default(), rest.get(length..).unwrap_or_default());
+        let (before, after) = (text.get(..start).unwrap_or_default(), rest.get(length..).unwrap_or_default());
         let place = if quoted {
-            is_value(before) || is_key(behind)
+            is_value(before) || is_key(after)
         } else {
             before.ends_with(['<', '/'])
-                || behind.trim_start_matches(' ').starts_with('(')
-                || behind.trim_start().starts_with(['{', '['])
-                || is_alone(before, behind)
-                || assigns(before, behind)
+                || after.trim_start_matches(' ').starts_with('(')
+                || after.trim_start().starts_with(['{', '['])
+                || is_alone(before, after)
+                || assigns(before, after)
         };
         // `name:f`: the label is read as part of the word.
         let label = bare.rfind(':').map_or(0, |colon| colon + 1);
@@ -182,18 +182,18 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
 }
 
 /// Whether a word is alone on its line or after a label.
-fn is_alone(before: &str, behind: &str) -> bool {
+fn is_alone(before: &str, after: &str) -> bool {
     let marks = [' ', '*', '`'];
-    let (before, behind) = (before.trim_end_matches(marks), behind.trim_start_matches(marks));
-    (before.is_empty() || before.ends_with(['\n', ':'])) && (behind.is_empty() || behind.starts_with(['\n', '\r']))
+    let (before, after) = (before.trim_end_matches(marks), after.trim_start_matches(marks));
+    (before.is_empty() || before.ends_with(['\n', ':'])) && (after.is_empty() || after.starts_with(['\n', '\r']))
 }
 
 /// Whether a word at the start of a line is followed by an assignment or a quoted value.
-fn assigns(before: &str, behind: &str) -> bool {
-    let rest = behind.trim_start_matches([' ', '\t']);
+fn assigns(before: &str, after: &str) -> bool {
+    let rest = after.trim_start_matches([' ', '\t']);
     let key = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
     let begins = before.is_empty() || before.trim_end_matches(' ').ends_with('\n');
-    begins && rest.len() < behind.len() && (rest.starts_with(is_quote) || (key.len() < rest.len() && key.starts_with(['=', ':'])))
+    begins && rest.len() < after.len() && (rest.starts_with(is_quote) || (key.len() < rest.len() && key.starts_with(['=', ':'])))
 }
 
 fn is_word(c: char) -> bool {
@@ -209,8 +209,8 @@ fn is_value(before: &str) -> bool {
     before.trim_end_matches('\\').trim_end().ends_with([':', '='])
 }
 
-/// Whether `behind` follows a key whose value is an object.
-fn is_key(behind: &str) -> bool {
-    let rest = behind.trim_start_matches(is_quote).trim_start();
+/// Whether `after` follows a key whose value is an object.
+fn is_key(after: &str) -> bool {
+    let rest = after.trim_start_matches(is_quote).trim_start();
     rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('{'))
 }

@@ -29,10 +29,10 @@ mod buffer;
 mod candidate;
 mod deliver;
 mod draft;
+mod emitted;
 mod entry;
 mod framing;
 mod header;
-mod left;
 mod line;
 mod message;
 mod named_line;
@@ -48,7 +48,7 @@ use before::Before;
 use buffer::Buffer;
 use candidate::Candidate;
 use draft::Draft;
-use left::Left;
+use emitted::Emitted;
 use message::Message;
 pub use options::Options;
 use tentative::Tentative;
@@ -68,7 +68,7 @@ pub struct Scanner {
     candidate: Option<Candidate>,
     tentative: Tentative,
     before: Before,
-    left: Left,
+    emitted: Emitted,
     draft: Draft,
     message: Message,
 }
@@ -101,7 +101,7 @@ impl Scanner {
             candidate: None,
             tentative: Tentative::default(),
             before: Before::nothing(),
-            left: Left::nothing(open),
+            emitted: Emitted::nothing(open),
             draft: Draft::new(open),
             message: Message::new(primed),
         }
@@ -141,7 +141,7 @@ impl Scanner {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);
             }
-            if self.left.calls() == 0 || !self.buf[self.buf.from()..].trim().is_empty() {
+            if self.emitted.calls() == 0 || !self.buf[self.buf.from()..].trim().is_empty() {
                 self.emit(self.buf.len(), out);
             }
         }
@@ -154,7 +154,7 @@ impl Scanner {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
             let at = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
             self.buf.truncate(at);
-            self.left.enclosing.search_again();
+            self.emitted.enclosing.search_again();
             (self.candidate, self.tentative.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);
@@ -209,7 +209,7 @@ impl Scanner {
         }
         if self.before.is_untried() && self.wanted() {
             if first == self.buf.len() {
-                self.buf.look_to(first);
+                self.buf.scan_to(first);
                 return false;
             }
             if adapter.triggers.may_become(&self.buf[first..]) && !end {
@@ -291,15 +291,15 @@ impl Scanner {
             self.advance(at + found.len, out);
             return true;
         }
-        if self.left.inline() > 0 {
+        if self.emitted.inline() > 0 {
             match self.inline_end(at, end) {
                 Inline::Unknown => return false,
-                Inline::Closes(behind) => {
-                    self.left.close_inline();
-                    self.advance(behind, out);
+                Inline::Closes(after) => {
+                    self.emitted.close_inline();
+                    self.advance(after, out);
                     return true;
                 }
-                Inline::Never => self.left.close_inline(),
+                Inline::Never => self.emitted.close_inline(),
             }
         }
         // A marker after a space in a sentence is only mentioned.
@@ -360,15 +360,15 @@ impl Scanner {
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
             Aside::Closes => {}
-            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.left.has_said()) => {
+            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.emitted.has_said()) => {
                 self.message.address(true);
             }
             Aside::Turn | Aside::EndedTurn | Aside::Result
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
-                            && ((aside == Aside::Turn && self.left.has_said())
-                                || self.left.calls() > 0
+                            && ((aside == Aside::Turn && self.emitted.has_said())
+                                || self.emitted.calls() > 0
                                 || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
@@ -396,6 +396,6 @@ impl Scanner {
 }
 
 /// Whether the request demands a call, so that an unmarked call counts anywhere.
-fn relaxed(choice: &ToolChoice) -> bool {
+fn requires_call(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Required | ToolChoice::Named(_))
 }

@@ -48,8 +48,8 @@ pub(super) enum Step {
     More,
     /// This is not a call.
     Reject,
-    /// This is a value that is not a call and ends at `end`. `sound`: it is strict JSON.
-    Passed { end: usize, sound: bool },
+    /// This is a value that is not a call and ends at `end`. `is_json`: it is strict JSON.
+    Passed { end: usize, is_json: bool },
     /// Complete calls. The text continues at `end`, after them and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
     /// A marked call that is closed but malformed, after complete ones. `torn` has its arguments as written. They never reach the

@@ -252,8 +252,8 @@ impl Triggers {
     /// Whether `tail` is a proper prefix of some marker.
     pub(super) fn may_become(&self, tail: &str) -> bool {
         // Markers that begin with it follow it in the order.
-        let behind = self.sorted.partition_point(|marker| marker.as_str() <= tail);
-        !tail.is_empty() && self.sorted.get(behind).is_some_and(|marker| marker.starts_with(tail))
+        let next = self.sorted.partition_point(|marker| marker.as_str() <= tail);
+        !tail.is_empty() && self.sorted.get(next).is_some_and(|marker| marker.starts_with(tail))
     }
 
     /// Where a marker, or at least [`LEAK_BYTES`] of one, begins that reaches the end of the text.
@@ -262,8 +262,8 @@ impl Triggers {
         let start = from.max(text.len().saturating_sub(self.longest));
         let mut places = (start..text.len().saturating_sub(LEAK_BYTES - 1)).filter(|&at| text.is_char_boundary(at));
         places.find(|&at| {
-            let behind = self.sorted.partition_point(|marker| marker.as_str() < &text[at..]);
-            self.sorted.get(behind).is_some_and(|marker| marker.starts_with(&text[at..]))
+            let next = self.sorted.partition_point(|marker| marker.as_str() < &text[at..]);
+            self.sorted.get(next).is_some_and(|marker| marker.starts_with(&text[at..]))
         })
     }
 

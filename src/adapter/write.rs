@@ -189,7 +189,7 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
     let mut out = format!("{name_open}{}{name_close}", attribute(name_tag(form, &tagged.name[0]), &call.name));
     for (key, value) in &call.arguments {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let text = if tagged.entities { entities::kept(&text) } else { text };
+        let text = if tagged.entities { entities::encoded(&text) } else { text };
         let markers = [value_close, key_open, end].into_iter().chain(tagged.value[1].iter().map(String::as_str));
         if markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker)) {
             return None;
@@ -301,7 +301,7 @@ fn nested_value(key: &str, value: &Value, prefix: &str) -> String {
     let inner = match value {
         Value::Array(values) => values.iter().map(|value| nested_value("item", value, prefix)).collect(),
         Value::Object(members) => members.iter().map(|(key, value)| nested_value(key, value, prefix)).collect(),
-        Value::String(text) => entities::kept(text),
+        Value::String(text) => entities::encoded(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
     format!("{prefix}<{key}>{inner}{prefix}</{key}>")

@@ -46,7 +46,7 @@ fn without_asides(line: &str) -> String {
             false
         }
         None => {
-            closes = ASIDES.into_iter().find(|[open, _]| open == c).map(|[_, close]| close);
+            closes = DELIMITERS.into_iter().find(|[open, _]| open == c).map(|[_, close]| close);
             closes.is_none()
         }
     };
@@ -76,7 +76,7 @@ fn is_sign_of_a_vowel(c: char) -> bool {
 }
 
 /// The delimiters of inline code and parentheses.
-const ASIDES: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
+const DELIMITERS: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
 /// A line of at most this many words is a label: `Tool call:`.
 const LABEL_WORDS: usize = 2;
 /// Words that identify a line as English.

@@ -81,18 +81,18 @@ impl Buffer {
     }
 
     /// Marks the text before `to` as scanned.
-    pub(super) fn look_to(&mut self, to: usize) {
+    pub(super) fn scan_to(&mut self, to: usize) {
         self.pos = to;
     }
 
     /// Scans the text that is not yet emitted again.
-    pub(super) fn look_again(&mut self) {
+    pub(super) fn rescan(&mut self) {
         self.pos = self.from;
         self.leave_strings();
     }
 
     /// Marks the text before `to` as emitted.
-    pub(super) fn leave_to(&mut self, to: usize) {
+    pub(super) fn emit_to(&mut self, to: usize) {
         self.from = to;
         self.pos = self.pos.max(to);
     }
@@ -103,7 +103,7 @@ impl Buffer {
     }
 
     /// Discards all scanned text.
-    pub(super) fn discard_seen(&mut self) {
+    pub(super) fn discard_scanned(&mut self) {
         self.from = self.pos;
     }
 

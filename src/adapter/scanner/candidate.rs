@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::{Region, Scanner, entry::Entry, relaxed};
+use super::{Region, Scanner, entry::Entry, requires_call};
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Context, Parsed, Reader, Step, typing::Types, value::sound},
+        syntax::{Context, Parsed, Reader, Step, typing::Types, value::is_json},
     },
     event::{Sink, Tool, Why},
     fix::{
@@ -126,13 +126,13 @@ impl Scanner {
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
                     self.tentative.hold_stray(calls, why);
-                    self.buf.look_to(to);
+                    self.buf.scan_to(to);
                     self.before.after_held_call(form);
                     return true;
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls, to)) {
                     if !calls.is_empty() && self.region == Region::Text && !self.is_wrapped() {
-                        let may_be_spoken_of = marked || !relaxed(&self.tools.choice);
+                        let may_be_spoken_of = marked || !requires_call(&self.tools.choice);
                         let spoken_of =
                             if may_be_spoken_of { self.is_spoken_of(&candidate, to, marked, end) } else { Some(false) };
                         let withdrawn = match spoken_of {
@@ -158,7 +158,7 @@ impl Scanner {
                 }
             }
             // No unmarked call begins inside it either: more of the value may follow.
-            Step::Passed { end: stop, sound: true } if !marked && !relaxed(&self.tools.choice) => {
+            Step::Passed { end: stop, is_json: true } if !marked && !requires_call(&self.tools.choice) => {
                 self.buf.pass_value(body + stop);
             }
             Step::Passed { end: stop, .. } => self.buf.waste(stop),
@@ -206,7 +206,7 @@ impl Scanner {
                 }
                 // What its last value contains is not a call of its own.
                 let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
-                if !marked && !relaxed(&self.tools.choice) && has_values && self.is_known(&cut.name) {
+                if !marked && !requires_call(&self.tools.choice) && has_values && self.is_known(&cut.name) {
                     self.buf.pass_value(self.buf.len());
                     match &call.syntax {
                         Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),
@@ -240,7 +240,7 @@ impl Scanner {
     fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let body = self.buf.get(candidate.at + candidate.marker.0..to).unwrap_or_default();
         let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
-        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !sound(&call.arguments));
+        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
     }
 
@@ -321,9 +321,9 @@ impl Scanner {
         };
         // In the description of a tool, a schema takes the place of the arguments.
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
-        let speaks = self.spoken(call).is_some();
+        let is_answer = self.answer_text(call).is_some();
         let asks = self.options.strays && call.arguments.trim_start().starts_with('{') && plain();
-        if !named || described || !(speaks || asks) {
+        if !named || described || !(is_answer || asks) {
             return None;
         }
         match resolve(&self.tools, &call.name) {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Region, Scanner, candidate::Candidate, left::Writing, relaxed, tentative::same};
+use super::{Region, Scanner, candidate::Candidate, emitted::Writing, requires_call, tentative::same};
 use crate::{
     adapter::asides::RESULTS,
-    adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
+    adapter::syntax::{Parsed, Start, blank, starts_with_any, value::is_json},
     event::{Effect, Event, Sink, Why},
     fix::name::{known_tool, means_answer, means_none},
 };
@@ -38,10 +38,10 @@ impl Scanner {
             Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
             _ => candidate.fresh,
         };
-        let at_once = marked || in_place || relaxed(&self.tools.choice);
+        let at_once = marked || in_place || requires_call(&self.tools.choice);
         if !at_once || (self.is_wrapped() && !marked) {
             self.tentative.hold(calls, self.is_wrapped() || self.is_announced(candidate.at));
-            self.buf.look_to(to);
+            self.buf.scan_to(to);
             self.before.after_held_call(form);
             self.close_wrap_before(to);
             return;
@@ -50,14 +50,14 @@ impl Scanner {
         self.accept_tentative(out);
         let echoed = candidate.fresh && self.repeats(&calls, (form, marked));
         let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
-        if meant.is_empty() && !self.left.has_said() {
-            self.left.swallow_blank(true);
+        if meant.is_empty() && !self.emitted.has_said() {
+            self.emitted.swallow_blank(true);
         }
         // The last calls stay, so that a third copy is recognised too.
         if !echoed {
-            self.left.set_last(meant, (form, marked));
+            self.emitted.set_last(meant, (form, marked));
         }
-        self.left.begin_line();
+        self.emitted.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
         // After the marker of a result, the model invents the result and calls that follow from it.
@@ -69,14 +69,14 @@ impl Scanner {
 
     /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
     fn repeats(&self, calls: &[Parsed], writing: Writing) -> bool {
-        let last = self.left.last_in_another_form(writing);
+        let last = self.emitted.last_in_another_form(writing);
         !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(|(one, other)| same(one, other))
     }
 
     /// Emits the text before a call at `at` and drops the whitespace around the call.
     pub(super) fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
         // Only whitespace and separators are between calls. Tentative calls keep the text between them.
-        let between_calls = self.before.is_fresh() && self.left.calls() > 0 && self.region != Region::Reasoning;
+        let between_calls = self.before.is_fresh() && self.emitted.calls() > 0 && self.region != Region::Reasoning;
         if self.is_wrapped() && self.tentative.is_empty() {
             self.buf.discard_to(at);
         } else if self.tentative.is_empty() && !between_calls {
@@ -102,21 +102,21 @@ impl Scanner {
 
     /// Emits the calls and returns them, without those whose names mean "no tool" or "the answer".
     pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
-        calls.retain(|call| !means_none(&self.tools, &call.name) && !self.say(call, out));
+        calls.retain(|call| !means_none(&self.tools, &call.name) && !self.send_as_text(call, out));
         calls.iter().for_each(|call| self.send(call, true, out));
         calls
     }
 
     /// Emits the text of an answer written as a call. Returns `false` if this is a call of a tool.
-    fn say(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
-        let Some(text) = self.spoken(call) else { return false };
-        self.left.text(&text, false);
+    fn send_as_text(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
+        let Some(text) = self.answer_text(call) else { return false };
+        self.emitted.text(&text, false);
         out.event(Event::Text(&text));
         true
     }
 
     /// The text of a call that stands for the answer (`answer`, `respond` or the like), if a single string is all that it holds.
-    pub(super) fn spoken(&self, call: &Parsed) -> Option<String> {
+    pub(super) fn answer_text(&self, call: &Parsed) -> Option<String> {
         if !means_answer(&self.tools, &call.name) {
             return None;
         }
@@ -136,7 +136,7 @@ impl Scanner {
         self.accept_at_end(whole, candidate, out);
         match self.buf.ended() {
             // The arguments are complete, but the call itself may not be.
-            Some(reason) if sound(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
+            Some(reason) if is_json(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
             _ => self.send(&cut, false, out),
         }
     }
@@ -169,12 +169,12 @@ impl Scanner {
         }
         for call in calls {
             match &stray {
-                Some(_) if self.say(&call, out) => {}
+                Some(_) if self.send_as_text(&call, out) => {}
                 Some(why) => self.refuse(&call, why, out),
                 None => self.send(&call, true, out),
             }
         }
-        self.buf.discard_seen();
+        self.buf.discard_scanned();
     }
 
     /// Refuses a call whose arguments exceed the limit, and discards the rest of the answer, because nobody knows where the call
@@ -190,13 +190,13 @@ impl Scanner {
 
     /// Refuses a call that cannot be read. The fixer does not see it.
     pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
-        self.left.call();
+        self.emitted.call();
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
     }
 
     /// Emits a call. `complete`: with its `CallEnd`.
     pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
-        let index = self.left.call();
+        let index = self.emitted.call();
         out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
         if !call.arguments.is_empty() {
             out.event(Event::CallArguments { index, json: &call.arguments });
@@ -220,7 +220,7 @@ impl Scanner {
         }
         match &candidate.fence {
             Some(fence) if fence.one_line => {
-                self.left.open_inline(fence.length);
+                self.emitted.open_inline(fence.length);
                 self.advance(candidate.at + fence.length, out);
             }
             Some(fence) => {
@@ -238,7 +238,7 @@ impl Scanner {
         let call = self.adapter.calls.get(form)?;
         let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() {
-            self.buf.look_to(at);
+            self.buf.scan_to(at);
             return (!end).then_some(false);
         }
         // The marker of a result is handled as an aside.
@@ -247,13 +247,13 @@ impl Scanner {
         let closers = closers.filter(|closer| !is_result(closer));
         match starts_with_any(&self.buf[at..], closers, end) {
             Start::Yes(length) => {
-                self.buf.look_to(at + length);
+                self.buf.scan_to(at + length);
                 if !self.draft.is_empty() {
                     self.draft.push_markup(&self.buf[self.buf.from()..self.buf.pos()]);
                 }
                 // Markers after tentative calls stay, because those may become text again.
                 if self.tentative.is_empty() {
-                    self.buf.discard_seen();
+                    self.buf.discard_scanned();
                 }
                 Some(true)
             }
@@ -267,7 +267,7 @@ impl Scanner {
                     _ => rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len(),
                 };
                 if glue > 0 && self.buf.pos() < at + glue {
-                    self.buf.look_to(at + glue);
+                    self.buf.scan_to(at + glue);
                     return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
                 }
                 None

@@ -148,7 +148,7 @@ impl Scanner {
     pub(super) fn accept_draft(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         // A model truncated inside reasoning has decided nothing.
         let limited = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
-        let silent = !self.left.has_said() && self.left.calls() == 0;
+        let silent = !self.emitted.has_said() && self.emitted.calls() == 0;
         if !limited && (silent || !self.draft.is_empty()) {
             let calls = if self.draft.is_empty() { self.last_calls_of_field(reason) } else { self.draft.calls.clone() };
             let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
@@ -158,11 +158,11 @@ impl Scanner {
             }
         }
         self.give_up_draft(out);
-        if let Some(text) = self.draft.believed.take().filter(|_| self.left.calls() == 0 && self.region == Region::Reasoning)
-            && !self.left.has_said()
+        if let Some(text) = self.draft.believed.take().filter(|_| self.emitted.calls() == 0 && self.region == Region::Reasoning)
+            && !self.emitted.has_said()
             && !text.trim().is_empty()
         {
-            self.left.say();
+            self.emitted.say();
             self.draft.began = Some(false);
             out.event(Event::Text(&text));
         }

@@ -101,7 +101,7 @@ impl Scanner {
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let named = !fresh && !bracket;
-        let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
+        let inside = || self.emitted.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
         if (bracket || named) && (self.buf.is_inside_value(at) || inside() || self.is_shown(at) || self.is_data(at)) {
             return false;
         }

@@ -35,7 +35,7 @@ impl Scanner {
                 None => end,
                 Some('\n') => {
                     self.buf.skip_to(length + 1);
-                    self.left.swallow_blank(true);
+                    self.emitted.swallow_blank(true);
                     true
                 }
                 Some(_) => true,
@@ -45,60 +45,57 @@ impl Scanner {
 
     /// Handles markers of reasoning and answer in the text. `None`: this is not one.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        let (at, behind) = (found.at, found.at + found.len);
+        let (at, after) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
         let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
         let begins = anywhere || self.at_line_start(at);
-        if found.mark.framing.reasoning_open && !begins && !end && behind == self.buf.len() {
+        if found.mark.framing.reasoning_open && !begins && !end && after == self.buf.len() {
             return Some(false);
         }
-        if found.mark.framing.reasoning_open && (begins || self.is_between_sentences(at, behind)) {
-            let label = match adapter
-                .framing
-                .reasoning
-                .as_ref()
-                .map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
-            {
-                Start::Yes(length) => length,
-                Start::Maybe => return Some(false),
-                Start::No => 0,
-            };
+        if found.mark.framing.reasoning_open && (begins || self.is_between_sentences(at, after)) {
+            let label =
+                match adapter.framing.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[after..], reasoning, end))
+                {
+                    Start::Yes(length) => length,
+                    Start::Maybe => return Some(false),
+                    Start::No => 0,
+                };
             self.accept_tentative(out);
-            self.remove(at, behind + label, out);
+            self.remove(at, after + label, out);
             self.region = Region::Reasoning;
-            self.left.swallow_blank(true);
+            self.emitted.swallow_blank(true);
             // A closing marker after this one says nothing about the beginning.
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }
         if found.mark.framing.reasoning_close {
-            let Some(ends_line) = self.ends_line(behind, end) else { return Some(false) };
+            let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
             if anywhere || ends_line || self.at_line_start(at) {
                 // Calls before it were drafts.
-                if self.proves_thoughts(&self.buf[at..behind]) {
+                if self.proves_thoughts(&self.buf[at..after]) {
                     self.tentative.forget();
                 }
-                self.remove(at, behind, out);
-                self.left.swallow_blank(!self.left.has_said());
+                self.remove(at, after, out);
+                self.emitted.swallow_blank(!self.emitted.has_said());
                 // Closed without an opening marker: the text before it was reasoning.
-                if self.left.has_said() {
+                if self.emitted.has_said() {
                     self.draft.note_beginning(true);
                 }
                 return Some(true);
             }
         }
-        if found.mark.framing.answer_open && !self.left.has_said() && !self.message.is_in_answer() {
-            self.remove(at, behind, out);
+        if found.mark.framing.answer_open && !self.emitted.has_said() && !self.message.is_in_answer() {
+            self.remove(at, after, out);
             self.message.set_in_answer(true);
-            self.left.swallow_blank(true);
+            self.emitted.swallow_blank(true);
             return Some(true);
         }
         if found.mark.framing.answer_close && self.message.is_in_answer() {
-            match self.ends_answer(behind, end) {
+            match self.ends_answer(after, end) {
                 None => return Some(false),
                 Some(true) => {
                     self.message.set_in_answer(false);
-                    self.remove(at, behind, out);
+                    self.remove(at, after, out);
                     return Some(true);
                 }
                 Some(false) => {}
@@ -115,19 +112,19 @@ impl Scanner {
     /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
         let before = &self.buf[self.buf.from()..at];
-        before.ends_with(' ') && !self.at_line_start(at) && !self.left.tail().after(before).ends_sentence()
+        before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail().after(before).ends_sentence()
     }
 
     /// Whether a marker is between the end of a sentence and the next text, without spaces. Nobody mentions a marker there.
-    fn is_between_sentences(&self, at: usize, behind: usize) -> bool {
-        !self.buf[behind..].starts_with(' ')
+    fn is_between_sentences(&self, at: usize, after: usize) -> bool {
+        !self.buf[after..].starts_with(' ')
             && self.ends_in_a_word(at)
-            && self.left.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
+            && self.emitted.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
     }
 
-    /// Whether a marker that ends at `behind` ends its line, or another tag follows. `None`: more text is needed.
-    pub(super) fn ends_line(&self, behind: usize, end: bool) -> Option<bool> {
-        let rest = &self.buf[behind..];
+    /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.
+    pub(super) fn ends_line(&self, after: usize, end: bool) -> Option<bool> {
+        let rest = &self.buf[after..];
         let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
         match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
             Some(b'\n' | b'<') => Some(true),
@@ -169,7 +166,7 @@ impl Scanner {
                 return false;
             }
         };
-        let (at, behind) = (found.at, found.at + found.len);
+        let (at, after) = (found.at, found.at + found.len);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             self.reason_on(at, out);
             return false;
@@ -178,11 +175,11 @@ impl Scanner {
         if found.mark.framing.header || found.mark.framing.message_end || is_stripped {
             return self.leave_reasoning(found, out);
         }
-        self.buf.look_to(behind);
+        self.buf.scan_to(after);
         if found.mark.framing.reasoning_close {
             self.give_up_draft(out);
             self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
-            self.leave_reasoning_at(behind);
+            self.leave_reasoning_at(after);
             if found.mark.framing.answer_open {
                 self.message.set_in_answer(true);
             }
@@ -190,7 +187,7 @@ impl Scanner {
         }
         if (found.mark.framing.drop && found.mark.calls.is_empty()) || found.mark.framing.reasoning_open {
             self.emit(at, out);
-            self.buf.skip_to(behind);
+            self.buf.skip_to(after);
             return true;
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
@@ -198,16 +195,16 @@ impl Scanner {
                 // A marker after a space in a sentence is only mentioned.
                 Inside::AtEnd if self.is_in_sentence(at) => {}
                 Inside::AtEnd | Inside::Parse => {
-                    self.buf.look_to(at);
+                    self.buf.scan_to(at);
                     match self.begin_marked(found, end) {
                         None => return false,
                         Some(true) => return true,
-                        Some(false) => self.buf.look_to(behind),
+                        Some(false) => self.buf.scan_to(after),
                     }
                 }
                 Inside::Ignore if found.mark.framing.drop => {
                     self.emit(at, out);
-                    self.buf.skip_to(behind);
+                    self.buf.skip_to(after);
                 }
                 Inside::Ignore => {}
             }
@@ -221,15 +218,15 @@ impl Scanner {
         self.buf.leave_strings();
         self.region = Region::Text;
         self.draft.close();
-        self.left.swallow_blank(true);
-        self.left.begin_line();
-        self.before.after_framing(self.left.has_said());
+        self.emitted.swallow_blank(true);
+        self.emitted.begin_line();
+        self.before.after_framing(self.emitted.has_said());
     }
 
     /// The text up to `to` is reasoning. Whitespace at its end is held, because what follows may swallow it.
     fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
         let blanks = self.buf[self.buf.pos()..to].trim().is_empty();
-        self.buf.look_to(to);
+        self.buf.scan_to(to);
         if !blanks {
             self.emit(self.buf[..to].trim_end().len(), out);
         }
@@ -267,7 +264,7 @@ impl Scanner {
             }
         }
         if tick == b'`' {
-            self.left.ticks(length);
+            self.emitted.ticks(length);
         }
         self.advance(at + length, out);
         true
@@ -290,8 +287,8 @@ impl Scanner {
             };
             let closes = if is_long && matches!(closes, Start::Maybe) { Start::No } else { closes };
             match (closes, newline) {
-                (Start::Yes(behind), _) => {
-                    self.advance(offset + behind, out);
+                (Start::Yes(after), _) => {
+                    self.advance(offset + after, out);
                     self.region = Region::Text;
                     return true;
                 }
@@ -310,7 +307,7 @@ impl Scanner {
 
     /// Whether a line begins exactly at `at`.
     fn line_begins(&self, at: usize) -> bool {
-        if at > self.buf.from() { self.buf[self.buf.from()..at].ends_with('\n') } else { self.left.is_line_blank() }
+        if at > self.buf.from() { self.buf[self.buf.from()..at].ends_with('\n') } else { self.emitted.is_line_blank() }
     }
 }
 
@@ -348,14 +345,14 @@ fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: b
     let body = line.trim_start();
     let ticks = body.bytes().take_while(|&byte| byte == tick).count();
     let rest = body[ticks..].trim_start();
-    let behind = line.len() - body.len() + ticks;
+    let after = line.len() - body.len() + ticks;
     let closes_answer = framing.answer.iter().flat_map(|answer| &answer.close);
     match rest.is_empty() {
         true if !whole => Start::Maybe,
         _ if ticks < length => Start::No,
-        true => Start::Yes(behind),
+        true => Start::Yes(after),
         false => match starts_with_any(rest, framing.drop.iter().chain(closes_answer), whole) {
-            Start::Yes(_) => Start::Yes(behind),
+            Start::Yes(_) => Start::Yes(after),
             other => other,
         },
     }

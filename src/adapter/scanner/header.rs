@@ -24,7 +24,7 @@ impl Scanner {
         let recipient = adapter.framing.recipient.as_ref()?;
         let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() && !end {
-            self.buf.look_to(at);
+            self.buf.scan_to(at);
             return Some(false);
         }
         let known = |name: &str| is_known(&self.tools, name);
@@ -98,22 +98,22 @@ impl Scanner {
         self.remove(at, body, out);
         self.buf.leave_strings();
         self.before.leave_call();
-        self.left.begin_line();
+        self.emitted.begin_line();
         self.message.address(kind == Kind::Content);
         self.message.set_stripped(is_stripped);
         match kind {
             // After a call the model invents the result and everything that follows from it.
-            Kind::Result if self.left.calls() > 0 => {
+            Kind::Result if self.emitted.calls() > 0 => {
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
             }
             Kind::Reasoning | Kind::Result => {
                 self.region = Region::Reasoning;
-                self.left.swallow_blank(true);
+                self.emitted.swallow_blank(true);
             }
             Kind::Content | Kind::Call(_) => {
                 self.region = Region::Text;
-                self.before.after_framing(self.left.has_said());
+                self.before.after_framing(self.emitted.has_said());
             }
         }
         Some(true)
@@ -124,11 +124,11 @@ impl Scanner {
         self.give_up_draft(out);
         let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
         self.emit(to, out);
-        let behind = found.at + if found.mark.framing.message_end { found.len } else { 0 };
+        let after = found.at + if found.mark.framing.message_end { found.len } else { 0 };
         if found.mark.framing.message_end {
             self.message.end();
         }
-        self.leave_reasoning_at(behind);
+        self.leave_reasoning_at(after);
         true
     }
 }

@@ -55,8 +55,8 @@ impl Scanner {
         let undecided = if end || text.len() >= BLOCK_BYTES { Seen::No } else { Seen::Maybe };
         let closes = |(place, _): &(usize, &str)| text[..*place].trim_end_matches([' ', '\t']).ends_with('\n');
         let Some((place, _)) = text.match_indices(quotes).find(closes) else { return undecided };
-        let behind = at + place + quotes.len();
-        if self.buf[behind..].trim().is_empty() { undecided } else { Seen::Yes(behind) }
+        let after = at + place + quotes.len();
+        if self.buf[after..].trim().is_empty() { undecided } else { Seen::Yes(after) }
     }
 
     /// Whether the marker at `at` begins a list of nothing but names, or is its first item (`<tools><tool>f</tool></tools>`).
@@ -189,7 +189,7 @@ impl Scanner {
         let Some(last) = rest.rfind(marker) else { return Some(true) };
         let closers = self.adapter.triggers.closers().iter();
         match closers.filter_map(|close| rest[last..].rfind(close.as_str()).map(|at| last + at + close.len())).max() {
-            Some(behind) => goes_on(&rest[behind..], true),
+            Some(after) => goes_on(&rest[after..], true),
             None => Some(false),
         }
     }

@@ -29,22 +29,22 @@ impl Scanner {
     pub(super) fn advance(&mut self, to: usize, out: &mut dyn Sink) {
         let text = &self.buf[self.buf.pos()..to];
         let is_blank = text.chars().all(char::is_whitespace);
-        if self.left.inline() > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
-            self.left.close_inline();
+        if self.emitted.inline() > 0 && memchr::memchr(b'\n', text.as_bytes()).is_some() {
+            self.emitted.close_inline();
         }
-        self.buf.look_to(to);
+        self.buf.scan_to(to);
         if is_blank {
             return;
         }
         self.tentative.clear();
         self.before.after_text();
-        let end = if self.tools.wanted() || self.left.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
+        let end = if self.tools.wanted() || self.emitted.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
         self.emit(end, out);
     }
 
     /// Emits the text up to `to`.
     pub(super) fn emit(&mut self, to: usize, out: &mut dyn Sink) {
-        if self.left.swallows_blank() {
+        if self.emitted.swallows_blank() {
             self.buf.discard_to(self.buf.from() + blank(&self.buf[self.buf.from()..to]));
         }
         if self.region == Region::Reasoning && !self.draft.is_empty() {
@@ -60,17 +60,17 @@ impl Scanner {
             return;
         }
         let reasoning = self.region == Region::Reasoning;
-        self.left.text(text, reasoning);
+        self.emitted.text(text, reasoning);
         if reasoning {
             self.draft.reasoned(text);
             out.event(Event::Reasoning(text));
         } else {
             if self.region == Region::Text && self.tools.wanted() {
-                self.left.enclosing.text(text, self.adapter.triggers.closers());
+                self.emitted.enclosing.text(text, self.adapter.triggers.closers());
             }
             out.event(Event::Text(text));
         }
-        self.buf.leave_to(to);
+        self.buf.emit_to(to);
     }
 
     /// Whether only whitespace is between `at` and the newline before it.
@@ -78,7 +78,7 @@ impl Scanner {
         let before = &self.buf[self.buf.from()..at];
         match memchr::memrchr(b'\n', before.as_bytes()) {
             Some(newline) => before[newline..].trim().is_empty(),
-            None => self.left.is_line_blank() && before.trim().is_empty(),
+            None => self.emitted.is_line_blank() && before.trim().is_empty(),
         }
     }
 
@@ -116,7 +116,7 @@ impl Scanner {
     pub(super) fn is_data(&self, at: usize) -> bool {
         let indented = || self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);
         let is_data = |head: &str| line::opens_data(head) || (indented() && line::describes(head));
-        self.left.is_users_turn() || self.introduction(at).is_some_and(|head| is_data(&head))
+        self.emitted.is_users_turn() || self.introduction(at).is_some_and(|head| is_data(&head))
     }
 
     /// The beginning of the line above `at`. `None`: `at` does not begin a line, or that line is too long.
@@ -127,14 +127,14 @@ impl Scanner {
         let mut lines = self.buf[self.buf.from()..at].split('\n').rev();
         let head = match lines.find(|line| !line.trim().is_empty()) {
             // Its beginning was emitted.
-            Some(line) if lines.next().is_none() && !self.left.is_line_blank() => {
-                let mut head = self.left.line_head().to_owned();
+            Some(line) if lines.next().is_none() && !self.emitted.is_line_blank() => {
+                let mut head = self.emitted.line_head().to_owned();
                 line::extend(&mut head, line);
                 head
             }
             Some(line) => line.trim_start().to_owned(),
-            None if !self.left.is_line_blank() => self.left.line_head().to_owned(),
-            None => self.left.line_before().to_owned(),
+            None if !self.emitted.is_line_blank() => self.emitted.line_head().to_owned(),
+            None => self.emitted.line_before().to_owned(),
         };
         (head.len() < HEAD_BYTES).then_some(head)
     }
@@ -143,8 +143,8 @@ impl Scanner {
     pub(super) fn line_head(&self, at: usize) -> String {
         let before = &self.buf[self.buf.from()..at];
         let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
-        let is_new = line.starts_with('\n') || self.left.is_line_blank();
-        let mut head = if is_new { String::new() } else { self.left.line_head().to_owned() };
+        let is_new = line.starts_with('\n') || self.emitted.is_line_blank();
+        let mut head = if is_new { String::new() } else { self.emitted.line_head().to_owned() };
         line::extend(&mut head, if is_new { line.trim_start() } else { line });
         head
     }
@@ -173,7 +173,7 @@ impl Scanner {
         } else {
             // The text before it may still be a call. It is held, without the framing.
             self.buf.cut_out(at, to);
-            self.left.enclosing.search_again();
+            self.emitted.enclosing.search_again();
         }
     }
 
@@ -189,7 +189,7 @@ impl Scanner {
             if start + run == line.len() && !end {
                 return Inline::Unknown;
             }
-            if run == self.left.inline() {
+            if run == self.emitted.inline() {
                 return Inline::Closes(at + start + run);
             }
             offset = start + run;

@@ -48,7 +48,7 @@ struct Element {
 struct Closing {
     name: String,
     at: usize,
-    behind: usize,
+    past: usize,
 }
 
 // === impl Enclosing ===
@@ -64,7 +64,7 @@ impl Enclosing {
         while !rest.is_empty() {
             if self.tag.is_empty() {
                 let at = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
-                self.pass(&rest[..at]);
+                self.record_text(&rest[..at]);
                 rest = &rest[at..];
                 if let Some(after) = rest.strip_prefix('<') {
                     self.tag.push('<');
@@ -76,7 +76,7 @@ impl Enclosing {
             let next = rest.chars().next().unwrap_or_default();
             if whole || matches!(next, '<' | '\n') || self.tag.len() > TAG_BYTES {
                 let tag = std::mem::take(&mut self.tag);
-                self.turn(&tag, next == '\n', markers);
+                self.record_tag(&tag, next == '\n', markers);
                 continue;
             }
             self.tag.push(next);
@@ -88,12 +88,12 @@ impl Enclosing {
     fn end_tag(&mut self, markers: &[String]) {
         if self.tag.ends_with('>') {
             let tag = std::mem::take(&mut self.tag);
-            self.turn(&tag, false, markers);
+            self.record_tag(&tag, false, markers);
         }
     }
 
     /// Records text outside tags.
-    fn pass(&mut self, text: &str) {
+    fn record_text(&mut self, text: &str) {
         if !self.open.is_empty() && !text.trim().is_empty() {
             self.open.iter_mut().for_each(|element| element.has_text = true);
         }
@@ -115,14 +115,14 @@ impl Enclosing {
     }
 
     /// Records a tag, or text that looked like one.
-    fn turn(&mut self, tag: &str, ends_line: bool, markers: &[String]) {
+    fn record_tag(&mut self, tag: &str, ends_line: bool, markers: &[String]) {
         let begins_line = self.line_blank;
         if let Some(name) = closed(tag)
             && let Some(at) = self.open.iter().rposition(|element| element.name == name)
         {
             self.open.truncate(at);
         }
-        self.pass(tag);
+        self.record_text(tag);
         let marks = |name: &str| markers.iter().any(|marker| closed(marker) == Some(name));
         if let Some(name) = opened(tag).filter(|name| !marks(name))
             && (begins_line || ends_line)
@@ -158,11 +158,11 @@ impl Enclosing {
                 }
                 stop => {
                     let name = stop.and_then(|stop| closed(&rest[..=stop])).unwrap_or_default();
-                    let behind = at + stop.map_or(2, |stop| stop + 1);
+                    let past = at + stop.map_or(2, |stop| stop + 1);
                     if self.open.iter().any(|element| element.name == name) {
-                        self.closing = Some(Closing { name: name.to_owned(), at, behind });
+                        self.closing = Some(Closing { name: name.to_owned(), at, past });
                     }
-                    self.searched = behind;
+                    self.searched = past;
                 }
             }
         }
@@ -205,17 +205,17 @@ impl Scanner {
         // A model that writes another's turn also writes the reasoning of the next answer.
         open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
-        let mut from = to.max(self.left.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
-        while let Some((at, behind)) = find_any(&self.buf, from, &close) {
+        let mut from = to.max(self.emitted.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
+        while let Some((at, past)) = find_any(&self.buf, from, &close) {
             if find_any(&self.buf[..at], from, &open).is_some() {
                 return Some(false);
             }
-            match self.ends_line(behind, end) {
+            match self.ends_line(past, end) {
                 None => return None,
-                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, behind) => {
+                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) => {
                     return Some(true);
                 }
-                Some(_) => from = behind,
+                Some(_) => from = past,
             }
         }
         if find_any(&self.buf, from, &open).is_some() {
@@ -223,25 +223,25 @@ impl Scanner {
         }
         let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
-        self.left.enclosing.thought = self.buf.in_answer(searched);
+        self.emitted.enclosing.thought = self.buf.in_answer(searched);
         end.then_some(false)
     }
 
     /// Whether a marker ends the words before it: no space separates it on one side, or only its family has this token. A tag
     /// that is only mentioned has spaces on both sides.
-    fn ends_words(&self, at: usize, behind: usize) -> bool {
+    fn ends_words(&self, at: usize, past: usize) -> bool {
         let before = self.buf[..at].chars().next_back();
-        let after = self.buf[behind..].chars().next();
+        let after = self.buf[past..].chars().next();
         let is_spoken_of = before.is_some_and(|c| "`'\"".contains(c));
         let glued = before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) || after.is_some_and(char::is_alphanumeric);
-        !is_spoken_of && (glued || self.buf[at..behind] != *THINK[1])
+        !is_spoken_of && (glued || self.buf[at..past] != *THINK[1])
     }
 
     /// Whether the element around a call that ends at `to` withdraws it: it closes and holds text after the call, or it holds
     /// text before the call and the answer continues after it. `None`: more text is needed.
     fn closes_element(&mut self, to: usize, end: bool) -> Option<bool> {
         let gone = self.buf.in_answer(0);
-        let enclosing = &mut self.left.enclosing;
+        let enclosing = &mut self.emitted.enclosing;
         enclosing.end_tag(self.adapter.triggers.closers());
         while !enclosing.open.is_empty() {
             let Some(closing) = enclosing.find_closing(&self.buf, gone, gone + to, end) else {
@@ -251,7 +251,7 @@ impl Scanner {
                 }
                 return end.then_some(false);
             };
-            let (close, behind, name) = (closing.at - gone, closing.behind - gone, closing.name.clone());
+            let (close, past, name) = (closing.at - gone, closing.past - gone, closing.name.clone());
             let Some(at) = enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
             let before =
                 enclosing.open.get(at).is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
@@ -263,7 +263,7 @@ impl Scanner {
             if next < close && !calls_follow() {
                 return Some(true);
             }
-            let rest = self.buf[behind..].trim_start();
+            let rest = self.buf[past..].trim_start();
             if before && !rest.is_empty() {
                 return Some(true);
             }

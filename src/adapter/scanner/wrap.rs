@@ -55,7 +55,7 @@ enum Opener {
 impl Scanner {
     /// Enters a wrap at the start of the answer if a call may begin in it. `None`: more text is needed.
     pub(super) fn begin_wrap(&mut self, at: usize, end: bool) -> Option<bool> {
-        if self.tentative.wrap.is_some() || self.left.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
+        if self.tentative.wrap.is_some() || self.emitted.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
             return Some(false);
         }
         let (mut kind, mut content, mut close) = match self.opener(at, end) {
@@ -90,7 +90,7 @@ impl Scanner {
             return Some(false);
         }
         self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close });
-        self.buf.look_to(first);
+        self.buf.scan_to(first);
         self.before.set_tried(marked);
         Some(true)
     }
@@ -181,17 +181,17 @@ impl Scanner {
             Start::Maybe => return Some(false),
             Start::No => return None,
         };
-        let behind = self.buf.as_bytes().get(first + length);
+        let after = self.buf.as_bytes().get(first + length);
         let ticks = close.starts_with(['`', '~']);
-        if ticks && behind.is_none() && !end {
+        if ticks && after.is_none() && !end {
             return Some(false);
         }
-        if ticks && behind == self.buf.as_bytes().get(first) {
+        if ticks && after == self.buf.as_bytes().get(first) {
             self.unwrap(out);
             return Some(true);
         }
         wrap.close.pop();
-        self.buf.look_to(first + length);
+        self.buf.scan_to(first + length);
         Some(true)
     }
 
@@ -207,12 +207,12 @@ impl Scanner {
     /// Turns the wrap into text and rescans what follows it.
     pub(super) fn unwrap(&mut self, out: &mut dyn Sink) {
         let Some(wrap) = self.tentative.wrap.take() else { return };
-        self.buf.look_again();
+        self.buf.rescan();
         self.tentative.forget();
         self.advance(self.buf.place(wrap.content), out);
         match wrap.kind {
             Kind::Fence(tick, length) => self.region = Region::Fence(tick, length),
-            Kind::Inline(length) => self.left.open_inline(length),
+            Kind::Inline(length) => self.emitted.open_inline(length),
             Kind::Tag => {}
         }
     }

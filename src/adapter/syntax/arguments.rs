@@ -68,7 +68,7 @@ enum Phase {
     /// Inside a JSON object in place of the tags.
     Json { start: usize, seen: usize, extent: Extent },
     /// After that object.
-    Behind { start: usize, stop: usize },
+    After { start: usize, stop: usize },
     /// Inside an object with broken quotes: a closing tag of the call after a brace ends it.
     Torn { start: usize, seen: usize },
 }
@@ -165,7 +165,7 @@ impl Arguments {
                 Phase::Json { start, seen, extent } => {
                     let start = *start;
                     match extent.feed(&text.as_bytes()[*seen..]) {
-                        Some(length) => self.phase = Phase::Behind { start, stop: *seen + length },
+                        Some(length) => self.phase = Phase::After { start, stop: *seen + length },
                         None if end => self.phase = Phase::Torn { start, seen: start },
                         None => {
                             *seen = text.len();
@@ -173,7 +173,7 @@ impl Arguments {
                         }
                     }
                 }
-                Phase::Behind { start, stop } => {
+                Phase::After { start, stop } => {
                     let (start, stop) = (*start, *stop);
                     let done = |to: usize| Outcome::Done { arguments: text[start..stop].to_owned(), end: to };
                     match self.mark(text, stop, form, end) {

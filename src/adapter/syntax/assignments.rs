@@ -8,8 +8,8 @@ pub(super) fn assignments(text: &str, types: &Types) -> Option<Vec<(String, Stri
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (key, length) = key(rest, types)?;
-        let behind = rest[length..].trim_start_matches([' ', '\t']);
-        let (value, next) = quoted(behind).unwrap_or_else(|| behind.split_at(bare_end(behind, types)));
+        let after = rest[length..].trim_start_matches([' ', '\t']);
+        let (value, next) = quoted(after).unwrap_or_else(|| after.split_at(bare_end(after, types)));
         pairs.push((key.to_owned(), types.value(key, value.trim_end(), Hint::None)));
         rest = next.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     }
@@ -41,8 +41,8 @@ pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> 
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|&c| matches!(c, '"' | '\''))?;
     let ends = |&(at, _): &(usize, &str)| {
-        let behind = &text[at + 2..];
-        behind.is_empty() || behind.starts_with(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '/'))
+        let after = &text[at + 2..];
+        after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '/'))
     };
     let (at, _) = text[1..].match_indices(quote).find(ends)?;
     Some((&text[1..=at], &text[at + 2..]))

@@ -379,7 +379,7 @@ fn tag(text: &str, open: &str, name: &str, end: bool) -> Start {
     let mut rest = text;
     for part in [open, name, ">"] {
         match rest.strip_prefix(part) {
-            Some(behind) => rest = behind,
+            Some(after) => rest = after,
             None if part.starts_with(rest) && !end => return Start::Maybe,
             None => return Start::No,
         }

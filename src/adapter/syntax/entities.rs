@@ -8,7 +8,7 @@ pub(super) fn decoded(text: &str) -> String {
 }
 
 /// Encodes a text such that [`decoded`] returns it: text that only looks escaped is escaped once more.
-pub(in crate::adapter) fn kept(text: &str) -> String {
+pub(in crate::adapter) fn encoded(text: &str) -> String {
     if decoded(text) == text { text.to_owned() } else { text.replace('&', "&amp;") }
 }
 
@@ -47,8 +47,8 @@ mod tests {
         for text in
             ["", "a & b", "&lt;b&gt;", "&amp;", "&amp;lt;", "<a>&lt;</a>", "&lt; & more", "&copy;", "&&amp;", "&#39;x&#39;"]
         {
-            assert_eq!(decoded(&kept(text)), text);
+            assert_eq!(decoded(&encoded(text)), text);
         }
-        assert_eq!(kept("say &lt;b&gt;"), "say &amp;lt;b&amp;gt;");
+        assert_eq!(encoded("say &lt;b&gt;"), "say &amp;lt;b&amp;gt;");
     }
 }

@@ -115,11 +115,11 @@ pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
 
 /// The value of an attribute.
 pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    let behind = attributes
+    let after = attributes
         .match_indices(name)
         .filter(|&(at, _)| !attributes[..at].ends_with(|c: char| c.is_alphanumeric() || "_-".contains(c)))
         .find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
-    let value = behind.trim_start();
+    let value = after.trim_start();
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         Some(quote) => value[1..].split(quote).next(),
         None => value.split(|c: char| c.is_whitespace() || c == '/').next(),

@@ -8,7 +8,7 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, closing_quote, plain_end, reopened, reopened_to_end, sound},
+    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end, reopened, reopened_to_end},
 };
 use crate::{
     adapter::JsonKeys,
@@ -59,7 +59,7 @@ enum Phase {
     /// Inside a string that contains the value, scanned up to this offset.
     Quoted(usize),
     /// After a value that ended at this offset.
-    Behind(usize, Trail),
+    After(usize, Trail),
     Torn(TornReader),
 }
 
@@ -119,7 +119,7 @@ impl JsonReader {
                 Phase::Quoted(seen) => match closing_quote(text, *seen, text.as_bytes()[self.start]) {
                     Ok(end) => {
                         if self.take(text, end, keys, context) {
-                            self.phase = Phase::Behind(end, Trail::behind(end))
+                            self.phase = Phase::After(end, Trail::after(end))
                         } else {
                             return self.leave(self.start);
                         }
@@ -149,18 +149,18 @@ impl JsonReader {
                         Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
                         Got::Closed(..) => return self.leave(self.start),
                         Got::Balanced(end) => match self.take(text, end, keys, context) {
-                            true => self.phase = Phase::Behind(end, Trail::behind(end)),
-                            false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
-                                self.phase = Phase::Torn(TornReader::behind(end));
+                            true => self.phase = Phase::After(end, Trail::after(end)),
+                            false if !context.close.is_empty() && !is_json(&text[self.start..end]) => {
+                                self.phase = Phase::Torn(TornReader::after(end));
                             }
                             false if self.calls.is_empty() => {
-                                return Step::Passed { end, sound: sound(&text[self.start..end]) };
+                                return Step::Passed { end, is_json: is_json(&text[self.start..end]) };
                             }
                             false => return self.leave(self.start),
                         },
                     }
                 }
-                Phase::Behind(end, trail) => {
+                Phase::After(end, trail) => {
                     if let Some(fence) = &self.fence
                         && trail.end == *end
                         && trail.fence(text, fence, context.end) == Start::Maybe
@@ -168,12 +168,12 @@ impl JsonReader {
                         return Step::More;
                     }
                     let (value_end, end) = (*end, trail.end);
-                    let behind = trail.read(text, context.close, context.end);
-                    let behind = behind.of_object(&text[end..], context.close, context.end);
-                    if matches!(behind, Behind::Nothing) && self.torn.is_none() {
+                    let after = trail.read(text, context.close, context.end);
+                    let after = after.of_object(&text[end..], context.close, context.end);
+                    if matches!(after, After::Nothing) && self.torn.is_none() {
                         self.torn = Some(self.is_torn(text, value_end, keys, context));
                     }
-                    if matches!(behind, Behind::Nothing) && self.torn == Some(true) {
+                    if matches!(after, After::Nothing) && self.torn == Some(true) {
                         match next_value(&text[end..], keys, context) {
                             Start::Maybe => return Step::More,
                             Start::Yes(_) => {
@@ -183,26 +183,26 @@ impl JsonReader {
                             Start::No => {}
                         }
                     }
-                    match behind {
-                        Behind::More => return Step::More,
-                        Behind::Marker(at) => {
+                    match after {
+                        After::More => return Step::More,
+                        After::Marker(at) => {
                             self.widen(text, value_end, keys, context);
                             return self.leave(at);
                         }
-                        Behind::Inside => {
+                        After::Inside => {
                             self.seeming_end = Some(value_end);
                             self.phase = Phase::Torn(TornReader::inside(end));
                             continue;
                         }
                         // A tag in prose before a code block.
-                        Behind::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
-                        Behind::Nothing
+                        After::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
+                        After::Nothing
                             if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) =>
                         {
                             let braces = self.widen(text, value_end, keys, context);
                             return self.leave(end.max(value_end + braces));
                         }
-                        Behind::Nothing => {}
+                        After::Nothing => {}
                     }
                     // Several values may follow each other.
                     let next =
@@ -211,14 +211,14 @@ impl JsonReader {
                         None if context.close.is_empty() && !context.end => return Step::More,
                         Some(b'{' | b'[' | b'"') => (self.start, self.phase) = (next, Phase::Before),
                         // What follows cannot follow a value: its quotes are broken.
-                        Some(_) if !context.close.is_empty() && !sound(&text[self.start..value_end]) => {
-                            self.phase = Phase::Torn(TornReader::behind(end))
+                        Some(_) if !context.close.is_empty() && !is_json(&text[self.start..value_end]) => {
+                            self.phase = Phase::Torn(TornReader::after(end))
                         }
                         _ => return self.leave(end),
                     }
                 }
                 Phase::Torn(torn) => {
-                    let (behind, inside) = (torn.end, torn.inside);
+                    let (seeming_end, inside) = (torn.end, torn.inside);
                     return match torn.read(text, context.close) {
                         Some((begin, end)) if self.retake(text, begin, keys, context) => self.leave(end),
                         Some(_) => self.leave(self.start),
@@ -227,13 +227,13 @@ impl JsonReader {
                             match self.end_anyhow(text, keys, context) {
                                 // It seemed to end; if that is not its end, another value follows.
                                 Step::Cut { .. } if !context.marked => {
-                                    Step::Passed { end: behind, sound: sound(&text[self.start..behind]) }
+                                    Step::Passed { end: seeming_end, is_json: is_json(&text[self.start..seeming_end]) }
                                 }
                                 Step::Cut { whole, cut, .. } => Step::Cut { whole, cut, closed: false },
                                 step => step,
                             }
                         }
-                        None if context.end => self.leave(behind),
+                        None if context.end => self.leave(seeming_end),
                         None => Step::More,
                     };
                 }
@@ -265,7 +265,7 @@ impl JsonReader {
     /// Reads the calls before the seam of a value that contains two.
     fn split(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
         let value = &text[self.start..end];
-        if sound(value) {
+        if is_json(value) {
             return None;
         }
         let seam = seam(value, keys, context)?;
@@ -278,7 +278,7 @@ impl JsonReader {
     fn is_torn(&self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         let value = &text[self.start..end];
         let open = |found: Vec<Found>| found.iter().any(|found| !found.closed);
-        !sound(value)
+        !is_json(value)
             && match calls(value, keys, context, 0, false) {
                 Some(found) => open(found) && !PlainExtent::closes(value),
                 None => repaired(value, keys, context).is_some_and(open),
@@ -295,7 +295,7 @@ impl JsonReader {
     fn widen(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> usize {
         let braces = text[end..].bytes().take_while(|&byte| byte == b'}').count();
         if braces > 0
-            && !sound(&text[self.start..end])
+            && !is_json(&text[self.start..end])
             && let Some(found) = calls(&text[self.start..end + braces], keys, context, 0, false)
         {
             self.calls.truncate(self.before);

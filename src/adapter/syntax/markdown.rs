@@ -23,8 +23,8 @@ pub(super) fn unescaped(call: Parsed) -> Parsed {
         return call;
     }
     // JSON writes a backslash as two.
-    let sound = super::value::sound(&call.arguments);
-    let arguments = without_escapes(&call.arguments, if sound { "\\\\_" } else { ESCAPED });
+    let is_json = super::value::is_json(&call.arguments);
+    let arguments = without_escapes(&call.arguments, if is_json { "\\\\_" } else { ESCAPED });
     Parsed { name: plain(&call.name).into_owned(), arguments, ..call }
 }
 

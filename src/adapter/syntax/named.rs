@@ -9,7 +9,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, goes_on, plain_end, reopened, reopened_to_end, sound},
+    value::{After, Got, TornReader, Trail, ValueReader, goes_on, is_json, plain_end, reopened, reopened_to_end},
 };
 use crate::{
     adapter::Named,
@@ -68,7 +68,7 @@ enum Body {
 
 impl Body {
     fn ended(end: usize) -> Body {
-        Body::Ended { end, trail: Trail::behind(end) }
+        Body::Ended { end, trail: Trail::after(end) }
     }
 }
 
@@ -173,23 +173,23 @@ impl NamedReader {
                         return Step::More;
                     }
                     let end = *end;
-                    let behind = match trail.read(text, context.close, context.end) {
-                        behind if text[from..].starts_with('{') => behind.of_object(&text[end..], context.close, context.end),
-                        behind => behind,
+                    let after = match trail.read(text, context.close, context.end) {
+                        after if text[from..].starts_with('{') => after.of_object(&text[end..], context.close, context.end),
+                        after => after,
                     };
-                    match behind {
-                        Behind::More => return Step::More,
-                        Behind::Marker(at) => return done(parsed(end), at, named, context),
-                        Behind::Inside => self.body = Body::Torn(TornReader::inside(end)),
-                        Behind::Nothing if text[from..].starts_with(['{', '[', '"', '\'']) && !sound(text[from..end].trim()) => {
+                    match after {
+                        After::More => return Step::More,
+                        After::Marker(at) => return done(parsed(end), at, named, context),
+                        After::Inside => self.body = Body::Torn(TornReader::inside(end)),
+                        After::Nothing if text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim()) => {
                             match goes_on(&text[end..]) {
-                                _ if !context.close.is_empty() => self.body = Body::Torn(TornReader::behind(end)),
+                                _ if !context.close.is_empty() => self.body = Body::Torn(TornReader::after(end)),
                                 Start::Maybe if !context.end => return Step::More,
                                 Start::Yes(_) => self.body = Body::Torn(TornReader::inside(end)),
                                 Start::Maybe | Start::No => return done(parsed(end), trail.end, named, context),
                             }
                         }
-                        Behind::Nothing => return done(parsed(end), trail.end, named, context),
+                        After::Nothing => return done(parsed(end), trail.end, named, context),
                     }
                 }
             }

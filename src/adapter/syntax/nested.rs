@@ -104,14 +104,14 @@ impl NestedReader {
                 }
             };
             self.seen = tag.end;
-            match self.enter_or_leave(text, at, &tag, nested, context.end) {
-                Turn::On => {}
-                Turn::More => {
+            match self.read_tag(text, at, &tag, nested, context.end) {
+                Progress::On => {}
+                Progress::More => {
                     self.seen = at;
                     return Step::More;
                 }
-                Turn::Reject => return Step::Reject,
-                Turn::Done(arguments) => return Step::Done { calls: vec![parsed(arguments)], end: tag.end },
+                Progress::Reject => return Step::Reject,
+                Progress::Done(arguments) => return Step::Done { calls: vec![parsed(arguments)], end: tag.end },
             }
         }
     }
@@ -127,49 +127,49 @@ impl NestedReader {
         close.rsplit('/').next().unwrap_or_default().trim_end_matches('>').to_owned()
     }
 
-    fn enter_or_leave(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, end: bool) -> Turn {
+    fn read_tag(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, end: bool) -> Progress {
         let types = std::mem::take(&mut self.types);
-        let turn = self.turn(text, at, tag, nested, &types, end);
+        let progress = self.follow_tag(text, at, tag, nested, &types, end);
         self.types = types;
-        turn
+        progress
     }
 
-    fn turn(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Turn {
+    fn follow_tag(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Progress {
         let path: Vec<&str> = self.open.iter().skip(1).map(|element| element.name.as_str()).collect();
         let (kind, depth) = (kind(types, &path), self.open.len());
         let encloses = self.open.iter().rev().skip(1).any(|element| element.name == tag.name);
-        let Some(top) = self.open.last_mut() else { return Turn::Reject };
+        let Some(top) = self.open.last_mut() else { return Progress::Reject };
         let inside = depth > 1;
         if inside && kind.is_some_and(flat) {
             // The parameter is text by its schema: tags are content, except its own closing tag and those that can only be
             // markup.
             if tag.name != top.name {
-                return if tag.closes && encloses { Turn::Reject } else { Turn::On };
+                return if tag.closes && encloses { Progress::Reject } else { Progress::On };
             }
             if !tag.closes {
                 top.depth += 1;
-                return Turn::On;
+                return Progress::On;
             }
             if top.depth > 0 {
                 top.depth -= 1;
-                return Turn::On;
+                return Progress::On;
             }
             // Without a prefix, a tag closes only if another one or the end follows.
             let rest = text[tag.end..].trim_start();
             return match nested.prefix.is_empty() && !rest.starts_with('<') {
-                true if rest.is_empty() && !end => Turn::More,
-                true if !rest.is_empty() => Turn::On,
+                true if rest.is_empty() && !end => Progress::More,
+                true if !rest.is_empty() => Progress::On,
                 _ => self.close(text, at, tag.end, kind),
             };
         }
         if !tag.closes {
             if depth > DEPTH || (!inside && tag.name == top.name) {
-                return Turn::Reject;
+                return Progress::Reject;
             }
             top.text.push_str(&text[self.at..at]);
             self.at = tag.end;
             self.open.push(Element { name: tag.name.to_owned(), start: tag.end, ..Element::default() });
-            return Turn::On;
+            return Progress::On;
         }
         if tag.name == top.name {
             return self.close(text, at, tag.end, kind);
@@ -180,22 +180,22 @@ impl NestedReader {
         let parent = depth.checked_sub(2).and_then(|at| self.open.get(at));
         if inside && empty && container && parent.is_some_and(|parent| parent.name == tag.name) {
             return match self.close(text, at, at, kind) {
-                Turn::On => self.turn(text, at, tag, nested, types, end),
+                Progress::On => self.follow_tag(text, at, tag, nested, types, end),
                 other => other,
             };
         }
-        Turn::Reject
+        Progress::Reject
     }
 
     /// Closes the innermost element, whose content ends at `at` and whose tag ends at `end`.
-    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>) -> Turn {
-        let Some(mut element) = self.open.pop() else { return Turn::Reject };
+    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>) -> Progress {
+        let Some(mut element) = self.open.pop() else { return Progress::Reject };
         element.text.push_str(&text[self.at.max(element.start)..at]);
         self.at = end;
-        let Some(parent) = self.open.last_mut() else { return Turn::Done(arguments(element)) };
+        let Some(parent) = self.open.last_mut() else { return Progress::Done(arguments(element)) };
         let value = element.value(&text[element.start..at], kind);
         parent.children.push((element.name, value));
-        Turn::On
+        Progress::On
     }
 
     /// The arguments of a truncated call. They lack the brace between two parameters, and more inside one.
@@ -210,7 +210,7 @@ impl NestedReader {
 }
 
 /// The result of reading a tag.
-enum Turn {
+enum Progress {
     On,
     More,
     Reject,

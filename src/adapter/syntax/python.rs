@@ -47,7 +47,7 @@ enum Phase {
     /// After a call. `newline`: a newline was read since.
     Between { newline: bool },
     /// After all calls. Text that may belong to them was scanned up to `seen`.
-    Behind { seen: usize },
+    After { seen: usize },
     /// The next call uses the result of an earlier one, which is not known yet. It and all later calls are left out.
     Waiting(Closing),
     /// The arguments are not literals: only a closing marker can end the call.
@@ -136,9 +136,9 @@ impl PythonReader {
                 let newline = *newline;
                 self.between(text, newline, context)
             }
-            Phase::Behind { seen } => {
+            Phase::After { seen } => {
                 let seen = *seen;
-                Some(self.behind(text, seen, context))
+                Some(self.after_calls(text, seen, context))
             }
             Phase::Waiting(_) if self.calls.is_empty() => Some(Step::Reject),
             Phase::Waiting(closing) => match closing.find(text, context.close) {
@@ -263,15 +263,15 @@ impl PythonReader {
     }
 
     fn end_calls(&mut self, at: usize) {
-        (self.at, self.phase) = (at, Phase::Behind { seen: at });
+        (self.at, self.phase) = (at, Phase::After { seen: at });
     }
 
     /// Reads the closing marker, and the end of a fence inside the markers.
-    fn behind(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
+    fn after_calls(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
         let rest = text[seen..].trim_start_matches(junk);
         let seen = text.len() - rest.len();
-        self.phase = Phase::Behind { seen };
+        self.phase = Phase::After { seen };
         if rest.is_empty() && !context.end {
             return Step::More;
         }

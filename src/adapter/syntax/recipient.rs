@@ -6,7 +6,7 @@ use super::{
     Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
     tagged::TaggedReader,
     unclosed,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
+    value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end},
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
@@ -328,16 +328,18 @@ impl RecipientReader {
                     Got::More if context.end => return ended_anyhow().unwrap_or_else(|| cut(&text[from..])),
                     Got::More => return Step::More,
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
-                    Got::Balanced(end) => self.body = Body::Ended(Trail::behind(end)),
+                    Got::Balanced(end) => self.body = Body::Ended(Trail::after(end)),
                 },
                 Body::Ended(trail) => {
-                    let behind = trail.read(text, &data.end, context.end);
-                    match behind.of_object(&text[trail.end..], ends, context.end) {
-                        Behind::More => return Step::More,
-                        Behind::Marker(at) => return done(&text[from..trail.end], at),
-                        Behind::Inside => self.body = Body::Torn(TornReader::inside(trail.end)),
-                        Behind::Nothing if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
-                        Behind::Nothing => self.body = Body::Torn(TornReader::behind(trail.end)),
+                    let after = trail.read(text, &data.end, context.end);
+                    match after.of_object(&text[trail.end..], ends, context.end) {
+                        After::More => return Step::More,
+                        After::Marker(at) => return done(&text[from..trail.end], at),
+                        After::Inside => self.body = Body::Torn(TornReader::inside(trail.end)),
+                        After::Nothing if is_json(text[from..trail.end].trim()) => {
+                            return done(&text[from..trail.end], trail.end);
+                        }
+                        After::Nothing => self.body = Body::Torn(TornReader::after(trail.end)),
                     }
                 }
                 Body::Torn(torn) => {

@@ -78,7 +78,7 @@ fn ends_value(text: &str) -> bool {
 }
 
 /// What follows a value whose brackets are balanced.
-pub(crate) enum Behind {
+pub(crate) enum After {
     /// More text is needed.
     More,
     /// A closing marker that ends at this offset. Extra braces and separators before it are framing.
@@ -102,7 +102,7 @@ pub(crate) struct Trail {
 
 impl Trail {
     /// The value ended at `end`.
-    pub(crate) fn behind(end: usize) -> Trail {
+    pub(crate) fn after(end: usize) -> Trail {
         Trail { end, seen: end }
     }
 
@@ -111,7 +111,7 @@ impl Trail {
         self.skip(text);
         let found = starts_with_any(&text[self.seen..], [&fence.to_owned()], over);
         if let Start::Yes(length) = found {
-            *self = Trail::behind(self.seen + length);
+            *self = Trail::after(self.seen + length);
         }
         found
     }
@@ -122,43 +122,43 @@ impl Trail {
     }
 
     /// What follows the value.
-    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Behind {
+    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> After {
         if close.is_empty() {
-            return Behind::Nothing;
+            return After::Nothing;
         }
         self.skip(text);
         let mut rest = &text[self.seen..];
         while let Some(end) = comment(rest) {
             match end {
                 Some(end) => rest = rest[end..].trim_start_matches(FRAMING),
-                None if !over => return Behind::More,
+                None if !over => return After::More,
                 None => break,
             }
         }
         self.seen = text.len() - rest.len();
         // An incomplete comment sign.
         if !over && matches!(rest, "/" | "#") {
-            return Behind::More;
+            return After::More;
         }
         match starts_with_any(rest, close, over) {
-            Start::Yes(length) => Behind::Marker(self.seen + length),
-            Start::Maybe => Behind::More,
-            Start::No => Behind::Nothing,
+            Start::Yes(length) => After::Marker(self.seen + length),
+            Start::Maybe => After::More,
+            Start::No => After::Nothing,
         }
     }
 }
 
-impl Behind {
+impl After {
     /// Like [`Trail::read`], after an object: if nothing of the call follows, the object itself may continue. `text` begins after
     /// the object, and `close` may end it.
-    pub(crate) fn of_object(self, text: &str, close: &[String], over: bool) -> Behind {
+    pub(crate) fn of_object(self, text: &str, close: &[String], over: bool) -> After {
         match self {
-            Behind::Nothing => match ends_inside(text, close, over) {
-                Start::Maybe => Behind::More,
-                Start::Yes(_) => Behind::Inside,
-                Start::No => Behind::Nothing,
+            After::Nothing => match ends_inside(text, close, over) {
+                Start::Maybe => After::More,
+                Start::Yes(_) => After::Inside,
+                Start::No => After::Nothing,
             },
-            behind => behind,
+            after => after,
         }
     }
 }
@@ -176,7 +176,7 @@ pub(crate) struct TornReader {
 
 impl TornReader {
     /// The value seemed to end at `end`.
-    pub(crate) fn behind(end: usize) -> TornReader {
+    pub(crate) fn after(end: usize) -> TornReader {
         TornReader { end, inside: false, seen: end }
     }
 
@@ -232,18 +232,18 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
 /// member follows, so that the value was closed too early.
 fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
     let rest = text.trim_start_matches(['}', ']', ')']);
-    let mut behind = rest.trim_start();
-    while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| behind.strip_prefix(escape)) {
-        behind = next.trim_start();
+    let mut after = rest.trim_start();
+    while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| after.strip_prefix(escape)) {
+        after = next.trim_start();
     }
-    let escapes = behind.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
-    match member(behind, over) {
+    let escapes = after.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
+    match member(after, over) {
         Start::No => {}
         found => return found,
     }
-    match starts_with_any(behind, close, over) {
-        _ if matches!(behind, "" | "\\") && !over => Start::Maybe,
-        Start::No if escapes && !behind.is_empty() => Start::Yes(0),
+    match starts_with_any(after, close, over) {
+        _ if matches!(after, "" | "\\") && !over => Start::Maybe,
+        Start::No if escapes && !after.is_empty() => Start::Yes(0),
         Start::Maybe => Start::Maybe,
         _ => Start::No,
     }
@@ -308,6 +308,6 @@ pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize,
 }
 
 /// Whether the text is strict JSON.
-pub(crate) fn sound(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

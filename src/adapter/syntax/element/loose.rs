@@ -112,11 +112,11 @@ fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)
             None => parameter(tag.name, types).filter(|other| *other != key).map(|_| (at, &after[at..], false)),
         }
     });
-    let (end, behind, misspelt) = next.unwrap_or((after.len(), "", false));
+    let (end, rest, misspelt) = next.unwrap_or((after.len(), "", false));
     let value = &after[..end];
     // A closing tag inside may be a misspelt one of this parameter.
     let whole = (misspelt || !value.trim().contains('\n')) && !value.contains("</");
-    whole.then(|| (key.to_owned(), value, behind))
+    whole.then(|| (key.to_owned(), value, rest))
 }
 
 /// Whether two names differ only in spelling or in a plural `s`.
@@ -201,12 +201,12 @@ fn pairs(text: &str, types: &Types) -> Option<Members> {
         let (key, after) = rest.split_once('=')?;
         let key = parameter(key.trim(), types).or_else(|| only(types).filter(|_| members.is_empty()))?.to_owned();
         let after = after.trim_start();
-        let (value, behind) = match after.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let (value, next) = match after.chars().next().filter(|c| matches!(c, '"' | '\'')) {
             Some(quote) => after.get(1..)?.split_once(quote)?,
             None => after.split_at(after.find(char::is_whitespace).unwrap_or(after.len())),
         };
         members.push((key, value.to_owned()));
-        rest = behind.trim_start();
+        rest = next.trim_start();
     }
     Some(members)
 }

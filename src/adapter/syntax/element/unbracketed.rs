@@ -47,12 +47,12 @@ pub(super) fn head<'t>(text: &str, tools: &'t Tools) -> Head<'t> {
 
 /// Reads a fence whose closing ticks are at `close`.
 pub(super) fn read(text: &str, body: usize, close: Range<usize>, types: &Types, context: Context<'_>) -> Content {
-    let behind = text[close.end..].trim_start_matches([' ', '\t', '\r']);
-    if behind.is_empty() && !context.end {
+    let after = text[close.end..].trim_start_matches([' ', '\t', '\r']);
+    if after.is_empty() && !context.end {
         return Content::Maybe;
     }
     let begins_line = text[..close.start].trim_end_matches([' ', '\t']).ends_with('\n');
-    let alone = behind.is_empty() || behind.starts_with('\n');
+    let alone = after.is_empty() || after.starts_with('\n');
     match arguments(text[body..close.start].trim(), types).filter(|_| begins_line && alone) {
         Some(arguments) => Content::Call(arguments, close.end),
         None => Content::No,

@@ -4,7 +4,7 @@ use super::super::{
     Context, WORD_BYTES,
     ahead::Start,
     starts_with_any,
-    value::{FRAMING, sound},
+    value::{FRAMING, is_json},
 };
 use crate::{adapter::JsonKeys, fix::name::is_known};
 
@@ -39,7 +39,7 @@ pub(super) fn seam(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option
                     && (brackets == list || brackets == 0)
                     && let Some((next, marked)) = next(value, at + 1, keys, context)
                 {
-                    if marked || !sound(&value[from..=at]) {
+                    if marked || !is_json(&value[from..=at]) {
                         return Some(Seam { end: at + 1, next, marked });
                     }
                     from = next;

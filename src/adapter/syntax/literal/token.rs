@@ -157,8 +157,8 @@ impl Literal {
             }
             return opened;
         }
-        let behind = stop + blank(&text[stop..]);
-        let Some(next) = text.as_bytes().get(behind) else {
+        let after = stop + blank(&text[stop..]);
+        let Some(next) = text.as_bytes().get(after) else {
             self.token = Some(Token::Word { body, seen: stop });
             return Some(Read::More);
         };

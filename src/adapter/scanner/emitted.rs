@@ -5,7 +5,7 @@ use crate::adapter::syntax::Parsed;
 
 /// What was already emitted.
 #[derive(Debug)]
-pub(super) struct Left {
+pub(super) struct Emitted {
     /// Content other than whitespace was emitted.
     said: bool,
     calls: u32,
@@ -30,11 +30,11 @@ pub(super) struct Left {
 /// How calls are written: the index of the form, and whether it was marked.
 pub(super) type Writing = (usize, bool);
 
-// === impl Left ===
+// === impl Emitted ===
 
-impl Left {
-    pub(super) fn nothing(swallow_blank: bool) -> Left {
-        Left {
+impl Emitted {
+    pub(super) fn nothing(swallow_blank: bool) -> Emitted {
+        Emitted {
             said: false,
             calls: 0,
             last: (Vec::new(), None),
