@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::{
     Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Signs, Syntax,
     Tagged, Trim, Wrapper,
+    asides::THINK,
     quote::Turns,
     triggers::{self, Triggers},
 };
@@ -137,7 +138,7 @@ impl Adapter {
         }
         // Fine-tunes of any family reason in these tags. If messages have headers, the headers mark reasoning.
         let usual = || {
-            let [open, close] = ["<think>", "</think>"].map(|marker| vec![marker.to_owned()]);
+            let [open, close] = THINK.map(|marker| vec![marker.to_owned()]);
             Reasoning { open, close, label: Vec::new(), tool_call_inside: Inside::AtEnd, anywhere: false }
         };
         let reasoning = file.reasoning.or_else(|| recipient.is_none().then(usual));

@@ -116,7 +116,7 @@ impl Library {
 
     /// The adapter with this file name.
     pub fn get(&self, name: &str) -> Option<&Arc<Adapter>> {
-        self.adapters.iter().chain([&self.generic]).find(|adapter| adapter.name == name)
+        self.iter().find(|adapter| adapter.name == name)
     }
 
     /// All adapters, the generic one last.

@@ -187,7 +187,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     for message in &request.messages {
         match message.role.as_str() {
-            "assistant" if !message.tool_calls.is_empty() => messages.push(templates.assistant(message)?),
+            "assistant" if !message.tool_calls.is_empty() => messages.push((false, templates.assistant(message)?)),
             "tool" => {
                 let result = templates.result(prompt, message, &request.messages, tools)?;
                 match messages.last_mut() {
@@ -301,7 +301,7 @@ impl<'p> Templates<'p> {
     }
 
     /// Renders a turn of the assistant: its text, then its calls as it should have written them.
-    fn assistant(&self, message: &Message) -> Result<(bool, Message), Error> {
+    fn assistant(&self, message: &Message) -> Result<Message, Error> {
         let mut lines = vec![message.content.to_text()];
         lines.retain(|text| !text.is_empty());
         let own = self.in_own_form(&message.tool_calls)?;
@@ -309,7 +309,7 @@ impl<'p> Templates<'p> {
         let mut turn = message.clone();
         turn.content = Content::Text(lines.join("\n"));
         turn.tool_calls.clear();
-        Ok((false, turn))
+        Ok(turn)
     }
 
     /// Renders a result. Parts of it that are not text follow its text.

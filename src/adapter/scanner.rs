@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use super::{Adapter, Inside, triggers::Aside};
+use super::{Adapter, Inside, syntax::blank, triggers::Aside};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
     fix::Schemas,
@@ -152,7 +152,7 @@ impl Scanner {
     /// and is dropped.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
-            let at = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
+            let at = self.buf.trimmed(at);
             self.buf.truncate(at);
             self.emitted.enclosing.search_again();
             (self.candidate, self.tentative.wrap) = (None, None);
@@ -203,32 +203,15 @@ impl Scanner {
                 None => self.before.leave_call(),
             }
         }
-        let first = self.buf.pos() + super::syntax::blank(&self.buf[self.buf.pos()..]);
+        let first = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if let Some(progress) = self.step_wrap(first, end, out) {
             return progress;
         }
         if self.before.is_untried() && self.wanted() {
-            if first == self.buf.len() {
-                self.buf.scan_to(first);
-                return false;
-            }
-            if adapter.triggers.may_become(&self.buf[first..]) && !end {
-                return false;
-            }
-            match self.begin_wrap(first, end) {
+            match self.begin_fresh(first, end) {
                 None => return false,
                 Some(true) => return true,
                 Some(false) => {}
-            }
-            let labels = adapter.calls.iter().flat_map(|call| &call.transcript);
-            match super::syntax::starts_with_any(&self.buf[first..], labels, end) {
-                super::syntax::Start::Maybe => return false,
-                super::syntax::Start::Yes(_) => self.message.begin_transcript(),
-                super::syntax::Start::No => {}
-            }
-            self.before.set_tried(true);
-            if self.begin_bare(first, 0) {
-                return true;
             }
         }
         let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
@@ -242,9 +225,8 @@ impl Scanner {
                     return true;
                 }
                 // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.
-                let is_tildes = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte == b'~');
-                let tildes = is_tildes(&self.buf[held..]) && !self.at_line_start(held);
-                self.advance(if tildes { self.buf.len() } else { held }, out);
+                let are_text = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
+                self.advance(if are_text { self.buf.len() } else { held }, out);
                 return false;
             }
         };
@@ -303,7 +285,7 @@ impl Scanner {
             }
         }
         // A marker after a space in a sentence is only mentioned.
-        let follows = self.at_line_start(at) || !self.buf[self.buf.from()..at].ends_with(' ');
+        let follows = self.at_line_start(at) || !self.buf.pending(at).ends_with(' ');
         if let Some((_, family)) = mark.family.filter(|_| follows).and_then(|family| adapter.families.get(family)) {
             // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(family);
@@ -372,7 +354,7 @@ impl Scanner {
                                 || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
-                self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
+                self.emit(self.buf.trimmed(at), out);
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
                 return true;

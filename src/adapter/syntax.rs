@@ -41,6 +41,13 @@ pub(super) struct Parsed {
     pub(super) arguments: String,
 }
 
+impl Parsed {
+    /// A call without an id.
+    pub(super) fn new(name: impl Into<String>, arguments: impl Into<String>) -> Parsed {
+        Parsed { name: name.into(), id: None, arguments: arguments.into() }
+    }
+}
+
 /// The result of a reading step. Offsets count from the start of the body.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
@@ -61,9 +68,19 @@ pub(super) enum Step {
 }
 
 impl Step {
+    /// One complete call.
+    fn done(call: Parsed, end: usize) -> Step {
+        Step::Done { calls: vec![call], end }
+    }
+
+    /// One truncated call.
+    fn cut(call: Parsed) -> Step {
+        Step::Cut { whole: Vec::new(), cut: call, closed: false }
+    }
+
     /// A call whose name is truncated.
     fn nameless() -> Step {
-        Step::Cut { whole: Vec::new(), cut: Parsed::default(), closed: false }
+        Step::cut(Parsed::default())
     }
 }
 
@@ -138,9 +155,7 @@ impl Reader {
             step => step,
         }
     }
-}
 
-impl Reader {
     /// The tool's name, or `None` if it was not read yet.
     pub(super) fn name(&self, text: &str, context: Context<'_>) -> Option<String> {
         match (self, &context.call.syntax) {

@@ -57,6 +57,16 @@ impl Buffer {
         self.ended
     }
 
+    /// The text before `to` that is not yet emitted.
+    pub(super) fn pending(&self, to: usize) -> &str {
+        &self.text[self.from..to]
+    }
+
+    /// The end of that text without whitespace at its end.
+    pub(super) fn trimmed(&self, to: usize) -> usize {
+        self.text[..to].trim_end().len().max(self.from)
+    }
+
     /// Whether a limit truncated the answer.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter))

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde_json::{Map, Value};
+
 use super::{Region, Scanner, entry::Entry, requires_call};
 use crate::{
     adapter::{
@@ -100,6 +102,9 @@ impl Scanner {
         // An element with an unknown name is not a call. At most the model is told about it.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        // Beyond the limit, only a candidate that names an offered tool is held.
+        let names_a_tool =
+            |reader: &Reader| reader.name(&self.buf[body..window], context).is_some_and(|name| self.is_known(&name));
         match step {
             Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);
@@ -112,7 +117,7 @@ impl Scanner {
                 self.overrun(&name, &candidate, out);
                 return true;
             }
-            Step::More if !candidate.confirmed && self.worth_holding(reader, &self.buf[body..window], context) => {
+            Step::More if !candidate.confirmed && names_a_tool(reader) => {
                 candidate.confirmed = true;
                 self.candidate = Some(candidate);
                 return true;
@@ -276,11 +281,6 @@ impl Scanner {
         Some((tool.name.clone(), text.len()))
     }
 
-    /// Whether a candidate beyond the limit names an offered tool and is worth holding.
-    fn worth_holding(&self, reader: &Reader, text: &str, context: Context<'_>) -> bool {
-        reader.name(text, context).is_some_and(|name| self.is_known(&name))
-    }
-
     /// Whether an unmarked call counts: its tool is offered and the required keys are present after fixing.
     fn counts(&self, call: &Parsed) -> bool {
         known_tool(&self.tools, &call.name).is_some_and(|tool| self.has_required(tool, &call.arguments))
@@ -290,7 +290,7 @@ impl Scanner {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let Some(text) = report.arguments else { return false };
-        let Ok(fixed) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text) else { return false };
+        let Ok(fixed) = serde_json::from_str::<Map<String, Value>>(&text) else { return false };
         if are_placeholders(&text, &fixed, tool) {
             return false;
         }
@@ -299,7 +299,7 @@ impl Scanner {
         let given = |key: &str| fixed.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value));
         // In the description of a tool, a schema takes the place of the arguments.
         let is_described = fixed.get("type").is_some_and(|kind| kind == "object")
-            && fixed.get("properties").is_some_and(serde_json::Value::is_object)
+            && fixed.get("properties").is_some_and(Value::is_object)
             && !types.has("properties");
         !is_described && types.required().all(given)
     }
@@ -332,7 +332,7 @@ impl Scanner {
                 near => format!("; near names: {}", near.join(", ")),
             })),
             Resolved::Known { tool, .. } => {
-                let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).ok()?;
+                let given: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
                 let types = Types::new(Some(tool));
                 let missing: Vec<String> =
                     types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
@@ -343,8 +343,8 @@ impl Scanner {
 
     /// Whether these arguments are complete for some offered tool that requires any.
     fn fits_a_tool(&self, arguments: &str) -> bool {
-        let given: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(arguments).ok();
-        let fits = |types: Types, given: &serde_json::Map<String, serde_json::Value>| {
+        let given: Option<Map<String, Value>> = serde_json::from_str(arguments).ok();
+        let fits = |types: Types, given: &Map<String, Value>| {
             types.required().next().is_some() && types.take(given.keys().map(String::as_str))
         };
         given.is_some_and(|given| self.tools.iter().any(|tool| fits(Types::new(Some(tool)), &given)))

@@ -80,7 +80,7 @@ impl Scanner {
         if self.is_wrapped() && self.tentative.is_empty() {
             self.buf.discard_to(at);
         } else if self.tentative.is_empty() && !between_calls {
-            let text_end = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
+            let text_end = self.buf.trimmed(at);
             self.emit(text_end, out);
         }
         self.tentative.wrap = None;
@@ -183,7 +183,7 @@ impl Scanner {
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
         let why = Why::TooLarge(self.options.argument_bytes);
-        self.refuse(&Parsed { name: name.to_owned(), ..Parsed::default() }, &why, out);
+        self.refuse(&Parsed::new(name, ""), &why, out);
         self.region = Region::Lost;
         self.buf.skip_to(self.buf.len());
     }
@@ -249,7 +249,7 @@ impl Scanner {
             Start::Yes(length) => {
                 self.buf.scan_to(at + length);
                 if !self.draft.is_empty() {
-                    self.draft.push_markup(&self.buf[self.buf.from()..self.buf.pos()]);
+                    self.draft.push_markup(self.buf.pending(self.buf.pos()));
                 }
                 // Markers after tentative calls stay, because those may become text again.
                 if self.tentative.is_empty() {

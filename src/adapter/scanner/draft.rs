@@ -83,14 +83,9 @@ impl Draft {
     }
 
     /// Drops the calls and returns their text.
-    fn give_up(&mut self) -> String {
+    fn take_text(&mut self) -> String {
         self.calls.clear();
         std::mem::take(&mut self.text)
-    }
-
-    fn accept(&mut self) -> Vec<Parsed> {
-        self.text.clear();
-        std::mem::take(&mut self.calls)
     }
 }
 
@@ -123,20 +118,20 @@ impl Scanner {
 
     /// Holds calls that were read inside reasoning, up to `to`.
     pub(super) fn hold_draft(&mut self, calls: Vec<Parsed>, candidate: &Candidate, to: usize, out: &mut dyn Sink) {
-        let between = &self.buf[self.buf.from()..candidate.at];
+        let between = self.buf.pending(candidate.at);
         let separators = between.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
         if self.draft.is_empty() || !separators {
-            let text_end = self.buf.from() + between.trim_end().len();
+            let text_end = self.buf.trimmed(candidate.at);
             self.emit(text_end, out);
         }
-        self.draft.hold(calls, &self.buf[self.buf.from()..to]);
+        self.draft.hold(calls, self.buf.pending(to));
         self.buf.skip_to(to);
     }
 
     /// The reasoning closes or continues: emits the text of the drafts as reasoning.
     pub(super) fn give_up_draft(&mut self, out: &mut dyn Sink) {
         if !self.draft.is_empty() {
-            let text = self.draft.give_up();
+            let text = self.draft.take_text();
             self.draft.reasoned(&text);
             out.event(Event::Reasoning(&text));
         }
@@ -153,7 +148,7 @@ impl Scanner {
             let calls = if self.draft.is_empty() { self.last_calls_of_field(reason) } else { self.draft.calls.clone() };
             let offered: Vec<Parsed> = calls.into_iter().filter(|call| self.is_known(&call.name)).collect();
             if !offered.is_empty() {
-                self.draft.accept();
+                self.draft.take_text();
                 offered.iter().for_each(|call| self.send(call, true, out));
             }
         }

@@ -51,6 +51,29 @@ impl Entry {
 }
 
 impl Scanner {
+    /// Tries what may begin where nothing but whitespace, reasoning and calls came before: a wrap, a transcript, an unmarked call.
+    /// `None`: more text is needed.
+    pub(super) fn begin_fresh(&mut self, at: usize, end: bool) -> Option<bool> {
+        if at == self.buf.len() {
+            self.buf.scan_to(at);
+            return None;
+        }
+        if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
+            return None;
+        }
+        if self.begin_wrap(at, end)? {
+            return Some(true);
+        }
+        let labels = self.adapter.calls.iter().flat_map(|call| &call.transcript);
+        match starts_with_any(&self.buf[at..], labels, end) {
+            Start::Maybe => return None,
+            Start::Yes(_) => self.message.begin_transcript(),
+            Start::No => {}
+        }
+        self.before.set_tried(true);
+        Some(self.begin_bare(at, 0))
+    }
+
     /// Tries the forms that `found` may open. `None`: more text is needed.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
         if self.buf.is_quoted(found.at) {
@@ -101,7 +124,7 @@ impl Scanner {
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let named = !fresh && !bracket;
-        let inside = || self.emitted.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
+        let inside = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
         if (bracket || named) && (self.buf.is_inside_value(at) || inside() || self.is_shown(at) || self.is_data(at)) {
             return false;
         }

@@ -47,19 +47,18 @@ impl Scanner {
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let (at, after) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
-        let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
+        let (divides, reasoning) = (found.mark.framing, adapter.framing.reasoning.as_ref());
+        let anywhere = reasoning.is_some_and(|reasoning| reasoning.anywhere);
         let begins = anywhere || self.at_line_start(at);
-        if found.mark.framing.reasoning_open && !begins && !end && after == self.buf.len() {
+        if divides.reasoning_open && !begins && !end && after == self.buf.len() {
             return Some(false);
         }
-        if found.mark.framing.reasoning_open && (begins || self.is_between_sentences(at, after)) {
-            let label =
-                match adapter.framing.reasoning.as_ref().map_or(Start::No, |reasoning| label(&self.buf[after..], reasoning, end))
-                {
-                    Start::Yes(length) => length,
-                    Start::Maybe => return Some(false),
-                    Start::No => 0,
-                };
+        if divides.reasoning_open && (begins || self.is_between_sentences(at, after)) {
+            let label = match reasoning.map_or(Start::No, |region| label(&self.buf[after..], region, end)) {
+                Start::Yes(length) => length,
+                Start::Maybe => return Some(false),
+                Start::No => 0,
+            };
             self.accept_tentative(out);
             self.remove(at, after + label, out);
             self.region = Region::Reasoning;
@@ -68,7 +67,7 @@ impl Scanner {
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }
-        if found.mark.framing.reasoning_close {
+        if divides.reasoning_close {
             let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
             if anywhere || ends_line || self.at_line_start(at) {
                 // Calls before it were drafts.
@@ -84,13 +83,13 @@ impl Scanner {
                 return Some(true);
             }
         }
-        if found.mark.framing.answer_open && !self.emitted.has_said() && !self.message.is_in_answer() {
+        if divides.answer_open && !self.emitted.has_said() && !self.message.is_in_answer() {
             self.remove(at, after, out);
             self.message.set_in_answer(true);
             self.emitted.swallow_blank(true);
             return Some(true);
         }
-        if found.mark.framing.answer_close && self.message.is_in_answer() {
+        if divides.answer_close && self.message.is_in_answer() {
             match self.ends_answer(after, end) {
                 None => return Some(false),
                 Some(true) => {
@@ -106,12 +105,12 @@ impl Scanner {
 
     /// Whether no whitespace precedes `at`.
     pub(super) fn ends_in_a_word(&self, at: usize) -> bool {
-        !self.buf[self.buf.from()..at].ends_with(char::is_whitespace)
+        !self.buf.pending(at).ends_with(char::is_whitespace)
     }
 
     /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
-        let before = &self.buf[self.buf.from()..at];
+        let before = self.buf.pending(at);
         before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail().after(before).ends_sentence()
     }
 
@@ -119,7 +118,7 @@ impl Scanner {
     fn is_between_sentences(&self, at: usize, after: usize) -> bool {
         !self.buf[after..].starts_with(' ')
             && self.ends_in_a_word(at)
-            && self.emitted.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
+            && self.emitted.tail().after(self.buf.pending(at)).ends_sentence()
     }
 
     /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.
@@ -166,26 +165,26 @@ impl Scanner {
                 return false;
             }
         };
-        let (at, after) = (found.at, found.at + found.len);
+        let (at, after, divides) = (found.at, found.at + found.len, found.mark.framing);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             self.reason_on(at, out);
             return false;
         }
-        let is_stripped = found.mark.framing.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
-        if found.mark.framing.header || found.mark.framing.message_end || is_stripped {
+        let is_stripped = divides.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
+        if divides.header || divides.message_end || is_stripped {
             return self.leave_reasoning(found, out);
         }
         self.buf.scan_to(after);
-        if found.mark.framing.reasoning_close {
+        if divides.reasoning_close {
             self.give_up_draft(out);
-            self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
+            self.emit(self.buf.trimmed(at), out);
             self.leave_reasoning_at(after);
-            if found.mark.framing.answer_open {
+            if divides.answer_open {
                 self.message.set_in_answer(true);
             }
             return true;
         }
-        if (found.mark.framing.drop && found.mark.calls.is_empty()) || found.mark.framing.reasoning_open {
+        if (divides.drop && found.mark.calls.is_empty()) || divides.reasoning_open {
             self.emit(at, out);
             self.buf.skip_to(after);
             return true;
@@ -202,7 +201,7 @@ impl Scanner {
                         Some(false) => self.buf.scan_to(after),
                     }
                 }
-                Inside::Ignore if found.mark.framing.drop => {
+                Inside::Ignore if divides.drop => {
                     self.emit(at, out);
                     self.buf.skip_to(after);
                 }
@@ -228,7 +227,7 @@ impl Scanner {
         let blanks = self.buf[self.buf.pos()..to].trim().is_empty();
         self.buf.scan_to(to);
         if !blanks {
-            self.emit(self.buf[..to].trim_end().len(), out);
+            self.emit(self.buf.trimmed(to), out);
         }
     }
 
@@ -307,7 +306,7 @@ impl Scanner {
 
     /// Whether a line begins exactly at `at`.
     fn line_begins(&self, at: usize) -> bool {
-        if at > self.buf.from() { self.buf[self.buf.from()..at].ends_with('\n') } else { self.emitted.is_line_blank() }
+        if at > self.buf.from() { self.buf.pending(at).ends_with('\n') } else { self.emitted.is_line_blank() }
     }
 }
 
@@ -360,8 +359,9 @@ fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: b
 
 /// The label after the opening marker: a whole word before whitespace or the end of the reasoning. `Yes` has its length.
 fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
-    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
-        return starts_with_any(text, &reasoning.label, end);
+    let length = match starts_with_any(text, &reasoning.label, end) {
+        Start::Yes(length) => length,
+        other => return other,
     };
     let rest = &text[length..];
     match starts_with_any(rest, &reasoning.close, end) {

@@ -122,7 +122,7 @@ impl Scanner {
     /// Ends a reasoning message at its end marker or at the next header.
     pub(super) fn leave_reasoning(&mut self, found: Found<'_>, out: &mut dyn Sink) -> bool {
         self.give_up_draft(out);
-        let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
+        let to = self.buf.trimmed(found.at);
         self.emit(to, out);
         let after = found.at + if found.mark.framing.message_end { found.len } else { 0 };
         if found.mark.framing.message_end {

@@ -1,7 +1,7 @@
 //! Lines after prose that begin with the name of an offered tool: a Python call at the end of the answer, or, if elements are
 //! asked for, the bare name before its parameters. They begin with neither a marker nor a bracket.
 
-use super::{Scanner, line, text::CODE_INDENT};
+use super::{Scanner, line};
 use crate::event::Sink;
 
 /// Maximum whitespace between a name and the end of its line, in bytes.
@@ -31,9 +31,8 @@ impl Scanner {
         }
         while line < to {
             let at = line + self.buf[line..].len() - self.buf[line..].trim_start().len();
-            let is_code = self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);
             let is_first = self.before.is_fresh() && self.buf[self.buf.pos()..line].trim().is_empty();
-            let begins = if is_first || is_code { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
+            let begins = if is_first || self.is_indented(at) { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
             if let Some(is_whole) = begins {
                 return Some((at, is_whole));
             }

@@ -15,7 +15,7 @@ use crate::{
 const INLINE_BYTES: usize = 1000;
 
 /// Indentation of a Markdown code block, in bytes.
-pub(super) const CODE_INDENT: usize = 4;
+const CODE_INDENT: usize = 4;
 
 /// Where inline code ends.
 pub(super) enum Inline {
@@ -38,24 +38,24 @@ impl Scanner {
         }
         self.tentative.clear();
         self.before.after_text();
-        let end = if self.tools.wanted() || self.emitted.swallows_blank() { self.buf[..to].trim_end().len() } else { to };
+        let end = if self.tools.wanted() || self.emitted.swallows_blank() { self.buf.trimmed(to) } else { to };
         self.emit(end, out);
     }
 
     /// Emits the text up to `to`.
     pub(super) fn emit(&mut self, to: usize, out: &mut dyn Sink) {
         if self.emitted.swallows_blank() {
-            self.buf.discard_to(self.buf.from() + blank(&self.buf[self.buf.from()..to]));
+            self.buf.discard_to(self.buf.from() + blank(self.buf.pending(to)));
         }
         if self.region == Region::Reasoning && !self.draft.is_empty() {
-            if self.buf[self.buf.from()..to].trim().is_empty() {
-                self.draft.push_markup(&self.buf[self.buf.from()..to]);
+            if self.buf.pending(to).trim().is_empty() {
+                self.draft.push_markup(self.buf.pending(to));
                 self.buf.discard_to(to);
                 return;
             }
             self.give_up_draft(out);
         }
-        let text = &self.buf[self.buf.from()..to];
+        let text = self.buf.pending(to);
         if text.is_empty() {
             return;
         }
@@ -75,7 +75,7 @@ impl Scanner {
 
     /// Whether only whitespace is between `at` and the newline before it.
     pub(super) fn at_line_start(&self, at: usize) -> bool {
-        let before = &self.buf[self.buf.from()..at];
+        let before = self.buf.pending(at);
         match memchr::memrchr(b'\n', before.as_bytes()) {
             Some(newline) => before[newline..].trim().is_empty(),
             None => self.emitted.is_line_blank() && before.trim().is_empty(),
@@ -114,9 +114,13 @@ impl Scanner {
 
     /// Whether a marked call at `at` is in data or in a turn that the model made up.
     pub(super) fn is_data(&self, at: usize) -> bool {
-        let indented = || self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);
-        let is_data = |head: &str| line::opens_data(head) || (indented() && line::describes(head));
+        let is_data = |head: &str| line::opens_data(head) || (self.is_indented(at) && line::describes(head));
         self.emitted.is_users_turn() || self.introduction(at).is_some_and(|head| is_data(&head))
+    }
+
+    /// Whether the text before `at` on its line is long enough to be the indentation of a code block.
+    pub(super) fn is_indented(&self, at: usize) -> bool {
+        self.buf.pending(at).rsplit('\n').next().is_some_and(|line| line.len() >= CODE_INDENT)
     }
 
     /// The beginning of the line above `at`. `None`: `at` does not begin a line, or that line is too long.
@@ -124,7 +128,7 @@ impl Scanner {
         if !self.at_line_start(at) {
             return None;
         }
-        let mut lines = self.buf[self.buf.from()..at].split('\n').rev();
+        let mut lines = self.buf.pending(at).split('\n').rev();
         let head = match lines.find(|line| !line.trim().is_empty()) {
             // Its beginning was emitted.
             Some(line) if lines.next().is_none() && !self.emitted.is_line_blank() => {
@@ -141,7 +145,7 @@ impl Scanner {
 
     /// The text before `at` on its line, without leading whitespace, up to [`HEAD_BYTES`].
     pub(super) fn line_head(&self, at: usize) -> String {
-        let before = &self.buf[self.buf.from()..at];
+        let before = self.buf.pending(at);
         let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
         let is_new = line.starts_with('\n') || self.emitted.is_line_blank();
         let mut head = if is_new { String::new() } else { self.emitted.line_head().to_owned() };

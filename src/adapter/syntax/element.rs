@@ -84,14 +84,14 @@ impl ElementReader {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => {
                     return match self.arguments.damage(&self.types) {
-                        Some(why) => Step::Torn { whole: Vec::new(), torn: parsed(&name, arguments), why, end },
-                        None => self.done(vec![parsed(&name, arguments)], end, text, context),
+                        Some(why) => Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end },
+                        None => self.done(vec![Parsed::new(name, arguments)], end, text, context),
                     };
                 }
                 Outcome::Reject if !context.lenient => return Step::Reject,
                 Outcome::Cut { arguments } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
-                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
+                    return Step::cut(Parsed::new(name, arguments));
                 }
                 Outcome::Reject | Outcome::Cut { .. } => self.loose = Some(Closing::after(self.body)),
             }
@@ -133,7 +133,7 @@ impl ElementReader {
             _ => {}
         }
         Some(match foreign::read(text, context) {
-            Foreign::Call(call, end) => Step::Done { calls: vec![call], end },
+            Foreign::Call(call, end) => Step::done(call, end),
             Foreign::Maybe => Step::More,
             Foreign::No => Step::Reject,
         })
@@ -151,9 +151,7 @@ impl ElementReader {
         self.types = Types::new(Some(tool));
         if closed {
             let arguments = loose::arguments(&text[attributes], "", &self.types);
-            return Some(
-                arguments.map_or(Step::Reject, |arguments| Step::Done { calls: vec![parsed(&tool.name, arguments)], end: body }),
-            );
+            return Some(arguments.map_or(Step::Reject, |arguments| Step::done(Parsed::new(&tool.name, arguments), body)));
         }
         if (context.lenient && written != tool.name) || !text[attributes.clone()].trim().is_empty() {
             self.loose = Some(Closing::after(body));
@@ -181,9 +179,9 @@ impl ElementReader {
             return if context.end { Step::Reject } else { Step::More };
         };
         match loose::arguments(&text[self.attributes.clone()], &text[self.body..stop], &self.types) {
-            Some(arguments) => self.done(vec![parsed(name, arguments)], end, text, context),
+            Some(arguments) => self.done(vec![Parsed::new(name, arguments)], end, text, context),
             None if context.marked => {
-                let torn = parsed(name, text[self.body..stop].to_owned());
+                let torn = Parsed::new(name, text[self.body..stop].to_owned());
                 Step::Torn { whole: Vec::new(), torn, why: "its parameters cannot be told apart", end }
             }
             None => Step::Reject,
@@ -198,7 +196,7 @@ impl ElementReader {
             return if context.end { Step::Reject } else { Step::More };
         };
         match unbracketed::read(text, self.body, begin..end, &self.types, context) {
-            unbracketed::Content::Call(arguments, end) => Step::Done { calls: vec![parsed(name, arguments)], end },
+            unbracketed::Content::Call(arguments, end) => Step::done(Parsed::new(name, arguments), end),
             unbracketed::Content::Maybe => Step::More,
             unbracketed::Content::No => Step::Reject,
         }
@@ -230,10 +228,6 @@ impl ElementReader {
 /// Whether the element is in a code fence.
 fn is_fenced(context: Context<'_>) -> bool {
     context.close != context.call.close
-}
-
-fn parsed(name: &str, arguments: String) -> Parsed {
-    Parsed { name: name.to_owned(), id: None, arguments }
 }
 
 /// Whether a tag has this name; `text` follows its bracket. `Yes` has the length of the name. A name of several words may be

@@ -3,7 +3,7 @@
 //! backend strips special tokens.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
+    Closing, Context, Parsed, Start, Step, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     markdown::name_length,
     place::Document,
@@ -77,7 +77,7 @@ impl LaxReader {
             let Some((begin, end)) = closing.find(text, context.close) else {
                 return Some(if context.end { self.cut(None) } else { Step::More });
             };
-            let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[*open..begin].trim().to_owned() };
+            let torn = Parsed::new(std::mem::take(name), text[*open..begin].trim());
             return Some(Step::Torn {
                 whole: std::mem::take(&mut self.calls),
                 torn,
@@ -103,7 +103,7 @@ impl LaxReader {
         };
         match read {
             Some((arguments, end)) => {
-                self.calls.push(Parsed { name: std::mem::take(name), id: None, arguments });
+                self.calls.push(Parsed::new(std::mem::take(name), arguments));
                 (self.at, self.body) = (end, None);
                 None
             }
@@ -137,7 +137,7 @@ impl LaxReader {
                 // A word between the tags.
                 Head::Bare { name, .. } if !is_known(context.tools, &name) && !self.is_announced(text, lax) => Some(Step::Reject),
                 Head::Bare { name, end } => {
-                    self.calls.push(Parsed { name, id: None, arguments: "{}".to_owned() });
+                    self.calls.push(Parsed::new(name, "{}"));
                     Some(self.done(end))
                 }
                 Head::Maybe if !context.end => Some(Step::More),
@@ -182,9 +182,8 @@ impl LaxReader {
 
     /// The text ended inside a call. `so_far`: its arguments, if only the closing bracket is missing.
     fn cut(&mut self, so_far: Option<String>) -> Step {
-        let name = self.name().unwrap_or_default();
-        let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments }, closed: false }
+        let cut = Parsed::new(self.name().unwrap_or_default(), unclosed(&so_far.unwrap_or_default()));
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut, closed: false }
     }
 }
 

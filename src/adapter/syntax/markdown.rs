@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn call(name: &str, arguments: &str) -> Parsed {
-        Parsed { name: name.to_owned(), id: None, arguments: arguments.to_owned() }
+        Parsed::new(name, arguments)
     }
 
     #[test]

@@ -93,8 +93,7 @@ impl NamedReader {
         let (head, from) = (&*head, head.body);
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
-        let unfinished =
-            || if context.end { Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false } } else { Step::More };
+        let unfinished = || if context.end { Step::cut(parsed(text.len())) } else { Step::More };
         // The quotes of a value without a visible end may be broken.
         let ended_anyhow = || {
             let (begin, end) = plain_end(&text[from..], context.close)?;
@@ -108,8 +107,7 @@ impl NamedReader {
                         Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
                         None if !head.opened && takes_nothing(&head.name, context) => {
-                            let cut = Parsed { arguments: NO_ARGUMENTS.to_owned(), ..parsed(from) };
-                            return Step::Cut { whole: Vec::new(), cut, closed: false };
+                            return Step::cut(Parsed { arguments: NO_ARGUMENTS.to_owned(), ..parsed(from) });
                         }
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
@@ -208,10 +206,10 @@ fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
         return Step::Done { calls, end };
     }
     if !(named.name_from_arguments && call.name.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Step::Done { calls: vec![call], end };
+        return Step::done(call, end);
     }
     match fitting(&call.arguments, context.tools) {
-        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), id: None, ..call }], end },
+        Some(tool) => Step::done(Parsed::new(&tool.name, call.arguments), end),
         None => Step::Reject,
     }
 }

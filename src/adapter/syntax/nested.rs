@@ -80,17 +80,13 @@ impl NestedReader {
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        let parsed = |arguments: String| Parsed { name: name.clone(), id: None, arguments };
+        let parsed = |arguments: String| Parsed::new(&name, arguments);
         let lead = lead(nested);
         loop {
             let Some(at) = text[self.seen..].find(lead).map(|at| self.seen + at) else {
                 let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
                 self.seen = text.floor_char_boundary(tail).max(self.seen);
-                return if context.end {
-                    Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)), closed: false }
-                } else {
-                    Step::More
-                };
+                return if context.end { Step::cut(parsed(self.cut(context.marked))) } else { Step::More };
             };
             let tag = match tag(text, at + nested.prefix.len(), context.end) {
                 Seen::Yes(tag) => tag,
@@ -111,7 +107,7 @@ impl NestedReader {
                     return Step::More;
                 }
                 Progress::Reject => return Step::Reject,
-                Progress::Done(arguments) => return Step::Done { calls: vec![parsed(arguments)], end: tag.end },
+                Progress::Done(arguments) => return Step::done(parsed(arguments), tag.end),
             }
         }
     }

@@ -2,7 +2,7 @@
 //! of its own. Positional arguments get the names of the tool's parameters in the schema's order.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
+    Closing, Context, Parsed, Start, Step, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     place::Document,
     starts_with_any, unclosed,
@@ -107,7 +107,7 @@ impl PythonReader {
                 };
                 match read {
                     Some((arguments, end)) => {
-                        self.calls.push(Parsed { name: std::mem::take(name), id: None, arguments });
+                        self.calls.push(Parsed::new(std::mem::take(name), arguments));
                         (self.at, self.phase) = (end, Phase::Around(*around));
                     }
                     None if context.close.is_empty() || !context.marked => return Some(Step::Reject),
@@ -148,7 +148,7 @@ impl PythonReader {
             },
             Phase::Torn { name, closing } => match closing.find(text, context.close) {
                 Some((begin, end)) => {
-                    let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[self.at..begin].trim().to_owned() };
+                    let torn = Parsed::new(std::mem::take(name), text[self.at..begin].trim());
                     let whole = std::mem::take(&mut self.calls);
                     Some(Step::Torn { whole, torn, why: "an argument is no literal, or has no parameter", end })
                 }
@@ -295,9 +295,8 @@ impl PythonReader {
 
     /// The text ended inside a call. `so_far`: its arguments, if only the closing parenthesis is missing.
     fn cut(&mut self, so_far: Option<String>) -> Step {
-        let name = self.name().unwrap_or_default();
-        let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments }, closed: false }
+        let cut = Parsed::new(self.name().unwrap_or_default(), unclosed(&so_far.unwrap_or_default()));
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut, closed: false }
     }
 }
 

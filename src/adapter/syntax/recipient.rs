@@ -284,10 +284,10 @@ impl RecipientReader {
         }
         let Head { name, body: from, tags, ends } = &*head;
         let from = *from;
-        let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
-        let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
+        let parsed = |arguments: &str| Parsed::new(name, arguments.trim());
+        let done = |arguments: &str, end: usize| Step::done(parsed(arguments), end);
         let cut = |arguments: &str| {
-            if context.end { Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false } } else { Step::More }
+            if context.end { Step::cut(parsed(arguments)) } else { Step::More }
         };
         let behind_end = |begin: usize, end: usize| {
             if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }

@@ -12,7 +12,10 @@ use super::{
     starts_with_any,
     typing::Types,
 };
-use crate::{adapter::Tagged, fix::name::known_tool};
+use crate::{
+    adapter::Tagged,
+    fix::name::{is_known, known_tool},
+};
 
 mod markers;
 
@@ -102,20 +105,20 @@ impl TaggedReader {
             Outcome::Done { end, .. } if twin != Start::No => Step::Done { calls: Vec::new(), end },
             // A name alone in a fence is a command or a list item.
             Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
-            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
-            Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
+            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !is_known(context.tools, &name) => Step::Reject,
+            Outcome::Cut { .. } if self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Done { arguments, end } => {
                 if let Some(why) = self.arguments.damage(&self.types) {
-                    return Step::Torn { whole: Vec::new(), torn: parsed(name, arguments), why, end };
+                    return Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end };
                 }
                 // The fence around a call without closing markers ends it.
                 let at = end + gap(&text[end..]);
                 let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
                 let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
-                let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![parsed(name, arguments)]);
+                let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
                 Step::Done { calls, end }
             }
-            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
+            Outcome::Cut { arguments } => Step::cut(Parsed::new(name, arguments)),
         }
     }
 
@@ -126,7 +129,7 @@ impl TaggedReader {
         self.lone = head.lone;
         self.arguments = Arguments::new(head.body, head.key, form);
         if let Some(object) = whole_attribute(&head.attributes) {
-            return Err(Step::Done { calls: vec![parsed(head.name, object)], end: head.body });
+            return Err(Step::done(Parsed::new(head.name, object), head.body));
         }
         let attributes = head.attributes.trim_end_matches('/');
         match assignments(attributes, &self.types) {
@@ -137,7 +140,7 @@ impl TaggedReader {
         }
         if head.closed {
             let arguments = self.arguments.object();
-            return Err(Step::Done { calls: vec![parsed(head.name, arguments)], end: head.body });
+            return Err(Step::done(Parsed::new(head.name, arguments), head.body));
         }
         Ok(self.name.insert(head.name).clone())
     }
@@ -216,10 +219,6 @@ impl TaggedReader {
 /// What closes a call, or the section around it.
 fn closers(context: Context<'_>) -> Vec<String> {
     context.close.iter().chain(&context.call.section_close).cloned().collect()
-}
-
-fn parsed(name: String, arguments: String) -> Parsed {
-    Parsed { name, id: None, arguments }
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn element(text: &str, tools: &Tools) -> Option<Foreign> {
         rest = rest.trim_start();
         if let Some(after) = rest.strip_prefix(&close) {
             let counts = !members.is_empty() || name.contains('_');
-            let call = Parsed { name: name.to_owned(), id: None, arguments: Value::Object(members).to_string() };
+            let call = Parsed::new(name, Value::Object(members).to_string());
             return Some(if counts { Foreign::Call(call, text.len() - after.len()) } else { Foreign::No });
         }
         if close.starts_with(rest) {

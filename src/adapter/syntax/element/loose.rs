@@ -4,7 +4,10 @@
 use serde_json::Value;
 
 use crate::{
-    adapter::syntax::typing::{Hint, Types},
+    adapter::syntax::{
+        field::one_each,
+        typing::{Hint, Types},
+    },
     fix::fold,
 };
 
@@ -62,7 +65,7 @@ pub(super) fn elements(body: &str, types: &Types) -> Option<Members> {
             continue;
         }
         let (key, value, after) = opened(rest, types).or_else(|| unopened(rest, types))?;
-        members.push((key, one_line_break_each(value).to_owned()));
+        members.push((key, one_each(value, &["\r\n", "\n"]).to_owned()));
         rest = after.trim_start();
     }
     // A single unknown tag around the only thing that the tool needs.
@@ -242,9 +245,4 @@ fn unfenced(body: &str) -> &str {
 fn unquoted(text: &str) -> &str {
     let quoted = ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     quoted.filter(|inner| !inner.contains(['"', '\''])).unwrap_or(text)
-}
-
-fn one_line_break_each(value: &str) -> &str {
-    let value = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n')).unwrap_or(value);
-    value.strip_suffix("\r\n").or_else(|| value.strip_suffix('\n')).unwrap_or(value)
 }

@@ -1,6 +1,5 @@
 //! Extracts the calls from one JSON value: the keys of name and arguments, and what may be wrapped around them.
 
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
         python::PythonReader,
         typing::Types,
         unclosed,
+        value::is_json,
     },
     keys::{
         ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, NAME_KEYS, OTHER_KEYS, RECORD, THOUGHTS, UNSURE_NAMES, WHOLE_MESSAGE,
@@ -143,12 +143,12 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         && arguments.starts_with('{')
         && (keys.name_is_key || context.tools.get(name).is_some())
     {
-        let call = Parsed { name: name.clone(), id: None, arguments: (*arguments).to_owned() };
+        let call = Parsed::new(name, *arguments);
         return Some(vec![Found { call, closed: is_closed(arguments) }]);
     }
     match &context.tools.choice {
         ToolChoice::Named(name) if !context.marked => {
-            let call = Parsed { name: name.clone(), id: None, arguments: value.to_owned() };
+            let call = Parsed::new(name, value);
             Some(vec![Found { call, closed: is_closed(value) }])
         }
         _ => None,
@@ -188,7 +188,6 @@ fn decoded(value: &str, open: bool) -> Option<String> {
 /// Decodes an object whose last member is escaped as if inside a string: `{"name": "f", "arguments": {\"a\": 1}}`. `None`: the
 /// result is not strict JSON.
 fn half_escaped(value: &str) -> Option<String> {
-    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
     let at = value.find("{\\\"").filter(|&at| value[..at].trim_end().ends_with(':') && !is_json(value))?;
     let member: String = serde_json::from_str(&format!("\"{}\"", &value[at..])).ok()?;
     let whole = format!("{}{member}", &value[..at]);
@@ -343,7 +342,7 @@ fn flattened(members: &[(String, &str)], name: &str, written: &str, tools: &Tool
     let rest: Vec<String> = members
         .iter()
         .filter(|(key, _)| key != name && is_argument(key))
-        .map(|(key, value)| format!("{}: {value}", serde_json::Value::from(key.as_str())))
+        .map(|(key, value)| format!("{}: {value}", Value::from(key.as_str())))
         .collect();
     format!("{{{}}}", rest.join(", "))
 }

@@ -13,7 +13,7 @@ use super::super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
-    fix::name::{is_known, known_tool},
+    fix::name::known_tool,
 };
 
 /// What precedes the arguments.
@@ -42,10 +42,6 @@ pub(super) struct Markers<'a> {
 // === impl Markers ===
 
 impl Markers<'_> {
-    pub(super) fn offered(&self, name: &str) -> bool {
-        is_known(self.context.tools, name)
-    }
-
     /// Whether the head of another call of the same tool follows a call without arguments.
     pub(super) fn twin(&self, text: &str, name: &str) -> Start {
         let (rest, end) = (&text[gap(text)..], self.context.end);
