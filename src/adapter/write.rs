@@ -94,21 +94,18 @@ impl Call {
         let unmarked = self.open.is_empty() && self.section.is_empty();
         let open = if unmarked { first(&self.stripped) } else { first(&self.open) };
         let close = first(&self.close);
-        let whole = match (self.fence.first(), &self.syntax) {
-            (Some(language), _) if unmarked => format!("```{language}\n{}\n```", bodies.join("\n")),
-            (_, Syntax::Json(keys)) if keys.array => {
-                format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
-            }
-            (_, Syntax::Python) => {
-                format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
-            }
-            _ if unmarked => bodies.iter().map(|body| format!("{open}{body}{close}")).collect::<Vec<_>>().join("\n"),
-            _ => {
-                let wrapped: Vec<String> = bodies.iter().map(|body| format!("{open}{body}{close}")).collect();
-                format!("{}{}{}", first(&self.section), wrapped.concat(), first(&self.section_close))
-            }
+        let is_list = match &self.syntax {
+            Syntax::Json(keys) => keys.array,
+            syntax => matches!(syntax, Syntax::Python),
         };
-        Some(whole)
+        let (section, section_close) = (first(&self.section), first(&self.section_close));
+        let marked = || bodies.iter().map(|body| format!("{open}{body}{close}")).collect::<Vec<_>>();
+        Some(match self.fence.first() {
+            Some(language) if unmarked => format!("```{language}\n{}\n```", bodies.join("\n")),
+            _ if is_list => format!("{section}{open}[{}]{close}{section_close}", bodies.join(", ")),
+            _ if unmarked => marked().join("\n"),
+            _ => format!("{section}{}{section_close}", marked().concat()),
+        })
     }
 
     fn body(&self, call: &Written) -> Option<String> {
@@ -128,6 +125,11 @@ impl Call {
 
 fn first(list: &[String]) -> &str {
     list.first().map(String::as_str).unwrap_or_default()
+}
+
+/// A value as bare text: a string without quotes, anything else as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn object(arguments: &Map<String, Value>) -> String {
@@ -188,7 +190,7 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
         [&tagged.name, &tagged.argument, &tagged.value].map(|[open, close]| [first(open), first(close)]);
     let mut out = format!("{name_open}{}{name_close}", attribute(name_tag(form, &tagged.name[0]), &call.name));
     for (key, value) in &call.arguments {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = plain(value);
         let text = if tagged.entities { entities::encoded(&text) } else { text };
         let markers = [value_close, key_open, end].into_iter().chain(tagged.value[1].iter().map(String::as_str));
         if markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker)) {
@@ -214,7 +216,7 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
 fn parameters(call: &Written, tags: &Parameters) -> Option<String> {
     let [[key_open, key_close], [value_open, value_close]] = [&tags.argument, &tags.value];
     let one = |(key, value): (&String, &Value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = plain(value);
         let held = text.contains(value_close.as_str()) || text.contains(key_open.as_str());
         (!held).then(|| format!("{key_open}{key}{key_close}{value_open}{text}{value_close}"))
     };
@@ -280,7 +282,7 @@ pub(super) fn lax_value(value: &Value, quote: &str) -> Option<String> {
 fn element(call: &Written) -> Option<String> {
     let mut out = format!("<{}>\n", call.name);
     for (key, value) in &call.arguments {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = plain(value);
         if text.contains("</") {
             return None;
         }

@@ -3,6 +3,7 @@
 use super::{
     Region, Scanner,
     candidate::{Candidate, Fence},
+    framing::GAP_BYTES,
     line,
 };
 use crate::{
@@ -19,8 +20,6 @@ use crate::{
     fix::words,
 };
 
-/// Maximum whitespace between two markers, in bytes.
-const GAP_BYTES: usize = 256;
 /// How often an opening marker may be written in a row.
 const REPEATED_MARKERS: usize = 2;
 /// Maximum length of the name of a tag around a call, in bytes.

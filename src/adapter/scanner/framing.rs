@@ -14,7 +14,7 @@ use crate::{
 
 /// Maximum length of the text after the ticks of a fence, in bytes.
 const INFO_BYTES: usize = 200;
-/// Maximum whitespace between a marker and the text that decides about it, in bytes.
+/// Maximum whitespace between a marker and what follows it, in bytes.
 pub(super) const GAP_BYTES: usize = 256;
 /// How many bytes of a line decide whether it closes a fence.
 const CLOSING_BYTES: usize = 256;

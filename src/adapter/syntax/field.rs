@@ -155,7 +155,7 @@ pub(super) fn past_twin(text: &str, at: usize, markers: &[String], end: bool) ->
     let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
         return Some(at);
     };
-    match starts_with_any(&text[at..], std::slice::from_ref(marker), end) {
+    match starts_with_any(&text[at..], [marker], end) {
         Start::Yes(length) => Some(at + length),
         Start::Maybe => None,
         Start::No => Some(at),

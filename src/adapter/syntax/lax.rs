@@ -3,7 +3,7 @@
 //! backend strips special tokens.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, blank,
+    Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     markdown::name_length,
     place::Document,
@@ -13,9 +13,6 @@ use crate::{
     adapter::Lax,
     fix::name::{is_known, known_tool},
 };
-
-/// Maximum length of a name, in bytes.
-const NAME_BYTES: usize = 256;
 
 /// Reads one call, or several between one pair of markers.
 #[derive(Debug, Default)]
@@ -196,9 +193,9 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {
     }
     at += blank(&text[at..]);
     let rest = &text[at..];
-    let Some(length) = name_length(rest, "_-.:/") else { return if rest.len() > NAME_BYTES { Head::No } else { Head::Maybe } };
+    let Some(length) = name_length(rest, "_-.:/") else { return if rest.len() > WORD_BYTES { Head::No } else { Head::Maybe } };
     let name = rest[..length].to_owned();
-    if name.is_empty() || length > NAME_BYTES {
+    if name.is_empty() || length > WORD_BYTES {
         return Head::No;
     }
     // Empty parentheses, then the arguments: `f(){a:1}`.

@@ -110,6 +110,12 @@ pub(super) fn comment(text: &str) -> Option<Option<usize>> {
     (text.starts_with("//") || text.starts_with("# ")).then(|| text.find('\n'))
 }
 
+/// Writes members, whose values are JSON text, as an object without its braces.
+pub(super) fn joined(members: &[(String, String)]) -> String {
+    let member = |(key, value): &(String, String)| format!("{}:{value}", serde_json::Value::from(key.as_str()));
+    members.iter().map(member).collect::<Vec<_>>().join(",")
+}
+
 /// The text of a string value, without quotes and with JSON's escapes resolved. A bare word stays as it is.
 pub(crate) fn unquote(value: &str) -> String {
     if let Ok(text) = serde_json::from_str::<String>(value) {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::adapter::syntax::typing::Hint;
+use crate::adapter::syntax::{members::joined, typing::Hint};
 
 /// The members read so far. Keys precede their values; in some forms all keys come first.
 #[derive(Debug, Default)]
@@ -79,7 +79,6 @@ impl Members {
 
     /// The complete members as JSON text without braces.
     pub(super) fn text(&self) -> String {
-        let members = self.whole.iter().map(|(key, value)| format!("{}:{value}", serde_json::Value::from(key.as_str())));
-        members.collect::<Vec<_>>().join(",")
+        joined(&self.whole)
     }
 }

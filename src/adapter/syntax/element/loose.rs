@@ -1,11 +1,10 @@
 //! Reads malformed bodies of elements with the help of the tool's parameters: missing, misspelt or unclosed tags, tags of another
 //! form (`<parameter name="uri">`), `key = "value"` lines, attributes in the opening tag.
 
-use serde_json::Value;
-
 use crate::{
     adapter::syntax::{
         field::one_each,
+        members::joined,
         typing::{Hint, Types},
     },
     fix::fold,
@@ -37,8 +36,7 @@ pub(super) fn values(members: &Members, types: &Types) -> Vec<(String, String)> 
 
 /// Writes keys and JSON values as a JSON object.
 pub(super) fn object(members: &[(String, String)]) -> String {
-    let members: Vec<String> = members.iter().map(|(key, value)| format!("{}:{value}", Value::from(key.as_str()))).collect();
-    format!("{{{}}}", members.join(","))
+    format!("{{{}}}", joined(members))
 }
 
 /// An opening tag, or a closing one without its `</`.
