@@ -73,11 +73,8 @@ pub(super) enum Aside {
 /// A marker that was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'t> {
-    /// Where it begins.
     pub(super) at: usize,
-    /// Its length.
     pub(super) len: usize,
-    /// What it may mean.
     pub(super) mark: &'t Mark,
 }
 

@@ -19,7 +19,6 @@ use crate::{
 
 /// A position that may be a call.
 pub(super) struct Candidate {
-    /// Where it begins.
     pub(super) at: usize,
     /// The length of its marker (0 if a marker may still be found here), and whether that is a control token, which is dropped if
     /// this is not a call.
@@ -42,12 +41,10 @@ pub(super) struct Candidate {
 
 /// The code fence around a candidate.
 pub(super) struct Fence {
-    /// The fence character, a backtick or tilde.
     pub(super) tick: u8,
     pub(super) length: usize,
     /// It opens and closes in one line. If it holds no call, it is inline code.
     pub(super) one_line: bool,
-    /// Where its content begins.
     pub(super) content: usize,
     /// The closing fence, which ends a body in it.
     pub(super) close: [String; 1],

@@ -11,7 +11,7 @@ pub(super) struct Emitted {
     calls: u32,
     /// The last calls, and how they were written.
     last: (Vec<Parsed>, Option<Writing>),
-    /// The beginning of the current line without leading whitespace, as much as [`line`] needs.
+    /// The beginning of the current line without leading whitespace, as much as [`super::line`] needs.
     line_head: String,
     /// The same for the last non-blank line before it.
     line_before: String,

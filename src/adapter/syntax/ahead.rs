@@ -11,7 +11,6 @@ pub(in crate::adapter) const WORD_BYTES: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::adapter) enum Seen<T> {
     Yes(T),
-    /// More text decides.
     Maybe,
     No,
 }

@@ -46,7 +46,6 @@ struct Head {
 
 #[derive(Debug, Default)]
 enum Body {
-    /// Not begun.
     #[default]
     Before,
     /// An object or array.

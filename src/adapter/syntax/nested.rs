@@ -39,7 +39,6 @@ pub(crate) struct NestedReader {
 #[derive(Debug, Default)]
 struct Element {
     name: String,
-    /// Start of its content.
     start: usize,
     children: Vec<(String, String)>,
     /// Its text outside its children.
@@ -112,7 +111,6 @@ impl NestedReader {
         }
     }
 
-    /// The name, or `None` if it was not read yet.
     pub(crate) fn name(&self) -> Option<String> {
         self.name.clone()
     }

@@ -65,7 +65,6 @@ struct Head {
 
 #[derive(Debug, Default)]
 enum Body {
-    /// Not begun.
     #[default]
     Before,
     /// One tag for each argument.

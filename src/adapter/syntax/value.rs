@@ -21,7 +21,6 @@ pub(crate) struct ValueReader {
 /// How far the value was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Got {
-    /// It continues.
     More,
     /// Its brackets are balanced at this offset.
     Balanced(usize),
@@ -32,7 +31,6 @@ pub(crate) enum Got {
 // === impl ValueReader ===
 
 impl ValueReader {
-    /// Begins at `start`.
     pub(crate) fn at(start: usize) -> ValueReader {
         ValueReader { extent: Extent::default(), seen: start }
     }
@@ -79,7 +77,6 @@ fn ends_value(text: &str) -> bool {
 
 /// What follows a value whose brackets are balanced.
 pub(crate) enum After {
-    /// More text is needed.
     More,
     /// A closing marker that ends at this offset. Extra braces and separators before it are framing.
     Marker(usize),

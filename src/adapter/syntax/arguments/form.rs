@@ -6,7 +6,6 @@ use crate::adapter::syntax::{Start, ahead::Seen, typing::Hint};
 pub(in crate::adapter::syntax) struct Tag {
     pub(in crate::adapter::syntax) key: String,
     pub(in crate::adapter::syntax) hint: Hint,
-    /// Length of the tag in bytes.
     pub(in crate::adapter::syntax) length: usize,
     /// The value if it is an attribute: `<parameter name="x" value="1"/>`. Empty for `<parameter name="x"/>`.
     pub(in crate::adapter::syntax) value: Option<String>,

@@ -12,7 +12,6 @@ use crate::adapter::syntax::{
 /// At most this many characters after a closing tag may be the remains of another tag.
 const TAG_SIGNS: usize = 3;
 
-/// What follows a tag.
 pub(super) enum Mark {
     Argument,
     ValueOpen(usize),

@@ -13,11 +13,9 @@ const NAME_BYTES: usize = 64;
 /// Maximum length of such an element, in bytes.
 const ELEMENT_BYTES: usize = 4096;
 
-/// What a text begins with.
 pub(super) enum Foreign {
     /// A call, and the end of its element.
     Call(Parsed, usize),
-    /// More text is needed.
     Maybe,
     No,
 }

@@ -10,7 +10,6 @@ use crate::{
     event::{Tool, Tools},
 };
 
-/// What a fence begins with.
 pub(super) enum Head<'t> {
     /// A tool, and the start of its parameters.
     Tool(&'t Tool, usize),
@@ -18,7 +17,6 @@ pub(super) enum Head<'t> {
     No,
 }
 
-/// What a fence contains.
 pub(super) enum Content {
     /// The arguments as JSON text, and the end of the closing fence.
     Call(String, usize),

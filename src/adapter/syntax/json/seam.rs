@@ -11,10 +11,8 @@ use crate::{adapter::JsonKeys, fix::name::is_known};
 /// How much of a value is searched for the name of a tool, in bytes.
 const WINDOW: usize = 2 * WORD_BYTES;
 
-/// The seam between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seam {
-    /// The end of the first call.
     pub(super) end: usize,
     /// The start of the next call, including its marker.
     pub(super) next: usize,

@@ -6,7 +6,6 @@ use crate::{
     fix::name::fold,
 };
 
-/// Words that are values.
 const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
 
 /// The key that `text` begins with, and its length including `:` or `=`.
