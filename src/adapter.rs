@@ -1,7 +1,7 @@
-//! The model's side: one adapter per model family, as data, and the scanner that runs them all.
+//! The tool-call formats of model families. An adapter describes one family as data, read from a TOML file.
 //!
-//! [`Library`] holds the adapters (embedded in the binary, overlaid by a user directory) and finds the one of a model;
-//! [`Scanner`] reads a model's text with it; [`render`] writes the other direction.
+//! [`Library`] holds all adapters (embedded in the binary, overlaid by a user directory) and picks the one for a model.
+//! [`Scanner`] reads the text of a model with it. [`render`] writes requests for models without native tools.
 
 use std::sync::{Arc, LazyLock};
 
@@ -23,28 +23,29 @@ pub use library::{Found, Library};
 pub use scanner::Scanner;
 pub use write::Written;
 
-/// Everything that is known of how a model family writes. Made from a TOML file by [`Adapter::parse`].
+/// Everything known about how a model family writes, parsed from a TOML file by [`Adapter::parse`].
 #[derive(Debug, Clone)]
 pub struct Adapter {
     /// The file's name without `.toml`.
     pub name: String,
-    /// How a model of the family is recognised.
+    /// How to recognise a model of the family.
     pub signs: Signs,
-    /// How well the file is proven.
+    /// How well the adapter is tested.
     pub proof: Proof,
-    /// Special tokens that a backend must not swallow.
+    /// Special tokens that the backend must not strip from the text.
     pub preserve: Vec<String>,
-    /// The letters in which it can write the names of tools.
+    /// The characters that the family can write in tool names.
     pub names: Names,
-    /// What divides its answers.
+    /// The markers that divide an answer into reasoning, text and messages.
     pub framing: Arc<Framing>,
-    /// How it is asked for calls where its backend has no native tools for it.
+    /// How to ask the model for calls if its backend has no native tools.
     pub prompt: render::Prompt,
-    /// The forms of its calls, the family's own first, the generic ones after.
+    /// The call forms: the family's own first, then the generic ones.
     pub calls: Vec<Arc<Call>>,
-    /// How many of them are the family's own.
+    /// How many of `calls` are the family's own.
     own_calls: usize,
-    /// What it gives way to: a marker, and the family that writes it.
+    /// Markers, each with the one family that writes it: if the marker appears in an answer, the scanner continues with that
+    /// family's adapter.
     families: Vec<(String, Arc<Adapter>)>,
     triggers: Lazy<triggers::Triggers>,
     turns: Lazy<quote::Turns>,
@@ -53,96 +54,95 @@ pub struct Adapter {
 /// How a model of a family is recognised; see [`Library::find`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signs {
-    /// Globs over its name.
+    /// Globs that match the model's name.
     pub models: Vec<String>,
-    /// Texts that all are in its chat template.
+    /// The fingerprint: texts that must all occur in the chat template.
     pub templates: Vec<String>,
-    /// Markers that no other family writes. They show the family of a model that neither its name nor its template tells.
+    /// Markers that no other family writes. In an answer they reveal a family that neither name nor template does.
     pub markers: Vec<String>,
 }
 
-/// What is built when it is first needed: of all families, a process uses one or two.
+/// A value built on first use: a process uses only one or two of all families.
 type Lazy<T> = Arc<LazyLock<T, Box<dyn FnOnce() -> T + Send>>>;
 
-/// What divides the answers of a family into reasoning, text and messages. It is looked for in every answer, with or without
-/// tools.
+/// The markers that divide an answer into reasoning, text and messages. They apply to every answer, with or without tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Framing {
-    /// Control tokens that are never content; dropped wherever they appear.
+    /// Control tokens that are never content. They are dropped wherever they appear.
     pub drop: Vec<String>,
-    /// Where the model thinks, if it does.
+    /// The reasoning region, if the family has one.
     pub reasoning: Option<Reasoning>,
-    /// Markers around the answer itself, if the model sets it off from its thinking.
+    /// Markers around the final answer, if the family sets it off from reasoning.
     pub answer: Option<Wrapper>,
-    /// How its messages are headed, if they are.
+    /// The header format, if the family's messages have headers.
     pub recipient: Option<Arc<Recipient>>,
 }
 
-/// How well an adapter is proven.
+/// How well an adapter is tested, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Proof {
-    /// From the vendor's documentation alone.
+    /// Written from the vendor's documentation only.
     Doc,
-    /// By the test suite of a server that runs the family.
+    /// Passes the test suite of a server that runs the family.
     Suite,
-    /// By recorded answers of real models.
+    /// Checked against recorded answers of real models.
     Recorded,
-    /// By a running model.
+    /// Checked against a running model.
     Live,
 }
 
-/// The letters of the names that a family can write.
+/// The characters that a family can write in tool names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Names {
-    /// Whatever its backend takes.
+    /// Anything that the backend accepts.
     #[default]
     Any,
     /// Letters, digits and underscores.
     Word,
-    /// The same, and no digit at the beginning.
+    /// Like `Word`, but not starting with a digit.
     Identifier,
 }
 
-/// The region of the model's text in which it thinks.
+/// A region of reasoning in the model's text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reasoning {
-    /// Markers that open it.
+    /// Opening markers.
     #[serde(deserialize_with = "file::strings")]
     pub open: Vec<String>,
-    /// Markers that close it.
+    /// Closing markers.
     #[serde(deserialize_with = "file::strings")]
     pub close: Vec<String>,
-    /// Labels that follow the opening marker and are not content (`thought` and a newline).
+    /// Labels after the opening marker that are not content, such as `thought` and a newline.
     #[serde(default, deserialize_with = "file::strings")]
     pub label: Vec<String>,
-    /// What a call in there means.
+    /// What a call inside the region means.
     #[serde(default)]
     pub tool_call_inside: Inside,
-    /// The markers are special tokens and count anywhere; otherwise they count only where a line begins or ends.
+    /// Whether the markers are special tokens, which count anywhere. Other markers count only at the start or end of a line.
     #[serde(default)]
     pub anywhere: bool,
 }
 
-/// Markers around the whole of an answer: the first opening one and the closing one after it are not content.
+/// Markers around a whole answer. The first opening marker and the closing marker after it are not content.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wrapper {
-    /// Markers that open it; they count only where nothing has been said yet.
+    /// Opening markers. They count only before any content.
     #[serde(deserialize_with = "file::strings")]
     pub open: Vec<String>,
-    /// Markers that close it; they count only if it was opened.
+    /// Closing markers. They count only after an opening one.
     #[serde(deserialize_with = "file::strings")]
     pub close: Vec<String>,
 }
 
-/// Messages with headers: whom a message is for decides what it is. `commentary to=f<|message|>{...}` is a call of `f`.
+/// Messages with headers. The recipient decides what a message is: `commentary to=f<|message|>{...}` is a call to `f`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipient {
-    /// Markers that begin a header. The text of an answer may begin inside of one.
+    /// Markers that begin a header. An answer may also begin inside a header that the prompt opened.
     #[serde(deserialize_with = "file::strings")]
     pub start: Vec<String>,
     /// The marker that ends a header.
@@ -150,13 +150,13 @@ pub struct Recipient {
     /// Markers that end a message.
     #[serde(default, deserialize_with = "file::strings")]
     pub end: Vec<String>,
-    /// What comes before the recipient in a header; an empty one: the header is the recipient.
+    /// What precedes the recipient in a header. An empty string means that the header is nothing but the recipient.
     #[serde(deserialize_with = "file::strings")]
     pub to: Vec<String>,
-    /// What comes before the channel in a header.
+    /// What precedes the channel in a header.
     #[serde(default)]
     pub channel: Option<String>,
-    /// Prefixes of a recipient that are not part of the tool's name.
+    /// Prefixes of the recipient that are not part of the tool name.
     #[serde(default, deserialize_with = "file::strings")]
     pub prefix: Vec<String>,
     /// Channels and recipients whose messages are reasoning.
@@ -165,30 +165,30 @@ pub struct Recipient {
     /// Channels, recipients and senders whose messages are the answer. Any other recipient is a tool.
     #[serde(deserialize_with = "file::strings")]
     pub content: Vec<String>,
-    /// Words for the kind of body, which may hang on the recipient.
+    /// Words for the kind of body, such as `json`. They may be glued to the recipient.
     #[serde(default, deserialize_with = "file::strings")]
     pub constraint: Vec<String>,
-    /// The tags that the arguments are written in: around a key, around its value. Otherwise they are JSON.
+    /// The tags around each argument's key and value. `None` means that the arguments are JSON.
     #[serde(default)]
     pub parameters: Option<Parameters>,
-    /// The body of a message to a tool is a call in one of the other forms.
+    /// Whether the body of a message to a tool is a call in one of the other forms.
     #[serde(default)]
     pub forms: bool,
-    /// The markers are plain text: a header counts only where a line begins, and only if the recipient is known.
+    /// Whether the markers are plain text. If so, a header counts only at the start of a line and with a known recipient.
     #[serde(default)]
     pub plain: bool,
-    /// What a call inside reasoning means.
+    /// What a call inside a reasoning message means.
     #[serde(default)]
     pub tool_call_inside: Inside,
 }
 
-/// One tag for each argument, without anything around them.
+/// The tags of arguments that have no element around them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Around an argument's key.
+    /// The tags around a key.
     pub argument: [String; 2],
-    /// Around its value.
+    /// The tags around a value.
     pub value: [String; 2],
 }
 
@@ -196,19 +196,20 @@ pub struct Parameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inside {
-    /// Nothing: it is a draft.
+    /// A draft, never executed.
     Ignore,
-    /// It is a call if the reasoning is never closed and only calls follow: the model forgot to close it.
+    /// A call if the reasoning is never closed and only calls follow, because then the model forgot to close it. A draft
+    /// otherwise.
     #[default]
     AtEnd,
-    /// It is a call, and the reasoning goes on. For families that are documented to call while they think.
+    /// A call, and the reasoning continues after it. For families documented to call while they think.
     Parse,
 }
 
 // === impl Framing ===
 
 impl Framing {
-    /// The control tokens, and the markers of reasoning and answer.
+    /// All control tokens, and the markers of reasoning and answer.
     pub fn markers(&self) -> impl Iterator<Item = &String> {
         let reasoning = self.reasoning.iter().flat_map(|region| [&region.open, &region.close]);
         let answer = self.answer.iter().flat_map(|wrapper| [&wrapper.open, &wrapper.close]);
@@ -219,8 +220,8 @@ impl Framing {
 // === impl Adapter ===
 
 impl Adapter {
-    /// How well it is proven, in a word and a sentence. What was recorded with the models that it was written for says nothing
-    /// about one that nobody knows.
+    /// How well the adapter is tested, as one word and one sentence for people. The generic adapter is always `unknown`: it was
+    /// tested with other models than the one it reads.
     pub fn proven(&self) -> (&'static str, &'static str) {
         match self.proof {
             _ if self.signs.models.is_empty() && self.signs.templates.is_empty() => {
@@ -233,24 +234,24 @@ impl Adapter {
         }
     }
 
-    /// The control tokens that divide the family's prompt into turns.
+    /// The control tokens that separate turns in the family's prompt.
     pub fn turns(&self) -> &quote::Turns {
         &self.turns
     }
 
-    /// Every text that may mean something to this adapter: what prose must not be mistaken for.
+    /// Every marker that means something to this adapter. Text from other sources must not contain one ([`quote`]).
     pub fn markers(&self) -> Vec<String> {
         self.triggers.texts()
     }
 
-    /// Whether a marker of its own calls is in a chat template.
+    /// Whether the chat template contains a marker of the family's own calls.
     fn shows_in(&self, template: Option<&str>) -> bool {
         let markers = self.own().iter().flat_map(|form| form.section.iter().chain(&form.open));
         template
             .is_some_and(|template| markers.into_iter().any(|marker| !marker.is_empty() && template.contains(marker.as_str())))
     }
 
-    /// Whether a text holds the marker of a call, or a control token.
+    /// Whether a text contains a call marker or a control token.
     pub fn marks(&self, text: &str) -> bool {
         let mut at = 0;
         while let Ok(found) = self.triggers.next(text, at, true) {

@@ -1,11 +1,11 @@
-//! What any family may write around calls that it does not make: thoughts under names that the adapter does not know, examples,
-//! results that it repeats, and turns that it plays on its own after the end of its answer.
+//! Text that any family may write around calls that it does not make: reasoning in tags that the adapter does not know, examples,
+//! repeated results, and turns of others after the end of the answer.
 
-/// The tags that most models think in.
+/// The reasoning tags of most models.
 pub(super) const THINK: [&str; 2] = ["<think>", "</think>"];
 
-/// Tags around thoughts and examples. What is inside stays text. A marked call in there counts like an unmarked one: where
-/// nothing but calls follows it.
+/// Tags around reasoning and examples. Their content stays text. A marked call inside counts like an unmarked one: only if
+/// nothing but calls follows.
 pub(super) const ASIDES: [[&str; 2]; 15] = [
     THINK,
     ["<Think>", "</Think>"],
@@ -24,7 +24,7 @@ pub(super) const ASIDES: [[&str; 2]; 15] = [
     ["<!--", "-->"],
 ];
 
-/// The same around results. After a call, a result is another's turn: the model made it up.
+/// Tags around results. After a call, a result is another's turn, which the model made up.
 pub(super) const RESULTS: [[&str; 2]; 6] = [
     ["<function_results>", "</function_results>"],
     ["<tool_response>", "</tool_response>"],
@@ -34,10 +34,11 @@ pub(super) const RESULTS: [[&str; 2]; 6] = [
     ["<\u{ff5c}tool\u{2581}outputs\u{2581}begin\u{ff5c}>", "<\u{ff5c}tool\u{2581}outputs\u{2581}end\u{ff5c}>"],
 ];
 
-/// What follows a tool's name in the tag of its result, in the clients' own form.
+/// The rest of a result's tag after the tool's name, in the form of clients that ask for elements.
 pub(super) const CLIENT_RESULT: &str = "_result>";
 
-/// Where, at the beginning of a line, a turn begins that is not the model's. What follows is no answer of its.
+/// Beginnings of a turn that is not the model's. They count only at the start of a line. What follows does not belong to the
+/// answer.
 pub(super) const TURNS: [&str; 21] = [
     "<|im_start|>user",
     "<|im_start|>tool",
@@ -62,8 +63,8 @@ pub(super) const TURNS: [&str; 21] = [
     "[INST]",
 ];
 
-/// The same anywhere: right after the end of the model's own turn, or with the line break or the token that only a prompt has
-/// there.
+/// Beginnings of such a turn that count anywhere: right after the end of the model's own turn, or with a line break or token that
+/// only a prompt contains.
 pub(super) const ENDED_TURNS: [&str; 30] = [
     "<|observation|>\n",
     "</s>[TOOL_RESULTS]",
@@ -97,5 +98,5 @@ pub(super) const ENDED_TURNS: [&str; 30] = [
     "</s> [INST]",
 ];
 
-/// What follows it in a transcript is for the user.
+/// Labels of a transcript after which the text is for the user.
 pub(super) const FINAL: [&str; 2] = ["Final Answer:", "**Final Answer:**"];

@@ -1,4 +1,4 @@
-//! One form in which a family writes calls: its markers, and how the body is written.
+//! A call form: its markers, and the syntax of its body.
 
 use std::sync::Arc;
 
@@ -6,41 +6,43 @@ use serde::Deserialize;
 
 use super::Recipient;
 
-/// One form in which a family writes calls.
+/// One form in which a family writes calls. A call is *marked* if one of `section` and `open` precedes it, and *unmarked*
+/// otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Markers around a group of calls; may be missing.
+    /// Markers before a group of calls. May be empty.
     pub section: Vec<String>,
-    /// Their closing counterparts; may be missing.
+    /// The closing counterparts of `section`. May be empty.
     pub section_close: Vec<String>,
-    /// Opening markers that count anywhere outside of code. An empty one means "directly after the section's".
+    /// Opening markers. They count anywhere outside code. An empty string means "directly after `section`".
     pub open: Vec<String>,
-    /// What is left of the opening markers when a backend removed special tokens; an empty one means the body alone.
-    /// Such a call is unmarked.
+    /// What remains of the opening markers if a backend strips special tokens. An empty string means that nothing precedes the
+    /// body. The call is unmarked.
     pub stripped: Vec<String>,
-    /// Languages of a code fence whose whole content is the call. Such a call is unmarked.
+    /// Languages of a code fence whose whole content is the call. The call is unmarked.
     pub fence: Vec<String>,
-    /// Closing markers; may be missing.
+    /// Closing markers. May be empty.
     pub close: Vec<String>,
-    /// The tag is the tool's name (`<read_file>`). Such a call is unmarked.
+    /// Whether the tag is the tool's name (`<read_file>`). The call is unmarked.
     pub element: bool,
-    /// Whether an unmarked call of this form is looked for only at the start of the answer, not at its end.
+    /// Whether an unmarked call counts only at the start of the answer, not at its end.
     pub start_only: bool,
-    /// Whether it counts only as the whole of an answer, because it is also written where nothing is called: as code, as a list.
+    /// Whether a call counts only as the whole answer, because the form also occurs where nothing is called, as code or as a
+    /// list.
     pub whole_answer: bool,
-    /// Whether it is also tried after the opening marker of any other form, where what that form wants does not follow. Only
-    /// offered tools are called so.
+    /// Whether the form is also tried after the opening marker of another form whose own body does not follow. Only offered tools
+    /// are called so.
     pub fallback: bool,
-    /// Beginnings of an answer that is a transcript: an unmarked call of this form counts anywhere in it.
+    /// Beginnings of an answer that is a transcript. In a transcript, an unmarked call of this form counts anywhere.
     pub transcript: Vec<String>,
-    /// How the body is written.
+    /// The syntax of the body.
     pub syntax: Syntax,
 }
 
-/// How the body of a call is written.
+/// The syntax of a call's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Syntax {
-    /// JSON with name and arguments in one object, an array of such, or one of the wrappers.
+    /// JSON with name and arguments in one object, a list of such objects, or a wrapper around them.
     Json(JsonKeys),
     /// The name, then JSON.
     Named(Named),
@@ -52,9 +54,9 @@ pub enum Syntax {
     Lax(Lax),
     /// Child elements named after the parameters, or JSON, inside an element named after the tool.
     Element,
-    /// A message whose header names the tool; its body is the arguments.
+    /// A message whose header names the tool and whose body is the arguments.
     Recipient(Arc<Recipient>),
-    /// Elements named after parameters, nested, with a prefix before every tag.
+    /// Nested elements named after the parameters, with a prefix before every tag.
     Nested(Nested),
 }
 
@@ -65,51 +67,51 @@ pub struct JsonKeys {
     pub name: Vec<String>,
     /// Keys that hold the arguments.
     pub arguments: Vec<String>,
-    /// Whether the object has one member: the tool's name with the arguments.
+    /// Whether the object has one member: the tool's name as the key, the arguments as the value.
     pub name_is_key: bool,
-    /// Whether several calls are in one array; read is either form.
+    /// Whether several calls are written as one array. Both forms are read.
     pub array: bool,
-    /// Whether the object's id is the call's: elsewhere it is a counter that starts anew in every turn.
+    /// Whether the object's id is the call's id. In other forms it is a counter that restarts in every turn.
     pub keep_id: bool,
-    /// What ends a header (a single word) that comes before the value and carries nothing.
+    /// What ends a header, a single word before the value that carries no information.
     pub header: Vec<String>,
 }
 
-/// The locators of [`Syntax::Named`].
+/// The markers of [`Syntax::Named`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// What comes before the name.
+    /// What precedes the name.
     pub open: Vec<String>,
-    /// What ends the name; an empty one means the brace that opens the arguments.
+    /// What ends the name. An empty string means the brace that opens the arguments.
     pub close: Vec<String>,
     /// Prefixes that are not part of the name (`functions.`).
     pub prefix: Vec<String>,
-    /// The text of the name is the call's id as well (`functions.f:0`) and must be kept.
+    /// Whether the text of the name is also the call's id (`functions.f:0`) and must be kept.
     pub name_is_id: bool,
-    /// Markers around an id; the opening one may be empty.
+    /// Markers around an id. The opening one may be empty.
     pub id: Option<[String; 2]>,
-    /// The id comes before the name, else after it.
+    /// Whether the id precedes the name. Otherwise it follows it.
     pub id_first: bool,
-    /// Markers between name (or id) and arguments that carry nothing.
+    /// Markers between name (or id) and arguments that carry no information.
     pub skip: Vec<String>,
-    /// After one of the markers in `skip`, the arguments may be a line of text.
+    /// Whether the arguments may be a line of text after one of the markers in `skip`.
     pub line: bool,
-    /// Where only a number takes the place of the name, the arguments tell it: the one offered tool that they fit.
+    /// Whether a number may take the place of the name. The tool is then the only offered one that the arguments fit.
     pub name_from_arguments: bool,
 }
 
-/// The locators of [`Syntax::Tagged`].
+/// The markers of [`Syntax::Tagged`], each as `[before, after]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// Around the name.
     pub name: [Vec<String>; 2],
-    /// Around an argument's key; attributes may be between the key and the end of the tag.
+    /// Around an argument's key. Attributes may precede the end of the tag.
     pub argument: [Vec<String>; 2],
     /// Around an argument's value.
     pub value: [Vec<String>; 2],
-    /// An attribute in the argument's tag that says its type: `string="true"`, `type="number"`.
+    /// An attribute of the argument's tag that tells its type: `string="true"`, `type="number"`.
     pub type_attribute: Option<String>,
-    /// How many newlines at the ends of a value belong to the form.
+    /// Which whitespace around a value belongs to the form.
     pub trim: Trim,
     /// Whether `<![CDATA[...]]>` around a value is removed.
     pub cdata: bool,
@@ -117,11 +119,11 @@ pub struct Tagged {
     pub entities: bool,
     /// Markers around an argument's type, between its key and its value.
     pub type_tag: Option<[String; 2]>,
-    /// Markers between name and arguments that carry nothing.
+    /// Markers between name and arguments that carry no information.
     pub skip: Vec<String>,
 }
 
-/// What is cut from the ends of a tagged value.
+/// The whitespace that is removed from both ends of a tagged value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trim {
@@ -137,16 +139,16 @@ pub enum Trim {
 /// The delimiters of [`Syntax::Lax`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lax {
-    /// What comes before the name inside the body.
+    /// What precedes the name inside the body.
     pub open: Vec<String>,
-    /// Delimiters of strings besides `"` and `'`, the same at both ends.
+    /// Delimiters of strings besides `"` and `'`, the same on both sides.
     pub strings: Vec<String>,
 }
 
-/// The prefix of [`Syntax::Nested`].
+/// The markers of [`Syntax::Nested`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nested {
-    /// What comes before every tag.
+    /// What precedes every tag.
     pub prefix: String,
     /// Around the name.
     pub name: [Vec<String>; 2],

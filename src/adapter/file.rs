@@ -1,4 +1,4 @@
-//! An adapter file: TOML -> [`Adapter`], with errors that name the file, the key and the remedy.
+//! Parses an adapter file into an [`Adapter`]. Errors name the file, the key and the remedy.
 
 use std::{
     collections::BTreeMap,
@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::{
     Adapter, Call, Framing, Inside, JsonKeys, Lax, Lazy, Named, Names, Nested, Proof, Reasoning, Recipient, Signs, Syntax,
     Tagged, Trim, Wrapper,
+    asides::THINK,
     quote::Turns,
     triggers::{self, Triggers},
 };
@@ -17,6 +18,7 @@ use crate::{config, error::Error};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+/// An adapter file. docs/adapters.md explains the keys.
 struct File {
     #[serde(default)]
     models: Vec<String>,
@@ -42,7 +44,8 @@ struct File {
     call: Vec<FileCall>,
 }
 
-/// The union of the keys of all syntaxes; [`FileCall::syntax`] takes those that its syntax knows and refuses the rest.
+/// A `[[call]]` table, with the union of the keys of all syntaxes. [`FileCall::syntax`] takes the keys of its syntax and rejects
+/// the rest.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct FileCall {
@@ -95,7 +98,7 @@ struct FileCall {
 #[derive(Deserialize, Default)]
 struct Strings(#[serde(deserialize_with = "strings")] Vec<String>);
 
-/// One string or a list of strings.
+/// Deserializes one string or a list of strings.
 pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -112,7 +115,7 @@ pub(super) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
 // === impl Adapter ===
 
 impl Adapter {
-    /// Reads an adapter file. `generic` are the forms that come after every family's own.
+    /// Parses an adapter file. `generic` are the forms that follow every family's own.
     pub fn parse(name: &str, text: &str, generic: &[Arc<Call>]) -> Result<Adapter, Error> {
         let fail = |what: String| Error::proxy(format!("adapter {name}.toml: {what}"));
         let mut file: File = toml::from_str(text)
@@ -133,9 +136,9 @@ impl Adapter {
         {
             return Err(fail("[recipient]: an empty marker would match everywhere".into()));
         }
-        // Fine-tunes of any family think in these. Where messages have headers, the headers say what is reasoning.
+        // Fine-tunes of any family reason in these tags. If messages have headers, the headers mark reasoning.
         let usual = || {
-            let [open, close] = ["<think>", "</think>"].map(|marker| vec![marker.to_owned()]);
+            let [open, close] = THINK.map(|marker| vec![marker.to_owned()]);
             Reasoning { open, close, label: Vec::new(), tool_call_inside: Inside::AtEnd, anywhere: false }
         };
         let reasoning = file.reasoning.or_else(|| recipient.is_none().then(usual));
@@ -165,8 +168,8 @@ impl Adapter {
         })
     }
 
-    /// The same adapter, which gives way to one of these families where an answer has a marker that only that family writes. Its
-    /// own markers show nothing.
+    /// The same adapter, whose scanner continues with one of `families` once an answer contains the marker that only that family
+    /// writes. The adapter's own markers do not count.
     pub(super) fn giving_way(&self, families: &[(String, Arc<Adapter>)]) -> Adapter {
         let recipient = self.framing.recipient.iter().flat_map(|recipient| recipient.start.iter().chain(&recipient.end));
         let calls = self.own().iter().flat_map(|call| [&call.section, &call.open, &call.stripped]).flatten();
@@ -189,7 +192,7 @@ fn lazy<T>(build: impl FnOnce() -> T + Send + 'static) -> Lazy<T> {
 // === impl Call ===
 
 impl Call {
-    /// The form of messages that are headed by their recipient. It has no marker of its own: the scanner finds the header.
+    /// The form of messages with headers. It has no marker of its own: the scanner finds the header.
     fn headed(recipient: &Arc<Recipient>) -> Call {
         Call {
             section: Vec::new(),
@@ -211,7 +214,7 @@ impl Call {
 // === impl File ===
 
 impl File {
-    /// Adds the other spellings of its markers to them.
+    /// Adds the other spellings of all markers.
     fn respell(&mut self) {
         let spellings = &self.spellings;
         let reasoning = self.reasoning.iter_mut().flat_map(|region| [&mut region.open, &mut region.close]);
@@ -229,7 +232,7 @@ impl File {
     }
 }
 
-/// Each marker in all spellings; the first ones stay as they are, because calls are written with them.
+/// Appends the other spellings of each marker. The first marker stays first, because calls are written with it.
 fn respell(markers: &mut Vec<String>, spellings: &BTreeMap<String, Vec<String>>) {
     for (piece, others) in spellings {
         let written: Vec<String> = markers.iter().filter(|marker| marker.contains(piece.as_str())).cloned().collect();
@@ -324,7 +327,7 @@ impl FileCall {
         }
     }
 
-    /// A key that was given and that the syntax did not take.
+    /// A key that the file gives and the syntax did not take.
     fn left_over(&self) -> Option<&'static str> {
         [
             ("name", self.name.is_some()),

@@ -1,5 +1,5 @@
-//! All adapters: embedded in the binary, overlaid by a user's directory; and which one a name gets.
-//! `plan::reader` asks for the route's adapter first, and for the model that a copy was made from.
+//! All adapters, embedded in the binary and overlaid by a user's directory, and the choice of one for a model. `plan::reader`
+//! asks first for the route's adapter and for the model that a copy was made from.
 
 use std::{path::Path, sync::Arc};
 
@@ -8,27 +8,27 @@ use crate::error::Error;
 
 include!(concat!(env!("OUT_DIR"), "/adapters.rs"));
 
-/// The name of the file whose forms come after every family.
+/// The file whose forms follow every family's own.
 const GENERIC: &str = "generic";
 
-/// The adapters of a process; a snapshot, replaced as a whole on reload.
+/// The adapters of a process: a snapshot that a reload replaces as a whole.
 #[derive(Debug, Clone)]
 pub struct Library {
     adapters: Vec<Arc<Adapter>>,
     generic: Arc<Adapter>,
-    /// Every glob of every adapter, those with the most letters last.
+    /// All globs of all adapters, sorted by letters, fewest first.
     globs: Vec<Glob>,
 }
 
-/// A name of models, made ready for comparison.
+/// A compiled glob over model names.
 #[derive(Debug, Clone)]
 struct Glob {
-    /// What the name begins with.
+    /// The text before the first `*`.
     first: String,
-    /// What is in it, in this order, and what it ends with; `None` for a glob without `*`.
+    /// The texts between the `*`, and the text after the last one. `None` for a glob without `*`.
     rest: Option<(Vec<String>, String)>,
     letters: usize,
-    /// As the file has it.
+    /// The glob as the file writes it.
     written: String,
     adapter: Arc<Adapter>,
 }
@@ -38,19 +38,19 @@ struct Glob {
 pub struct Found {
     /// The adapter.
     pub adapter: Arc<Adapter>,
-    /// What decided, for people: the glob, the fingerprint, or that nothing fits.
+    /// The reason in words: the glob, the fingerprint, or that nothing matches.
     pub why: String,
 }
 
 // === impl Library ===
 
 impl Library {
-    /// The adapters that are part of the binary.
+    /// Loads the embedded adapters.
     pub fn embedded() -> Result<Library, Error> {
         Library::from_files(EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect())
     }
 
-    /// The embedded adapters, overlaid by the `*.toml` files of a directory: a file of the same name replaces one.
+    /// Loads the embedded adapters, overlaid by the `*.toml` files of a directory. A file replaces the adapter of the same name.
     pub fn with_overlay(directory: &Path) -> Result<Library, Error> {
         let mut files: Vec<(String, String)> = EMBEDDED.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
         let read = |error: std::io::Error| Error::proxy(format!("`adapters`: {}: {error}", directory.display()));
@@ -88,9 +88,9 @@ impl Library {
         Ok(Library { adapters, generic, globs })
     }
 
-    /// The adapter of a model. A fingerprint in its chat template counts before its name, unless the name's adapter has none
-    /// and its own marker is in the template too: families share markers. Of several fits the one with the longest
-    /// literal text wins; a model that nobody knows gets the generic forms.
+    /// Finds the adapter for a model. A fingerprint in the chat template comes before the name, with one exception: the name
+    /// decides if its adapter has no fingerprint and the template contains that adapter's markers, because families share
+    /// fingerprints. Of several matches, the one with the most literal text wins. An unknown model gets the generic adapter.
     pub fn find(&self, model: &str, template: Option<&str>) -> Found {
         let found = |adapter: &Arc<Adapter>, why: String| Found { adapter: Arc::clone(adapter), why };
         let by_name = self.by_name(model);
@@ -111,16 +111,16 @@ impl Library {
         }
     }
 
-    /// The adapter whose glob matches with the most letters, and the glob.
+    /// The adapter whose matching glob has the most letters, and the glob.
     fn by_name(&self, model: &str) -> Option<(&Arc<Adapter>, &str)> {
         let spellings = spellings(model);
         let found = self.globs.iter().rev().find(|glob| spellings.iter().any(|name| glob.matches(name)))?;
         Some((&found.adapter, &found.written))
     }
 
-    /// The adapter of this file name.
+    /// The adapter with this file name.
     pub fn get(&self, name: &str) -> Option<&Arc<Adapter>> {
-        self.adapters.iter().chain([&self.generic]).find(|adapter| adapter.name == name)
+        self.iter().find(|adapter| adapter.name == name)
     }
 
     /// All adapters, the generic one last.
@@ -141,12 +141,12 @@ impl Glob {
         Glob { first, rest, letters, written: glob.to_owned(), adapter: Arc::clone(adapter) }
     }
 
-    /// Whether the glob (`*` matches any text) matches the whole name; a tag or suffix after `:` or `@` need not be named.
+    /// Whether the glob matches the whole name. Without a `*`, a tag or suffix after `:` or `@` is ignored.
     fn matches(&self, name: &str) -> bool {
         let Some(mut tail) = name.strip_prefix(&self.first) else { return false };
         let Some((middle, last)) = &self.rest else { return tail.is_empty() || tail.starts_with([':', '@']) };
         for part in middle {
-            // Names are short: a search of any cleverness would take longer to begin than to end.
+            // Names are short: a plain search is the fastest.
             match tail.as_bytes().windows(part.len().max(1)).position(|window| window == part.as_bytes()) {
                 _ if part.is_empty() => {}
                 Some(at) => tail = &tail[at + part.len()..],
@@ -157,8 +157,8 @@ impl Glob {
     }
 }
 
-/// The spellings under which a model's name is compared: whole, without registry, organisation and fine-tuning prefix, without
-/// a vendor and a dot before it (`google.gemma-3-27b-it`), and with a dot where hosts write a `p` (`glm-4p6`).
+/// The spellings of a model's name that globs are matched against: whole; without registry, organisation and fine-tuning prefix;
+/// without a vendor and a dot (`google.gemma-3-27b-it`); and with a dot where hosts write a `p` (`glm-4p6`).
 fn spellings(model: &str) -> Vec<String> {
     let name = model.trim().strip_prefix("ft:").unwrap_or(model.trim());
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -174,7 +174,7 @@ fn spellings(model: &str) -> Vec<String> {
     spellings
 }
 
-/// A `p` between two digits as a dot.
+/// Replaces a `p` between two digits by a dot.
 fn dotted(name: &str) -> String {
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let mut before = None;
@@ -187,7 +187,7 @@ fn dotted(name: &str) -> String {
     out
 }
 
-/// Names are compared without case and without `-`, `_` and spaces: `gemma-3`, `Gemma 3` and `gemma3` are one.
+/// Folds a name for comparison: lower case, without `-`, `_` and spaces, so `gemma-3`, `Gemma 3` and `gemma3` are equal.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }

@@ -1,10 +1,10 @@
-//! Text that no model wrote (results of tools, instructions of MCP servers) -> the same text, which a model can read and nobody
-//! mistakes for more. Whoever wrote the page that a tool fetched must neither end the turn nor make calls.
+//! Makes text that no model wrote (results of tools, instructions of MCP servers) safe to put into a prompt: a web page that a
+//! tool fetched must neither end the turn nor make calls.
 //!
-//! [`Turns`] breaks the control tokens by which a family's prompt is divided into turns, for every result in every mode.
-//! [`defused`] also breaks every marker of a call and the names of offered tools in the place of a call's name, where
-//! toolglot runs calls itself: there the model may repeat what it read. Markers are broken by a space, names get
-//! parentheses; all other text stays as it is.
+//! [`Turns`] breaks the control tokens that divide a family's prompt into turns, in every result and every mode. [`defused`] also
+//! breaks all call markers, and the names of offered tools where a call's name would be. It is used if toolglot runs the calls
+//! itself, because the model may repeat what it read. A space breaks a marker, parentheses break a name, and all other text stays
+//! unchanged.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -19,22 +19,22 @@ pub struct Turns {
     markers: Option<AhoCorasick>,
 }
 
-/// What marks a result in the prompt.
+/// The label of a result in the prompt.
 const FRAME: &str = "[Tool Result:";
 /// Maximum length of a name, in bytes.
 const NAME_BYTES: usize = 160;
-/// Breaking a marker may leave a shorter one: this is how often the text is searched again.
+/// Breaking a marker may leave a shorter one, so the text is searched this many times.
 const PASSES: usize = 4;
 
-/// The ends of control tokens in most vocabularies: `<|name|>`.
+/// The delimiters of control tokens in most vocabularies: `<|name|>`.
 const BARS: [char; 2] = ['|', '\u{ff5c}'];
-/// The longest name between the bars, in bytes.
+/// Maximum length of the name between them, in bytes.
 const TOKEN_BYTES: usize = 64;
 
 // === impl Turns ===
 
 impl Turns {
-    /// The control tokens of this family.
+    /// Collects the control tokens of a family.
     pub(crate) fn of(framing: &Framing) -> Turns {
         let headers = framing.recipient.iter().filter(|recipient| !recipient.plain);
         let headers = headers.flat_map(|recipient| recipient.start.iter().chain(&recipient.end).chain([&recipient.message]));
@@ -42,7 +42,7 @@ impl Turns {
         Turns { markers: automaton(markers) }
     }
 
-    /// The text without control tokens: those of the family, and whatever else is written as `<|name|>`.
+    /// Breaks the family's control tokens and everything else written as `<|name|>`.
     pub fn broken<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text = match &self.markers {
             Some(markers) if markers.is_match(text) => Cow::Owned(broken(text.to_owned(), markers)),
@@ -52,7 +52,7 @@ impl Turns {
     }
 }
 
-/// The text without anything that could be read as a call if the model repeats it.
+/// Breaks everything that could be read as a call if the model repeats it.
 pub fn defused(text: &str, adapter: &Adapter, tools: &Tools) -> String {
     let text = without_names(text, tools);
     let mut markers: Vec<String> = adapter.markers();
@@ -64,15 +64,16 @@ pub fn defused(text: &str, adapter: &Adapter, tools: &Tools) -> String {
     without_bars(&text)
 }
 
-/// Markers that are more than a character or a fence.
+/// Compiles the markers, except single characters and fences. `None`: there are none.
 fn automaton(mut markers: Vec<String>) -> Option<AhoCorasick> {
     markers.retain(|marker| marker.trim().len() > 1 && !marker.chars().all(|c| matches!(c, '`' | '~')));
-    // It reads a text or two: a DFA would take longer to build than all of that.
+    // It searches a text or two: building a DFA would take longer.
     let kind = Some(AhoCorasickKind::ContiguousNFA);
     let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).build(&markers);
     built.ok().filter(|_| !markers.is_empty())
 }
 
+/// Puts a space into every marker.
 fn broken(mut text: String, markers: &AhoCorasick) -> String {
     for _ in 0..PASSES {
         if !markers.is_match(&text) {
@@ -115,7 +116,7 @@ fn is_token(text: &str) -> bool {
     rest.strip_prefix(BARS).is_some_and(|rest| rest.starts_with('>'))
 }
 
-/// Where a marker is broken: after its first character if that is a bracket or the like, else before the first one.
+/// Where the space goes: after a leading punctuation character, else before the first one.
 fn seam(marker: &str) -> usize {
     let mut characters = marker.char_indices();
     match characters.next() {
@@ -124,7 +125,8 @@ fn seam(marker: &str) -> usize {
     }
 }
 
-/// Names of tools as the value or the key of a JSON call, as a tag, before an opening parenthesis or brace, and alone on a line.
+/// Puts names of tools in parentheses where a call would have its name: as the value or key of a JSON object, as a tag, before an
+/// opening parenthesis or brace, and alone on a line.
 fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
     let mut known: HashMap<&'t str, bool> = HashMap::new();
     let means = |written: &str| written.len() <= NAME_BYTES && !written.trim().is_empty() && name::is_known(tools, written);
@@ -149,17 +151,17 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
         };
         let word = rest.get(..length).unwrap_or_default();
         let bare = word.trim_end_matches('\\');
-        let (before, behind) = (text.get(..start).unwrap_or_default(), rest.get(length..).unwrap_or_default());
+        let (before, after) = (text.get(..start).unwrap_or_default(), rest.get(length..).unwrap_or_default());
         let place = if quoted {
-            is_value(before) || is_key(behind)
+            is_value(before) || is_key(after)
         } else {
             before.ends_with(['<', '/'])
-                || behind.trim_start_matches(' ').starts_with('(')
-                || behind.trim_start().starts_with(['{', '['])
-                || is_alone(before, behind)
-                || assigns(before, behind)
+                || after.trim_start_matches(' ').starts_with('(')
+                || after.trim_start().starts_with(['{', '['])
+                || is_alone(before, after)
+                || assigns(before, after)
         };
-        // `name:f`: the label counts as a part of the word.
+        // `name:f`: the label is read as part of the word.
         let label = bare.rfind(':').map_or(0, |colon| colon + 1);
         let mut hits = |name: &'t str| place && *known.entry(name).or_insert_with(|| means(name));
         let name = [0, label].into_iter().filter_map(|from| bare.get(from..)).find(|name| hits(name));
@@ -172,26 +174,26 @@ fn without_names<'t>(text: &'t str, tools: &Tools) -> String {
             out.push(')');
             copied = end;
         }
-        // The quote at the end of one string may be the one at the beginning of the next.
+        // The quote that ends one string may begin the next.
         at = if quoted && !hit { inside } else { inside + length };
     }
     out.push_str(text.get(copied..).unwrap_or_default());
     out
 }
 
-/// Whether a word is alone on its line, or after a label.
-fn is_alone(before: &str, behind: &str) -> bool {
+/// Whether a word is alone on its line or after a label.
+fn is_alone(before: &str, after: &str) -> bool {
     let marks = [' ', '*', '`'];
-    let (before, behind) = (before.trim_end_matches(marks), behind.trim_start_matches(marks));
-    (before.is_empty() || before.ends_with(['\n', ':'])) && (behind.is_empty() || behind.starts_with(['\n', '\r']))
+    let (before, after) = (before.trim_end_matches(marks), after.trim_start_matches(marks));
+    (before.is_empty() || before.ends_with(['\n', ':'])) && (after.is_empty() || after.starts_with(['\n', '\r']))
 }
 
-/// Whether a word that begins a line comes before an assignment or a value in quotes.
-fn assigns(before: &str, behind: &str) -> bool {
-    let rest = behind.trim_start_matches([' ', '\t']);
+/// Whether a word at the start of a line is followed by an assignment or a quoted value.
+fn assigns(before: &str, after: &str) -> bool {
+    let rest = after.trim_start_matches([' ', '\t']);
     let key = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
     let begins = before.is_empty() || before.trim_end_matches(' ').ends_with('\n');
-    begins && rest.len() < behind.len() && (rest.starts_with(is_quote) || (key.len() < rest.len() && key.starts_with(['=', ':'])))
+    begins && rest.len() < after.len() && (rest.starts_with(is_quote) || (key.len() < rest.len() && key.starts_with(['=', ':'])))
 }
 
 fn is_word(c: char) -> bool {
@@ -202,13 +204,13 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'')
 }
 
-/// What comes before the value of a member.
+/// Whether the value of a member or an assignment follows `before`.
 fn is_value(before: &str) -> bool {
     before.trim_end_matches('\\').trim_end().ends_with([':', '='])
 }
 
-/// What comes after a key whose value is an object.
-fn is_key(behind: &str) -> bool {
-    let rest = behind.trim_start_matches(is_quote).trim_start();
+/// Whether `after` follows a key whose value is an object.
+fn is_key(after: &str) -> bool {
+    let rest = after.trim_start_matches(is_quote).trim_start();
     rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('{'))
 }

@@ -1,7 +1,8 @@
-//! A request for a model without native tools: the tools become an instruction, past calls the text that the model is
-//! asked to write (bare JSON, or the family's own form), results the text that answers it. A pure function of the request:
-//! turn N's messages stay a prefix of turn N+1's, so that the backend's cache holds. Past calls are shown in the call form
-//! and never as prose, because a model imitates its own transcript.
+//! Renders a request for a model without native tools. The tools become an instruction, past calls become the text that the model
+//! is asked to write (bare JSON or the family's own form), and results become text that answers it.
+//!
+//! Rendering is a pure function of the request. The messages of turn N are a prefix of those of turn N+1, so the backend's cache
+//! holds. Past calls are always written in the call form and never as prose, because a model imitates its transcript.
 
 use std::{fmt, io};
 
@@ -25,77 +26,78 @@ mod turns;
 pub use turns::{alternate, fold_system};
 use turns::{concat, instruct, join};
 
-/// How a family of models is asked for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates
-/// are those of the family's own form; bare JSON has its own.
+/// How to ask a family of models for calls: the `[prompt]` table of an adapter file. Every key is optional. The templates apply
+/// to the family's own form; bare JSON has built-in ones.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prompt {
-    /// What a model is asked for whose backend has no native tools for it. Where it is not given: the family's own form if
-    /// there is a template of it, else bare JSON. In raw mode it is always the family's own form.
+    /// The form that the model is asked for. By default the family's own form if one of the templates is given, else bare JSON.
+    /// In raw mode always the family's own form.
     pub style: Option<Style>,
-    /// Template of the instruction. Has `tools` (each `name`, `description`, `parameters`), `call_form`, `own_form` (it is
-    /// the family's own), `choice` (how many calls, and whether one must be made); and for other words than those of
-    /// `choice` also `parallel`, `required` (a call must be made), `named` (this tool must be called).
+    /// Template of the instruction. Variables: `tools` (each with `name`, `description`, `parameters`), `call_form`, `own_form`
+    /// (whether that is the family's own), and `choice` (a sentence on how many calls are allowed and whether one is required).
+    /// To word the choice differently: `parallel`, `required` (a call is required), `named` (the tool that must be called).
     pub tools: Option<String>,
-    /// Template of one call. Has `name`, `arguments` (the object), `arguments_json` (its text), `id`, `index` (of the call
+    /// Template of one call. Variables: `name`, `arguments` (the object), `arguments_json` (its text), `id`, `index` (of the call
     /// in its turn).
     pub call: Option<String>,
-    /// Template of the calls of a turn. Has `calls` (each as `call` writes it).
+    /// Template of all calls of a turn. Variable: `calls` (each as `call` renders it).
     pub calls: Option<String>,
-    /// Template of one result. Has `name`, `content`, `id`; `source` (`server.tool`) where we ran the tool.
+    /// Template of one result. Variables: `name`, `content`, `id`, and `source` (`server.tool`) if toolglot ran the tool.
     pub result: Option<String>,
-    /// What becomes of system messages.
+    /// How system messages are sent.
     pub system: System,
-    /// Turns of user and assistant alternate: neighbours of one role are joined.
+    /// Whether user and assistant must alternate. If so, adjacent messages of one role are joined.
     pub alternate: bool,
-    /// The role that results are given in.
+    /// The role of results.
     pub result_role: ResultRole,
-    /// Results that follow each other share a message.
+    /// Whether adjacent results share a message.
     pub merge_results: bool,
 }
 
-/// What a model is asked for.
+/// The form that the model is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Style {
-    /// Bare JSON, `{"name": ..., "arguments": {...}}`: what small models follow best.
+    /// Bare JSON, `{"name": ..., "arguments": {...}}`. Small models follow it best.
     Json,
     /// The form that the family was trained on.
     Own,
 }
 
-/// What becomes of system messages.
+/// How system messages are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum System {
-    /// The model has a system role.
+    /// As system messages.
     #[default]
     Keep,
-    /// It has none: system text goes to the front of the first user turn.
+    /// At the front of the first user message, because the model has no system role.
     Fold,
 }
 
-/// The role that results are given in.
+/// The role of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResultRole {
-    /// As the user's text.
+    /// User messages.
     #[default]
     User,
-    /// As a message of role `tool`, where the model's chat template has one.
+    /// Messages of role `tool`, if the model's chat template has that role.
     Tool,
 }
 
-/// The templates of one rendering, compiled once.
+/// The compiled templates of one rendering.
 struct Templates<'p> {
     environment: Environment<'p>,
-    /// The family in whose own form calls are written; `None`: they are bare JSON.
+    /// The family whose own form is used. `None` means bare JSON.
     family: Option<&'p Adapter>,
 }
 
-/// A writer that refuses to grow without end.
+/// A buffer with a maximum size.
 struct Bounded(Vec<u8>);
 
+/// The templates of bare JSON, and defaults of the family's own form.
 const CALL: &str = r#"{"name": {{ name | tojson }}, "arguments": {{ arguments_json }}}"#;
 
 const CALLS: &str = "{{ calls | join('\n') }}";
@@ -134,11 +136,11 @@ Tools:
 {{ tool.name }}: {{ tool.description }}{{ tool.parameters | lines }}
 {%- endfor %}"#;
 
-/// Work that a template may do, in instructions of its interpreter; a list of 500 tools needs about 10,000.
+/// Maximum work of a template, in instructions of its interpreter. A list of 500 tools needs about 10,000.
 const FUEL: u64 = 2_000_000;
-/// What a template may write, in bytes.
+/// Maximum size of rendered text, in bytes.
 const RENDERED_BYTES: usize = 16 * 1024 * 1024;
-/// A template itself, in bytes.
+/// Maximum size of a template, in bytes.
 const TEMPLATE_BYTES: usize = 64 * 1024;
 
 // === impl Prompt ===
@@ -160,12 +162,12 @@ impl Default for Prompt {
 }
 
 impl Prompt {
-    /// Whether the templates can be compiled. The error names the template and the line.
+    /// Checks that the templates compile. The error names the template and the line.
     pub fn check(&self) -> Result<(), Error> {
         Templates::new(self, true).map(|_| ())
     }
 
-    /// What the model is asked for where its backend has no native tools for it.
+    /// The form that the model is asked for.
     pub fn style(&self) -> Style {
         let templates = [&self.tools, &self.call, &self.calls, &self.result];
         let usual = if templates.iter().any(|template| template.is_some()) { Style::Own } else { Style::Json };
@@ -173,11 +175,11 @@ impl Prompt {
     }
 }
 
-/// The request for a model without native tools; `raw`: because the backend's parser destroys what it writes, so that it is
-/// asked for its own form in any case. Fails only if a template of the adapter fails.
+/// Renders a request for a model without native tools. `raw`: the model has them, but the backend's parser destroys what it
+/// writes, so it is always asked for its own form. Fails only if a template of the adapter fails.
 pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools) -> Result<ChatRequest, Error> {
     let prompt = &adapter.prompt;
-    // A model cannot be held to a form without a marker: then JSON is as good.
+    // A form without a marker has no advantage over JSON.
     let has_own = prompt.call.is_some() || adapter.has_marked_form();
     let own = has_own && (raw || prompt.style() == Style::Own);
     let mut templates = Templates::new(prompt, own || prompt.style() == Style::Own)?;
@@ -185,7 +187,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     for message in &request.messages {
         match message.role.as_str() {
-            "assistant" if !message.tool_calls.is_empty() => messages.push(templates.assistant(message)?),
+            "assistant" if !message.tool_calls.is_empty() => messages.push((false, templates.assistant(message)?)),
             "tool" => {
                 let result = templates.result(prompt, message, &request.messages, tools)?;
                 match messages.last_mut() {
@@ -216,7 +218,7 @@ pub fn render(adapter: &Adapter, raw: bool, request: &ChatRequest, tools: &Tools
 // === impl Templates ===
 
 impl<'p> Templates<'p> {
-    /// Those of bare JSON, or of the family's own form.
+    /// Compiles the templates of bare JSON, or of the family's own form (`own`).
     fn new(prompt: &'p Prompt, own: bool) -> Result<Templates<'p>, Error> {
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
@@ -274,14 +276,14 @@ impl<'p> Templates<'p> {
         self.render(template, context! { name, arguments => Serde(object), arguments_json => arguments, id, index })
     }
 
-    /// Calls as bare JSON.
+    /// Renders calls as bare JSON.
     fn in_json(&self, calls: &[ToolCall]) -> Result<String, Error> {
         let calls: Vec<String> = calls.iter().map(|call| self.call("json", 0, call)).collect::<Result<_, Error>>()?;
         Ok(calls.join("\n"))
     }
 
-    /// Calls as the family itself writes them, where that is wanted and can be done: a value that holds the markers of the
-    /// form would not be read back.
+    /// Renders calls in the family's own form. `None`: bare JSON was asked for, or a value contains a marker of the form and
+    /// would not be read back.
     fn in_own_form(&self, calls: &[ToolCall]) -> Result<Option<String>, Error> {
         let Some(family) = self.family else { return Ok(None) };
         let written = |call: &ToolCall| {
@@ -298,8 +300,8 @@ impl<'p> Templates<'p> {
         self.render("calls", context! { calls }).map(Some)
     }
 
-    /// An assistant's turn: its text, then its calls as it should have written them.
-    fn assistant(&self, message: &Message) -> Result<(bool, Message), Error> {
+    /// Renders a turn of the assistant: its text, then its calls as it should have written them.
+    fn assistant(&self, message: &Message) -> Result<Message, Error> {
         let mut lines = vec![message.content.to_text()];
         lines.retain(|text| !text.is_empty());
         let own = self.in_own_form(&message.tool_calls)?;
@@ -307,10 +309,10 @@ impl<'p> Templates<'p> {
         let mut turn = message.clone();
         turn.content = Content::Text(lines.join("\n"));
         turn.tool_calls.clear();
-        Ok((false, turn))
+        Ok(turn)
     }
 
-    /// A result as text in its frame; what is not text in it follows it.
+    /// Renders a result. Parts of it that are not text follow its text.
     fn result(&self, prompt: &Prompt, message: &Message, all: &[Message], tools: &Tools) -> Result<Message, Error> {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         let calls = all.iter().rev().flat_map(|message| message.tool_calls.iter().rev());

@@ -1,23 +1,23 @@
-//! Reads a model's text as it comes and splits it into text, reasoning and calls. One state machine for all families: the
-//! markers come from the adapter, the bodies are read by `syntax`. Which text counts as a call is decided here, by one set
-//! of rules for everybody:
+//! Splits the streamed text of a model into text, reasoning and calls. One state machine serves all families: the markers come
+//! from the adapter, and `syntax` reads the bodies. This module decides which text counts as a call, by the same rules for every
+//! family:
 //!
-//! * calls are looked for only where tools are offered. Inside code fences and inline code nothing counts, except where the whole
-//!   content is a call (`entry.rs`, `begin_fence`), where the client's prompt asks for elements, and around the whole answer
-//!   (`wrap.rs`);
-//! * a marked form counts anywhere, an unmarked one only if its name resolves, the required keys are there, and it is
-//!   at the start of the answer or at its end;
-//! * a call inside reasoning counts only if the reasoning is never closed and only calls follow; text for the user holds none;
-//! * the end of an answer that was cut off is not its end: an unmarked call after prose is text there, a draft in
-//!   reasoning stays a draft;
-//! * what looked like a call and was not is text again, unchanged.
+//! * Calls are recognised only if tools are offered. Nothing counts inside code fences and inline code, with three exceptions:
+//!   the whole content is a call (`entry.rs`, `begin_fence`), the client's prompt asks for elements, or the code encloses the
+//!   whole answer (`wrap.rs`).
+//! * A marked form counts anywhere. An unmarked form counts only at the start or end of the answer, if its name resolves and all
+//!   required keys are present.
+//! * A call inside reasoning counts only if the reasoning is never closed and only calls follow. A message to the user contains
+//!   no calls.
+//! * A truncated answer has no end in this sense: an unmarked call after prose stays text, a draft in reasoning stays a draft.
+//! * Text that looked like a call and was not one is emitted unchanged.
 //!
-//! Text is held back only while it may still become a marker (whitespace: while a call may follow it). The result never
-//! depends on how the text was cut into pieces.
+//! Text is held only while it may still become a marker, and whitespace only while a call may follow it. The result does not
+//! depend on how the text was cut into pieces.
 
 use std::sync::Arc;
 
-use super::{Adapter, Inside, triggers::Aside};
+use super::{Adapter, Inside, syntax::blank, triggers::Aside};
 use crate::{
     event::{Channel, Event, FinishReason, Sink, ToolChoice, Tools},
     fix::Schemas,
@@ -29,10 +29,10 @@ mod buffer;
 mod candidate;
 mod deliver;
 mod draft;
+mod emitted;
 mod entry;
 mod framing;
 mod header;
-mod left;
 mod line;
 mod message;
 mod named_line;
@@ -48,7 +48,7 @@ use before::Before;
 use buffer::Buffer;
 use candidate::Candidate;
 use draft::Draft;
-use left::Left;
+use emitted::Emitted;
 use message::Message;
 pub use options::Options;
 use tentative::Tentative;
@@ -56,8 +56,8 @@ use text::Inline;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Splits the text of one answer into events. Calls leave it with the arguments as the model wrote them (see
-/// [`crate::fix::Fixer`]); one that was cut off by the end has no `CallEnd`.
+/// Splits the text of one answer into events. Arguments are emitted as the model wrote them; [`crate::fix::Fixer`] repairs them.
+/// A call truncated by the end of the answer has no `CallEnd`.
 pub struct Scanner {
     adapter: Arc<Adapter>,
     tools: Arc<Tools>,
@@ -68,25 +68,26 @@ pub struct Scanner {
     candidate: Option<Candidate>,
     tentative: Tentative,
     before: Before,
-    left: Left,
+    emitted: Emitted,
     draft: Draft,
     message: Message,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the text at the current position is.
 enum Region {
     Text,
     Reasoning,
-    /// A code fence: its character and length.
+    /// A code fence, with its character and length.
     Fence(u8, usize),
-    /// The rest of a call that was too long, or what the model made up as its result.
+    /// Discarded text: the rest of a call that was too long, or a result that the model made up.
     Lost,
 }
 
 // === impl Scanner ===
 
 impl Scanner {
-    /// A scanner for one answer.
+    /// Creates a scanner for one answer.
     pub fn new(adapter: Arc<Adapter>, tools: Arc<Tools>, schemas: Arc<Schemas>, options: Options) -> Scanner {
         let open = options.reasoning_open && options.framing && adapter.framing.reasoning.is_some();
         let primed = options.framing && adapter.framing.recipient.is_some() && !open;
@@ -100,13 +101,13 @@ impl Scanner {
             candidate: None,
             tentative: Tentative::default(),
             before: Before::nothing(),
-            left: Left::nothing(open),
+            emitted: Emitted::nothing(open),
             draft: Draft::new(open),
             message: Message::new(primed),
         }
     }
 
-    /// Takes the next piece of the answer.
+    /// Scans the next piece of the answer.
     pub fn push(&mut self, channel: Channel, text: &str, out: &mut dyn Sink) {
         if channel == Channel::Reasoning {
             if !text.is_empty() {
@@ -117,7 +118,7 @@ impl Scanner {
             }
             return;
         }
-        // A byte order mark before the first character is no part of the answer.
+        // A byte order mark at the beginning is not part of the answer.
         let begins = self.buf.is_empty() && self.buf.in_answer(0) == 0;
         self.buf.push(if begins { text.trim_start_matches(BYTE_ORDER_MARK) } else { text });
         while self.step(false, out) {}
@@ -127,12 +128,12 @@ impl Scanner {
         }
     }
 
-    /// The answer is over. A call that was cut off has left without its `CallEnd`; the `Finish` event is the caller's.
+    /// Ends the answer. A truncated call has been emitted without `CallEnd`. The caller emits `Finish`.
     pub fn finish(&mut self, reason: FinishReason, out: &mut dyn Sink) {
         self.buf.end(reason);
         while self.step(true, out) {}
         if self.region == Region::Reasoning {
-            // Whitespace after calls is not part of what they may turn out to be.
+            // Whitespace after drafts must not end them: they may still turn out to be calls.
             if self.draft.is_empty() || !self.buf[self.buf.from()..].trim().is_empty() {
                 self.emit(self.buf.len(), out);
             }
@@ -140,31 +141,33 @@ impl Scanner {
             if reason != FinishReason::Length {
                 self.accept_tentative(out);
             }
-            if self.left.calls() == 0 || !self.buf[self.buf.from()..].trim().is_empty() {
+            if self.emitted.calls() == 0 || !self.buf[self.buf.from()..].trim().is_empty() {
                 self.emit(self.buf.len(), out);
             }
         }
         self.accept_draft(reason, out);
     }
 
-    /// The backend goes on with a call of its own: what is at the end of a marker is what it leaked of that call.
+    /// Ends the text because the backend continues with a native call. A marker at the end of the text was leaked from that call
+    /// and is dropped.
     pub fn give_way(&mut self, out: &mut dyn Sink) {
         if let Some(at) = self.adapter.triggers.leak(&self.buf, self.buf.from()) {
-            let at = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
+            let at = self.buf.trimmed(at);
             self.buf.truncate(at);
-            self.left.enclosing.search_again();
+            self.emitted.enclosing.search_again();
             (self.candidate, self.tentative.wrap) = (None, None);
         }
         self.finish(FinishReason::Stop, out);
     }
 
-    /// Whether the answer began inside reasoning, where it showed that: it closed reasoning that it had not opened (then its
-    /// beginning left as text), it opened reasoning itself, or it never closed what was believed to be open.
+    /// Whether the answer began inside reasoning, or `None` if it did not show. It shows if the answer closes reasoning that it
+    /// did not open (the beginning was then emitted as text), opens reasoning itself, or never closes reasoning that was believed
+    /// to be open.
     pub fn began_inside(&self) -> Option<bool> {
         self.draft.began()
     }
 
-    /// One transition; whether there is progress to be made.
+    /// Makes one transition. Returns whether another one is possible without more text.
     fn step(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         if self.candidate.is_some() {
             return self.step_candidate(end, out);
@@ -200,32 +203,15 @@ impl Scanner {
                 None => self.before.leave_call(),
             }
         }
-        let first = self.buf.pos() + super::syntax::blank(&self.buf[self.buf.pos()..]);
+        let first = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if let Some(progress) = self.step_wrap(first, end, out) {
             return progress;
         }
         if self.before.is_untried() && self.wanted() {
-            if first == self.buf.len() {
-                self.buf.look_to(first);
-                return false;
-            }
-            if adapter.triggers.may_become(&self.buf[first..]) && !end {
-                return false;
-            }
-            match self.begin_wrap(first, end) {
+            match self.begin_fresh(first, end) {
                 None => return false,
                 Some(true) => return true,
                 Some(false) => {}
-            }
-            let labels = adapter.calls.iter().flat_map(|call| &call.transcript);
-            match super::syntax::starts_with_any(&self.buf[first..], labels, end) {
-                super::syntax::Start::Maybe => return false,
-                super::syntax::Start::Yes(_) => self.message.begin_transcript(),
-                super::syntax::Start::No => {}
-            }
-            self.before.set_tried(true);
-            if self.begin_bare(first, 0) {
-                return true;
             }
         }
         let found = adapter.triggers.next(&self.buf, self.buf.pos(), end);
@@ -238,10 +224,9 @@ impl Scanner {
                 if self.leaves_wrap(held, out) {
                     return true;
                 }
-                // A fence of tildes begins its line; elsewhere they are text at once.
-                let is_tildes = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte == b'~');
-                let tildes = is_tildes(&self.buf[held..]) && !self.at_line_start(held);
-                self.advance(if tildes { self.buf.len() } else { held }, out);
+                // A fence of tildes begins at the start of a line. Elsewhere tildes are text, with nothing to wait for.
+                let are_text = self.buf[held..].bytes().all(|byte| byte == b'~') && !self.at_line_start(held);
+                self.advance(if are_text { self.buf.len() } else { held }, out);
                 return false;
             }
         };
@@ -250,7 +235,7 @@ impl Scanner {
             return true;
         }
         self.advance(at, out);
-        // A message to a tool begins.
+        // What remains of a header is followed by a call: the message is for a tool.
         if mark.framing.stripped_header && !mark.calls.is_empty() && self.message.is_stripped() && self.ends_in_a_word(at) {
             self.message.address(false);
         }
@@ -258,7 +243,7 @@ impl Scanner {
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             return false;
         }
-        // A string of data may quote control tokens. The model's own are followed by others, or by nothing.
+        // Data may quote control tokens in its strings. A token of the model's own is followed by another one or by nothing.
         if mark.framing.drop && self.buf.is_quoted(at) {
             match self.buf.as_bytes().get(at + found.len) {
                 None if !end => return false,
@@ -269,7 +254,7 @@ impl Scanner {
                 }
             }
         }
-        // A fence in a tag may hold the calls.
+        // A fence inside the tag around an answer may hold the calls.
         if self.is_wrapped() && mark.calls.is_empty() && (!mark.code || self.is_wrapped_in_code()) {
             self.unwrap(out);
             return true;
@@ -277,7 +262,7 @@ impl Scanner {
         if mark.code {
             return self.step_code(at, end, out);
         }
-        // Another's turn ends any message; the rest of them are looked for where calls are.
+        // Somebody else's turn ends any message. Other asides matter only where calls are recognised.
         let turn = matches!(mark.aside, Some(Aside::Turn | Aside::EndedTurn));
         let Some(result) = (if mark.element && wanted { self.client_result(at, end) } else { Some(None) }) else { return false };
         let aside = result.or(mark.aside).filter(|_| wanted || (turn && self.tools.wanted()));
@@ -288,28 +273,28 @@ impl Scanner {
             self.advance(at + found.len, out);
             return true;
         }
-        if self.left.inline() > 0 {
+        if self.emitted.inline() > 0 {
             match self.inline_end(at, end) {
                 Inline::Unknown => return false,
-                Inline::Closes(behind) => {
-                    self.left.close_inline();
-                    self.advance(behind, out);
+                Inline::Closes(after) => {
+                    self.emitted.close_inline();
+                    self.advance(after, out);
                     return true;
                 }
-                Inline::Never => self.left.close_inline(),
+                Inline::Never => self.emitted.close_inline(),
             }
         }
-        // After a blank in a sentence it is spoken of.
-        let follows = self.at_line_start(at) || !self.buf[self.buf.from()..at].ends_with(' ');
+        // A marker after a space in a sentence is only mentioned.
+        let follows = self.at_line_start(at) || !self.buf.pending(at).ends_with(' ');
         if let Some((_, family)) = mark.family.filter(|_| follows).and_then(|family| adapter.families.get(family)) {
-            // From here on the model is read as one of this family.
+            // From here on this family's adapter reads the answer.
             self.adapter = Arc::clone(family);
             return true;
         }
         if aside == Some(Aside::Closes) {
             self.message.set_aside(false);
         }
-        // In some families the marker of a result is framing, too.
+        // In some families the marker of a result also ends a message.
         if aside == Some(Aside::Result) && self.step_aside(Aside::Result, at, out) {
             return false;
         }
@@ -353,23 +338,23 @@ impl Scanner {
         true
     }
 
-    /// What surrounds calls that are not meant. Whether the answer is over.
+    /// Handles a marker of text around calls that are not meant. Returns whether the answer is over.
     fn step_aside(&mut self, aside: Aside, at: usize, out: &mut dyn Sink) -> bool {
         match aside {
             Aside::Closes => {}
-            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.left.has_said()) => {
+            Aside::Final if self.at_line_start(at) && (self.message.is_transcript() || !self.emitted.has_said()) => {
                 self.message.address(true);
             }
             Aside::Turn | Aside::EndedTurn | Aside::Result
                 if self.options.framing
                     && (aside == Aside::EndedTurn
                         || (self.at_line_start(at)
-                            && ((aside == Aside::Turn && self.left.has_said())
-                                || self.left.calls() > 0
+                            && ((aside == Aside::Turn && self.emitted.has_said())
+                                || self.emitted.calls() > 0
                                 || !self.tentative.is_empty()))) =>
             {
                 self.accept_tentative(out);
-                self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
+                self.emit(self.buf.trimmed(at), out);
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
                 return true;
@@ -380,18 +365,19 @@ impl Scanner {
         false
     }
 
-    /// Whether calls are looked for here.
+    /// Whether calls are recognised at the current position.
     fn wanted(&self) -> bool {
         self.tools.wanted() && !self.message.is_for_user()
     }
 
+    /// What a call inside reasoning means in this family.
     fn inside(&self) -> Inside {
         let reasoning = self.adapter.framing.reasoning.as_ref().map(|reasoning| reasoning.tool_call_inside);
         reasoning.or(self.adapter.framing.recipient.as_ref().map(|recipient| recipient.tool_call_inside)).unwrap_or_default()
     }
 }
 
-/// Whether every unmarked call counts wherever it is.
-fn relaxed(choice: &ToolChoice) -> bool {
+/// Whether the request demands a call, so that an unmarked call counts anywhere.
+fn requires_call(choice: &ToolChoice) -> bool {
     matches!(choice, ToolChoice::Required | ToolChoice::Named(_))
 }

@@ -1,5 +1,5 @@
-//! How the bodies of calls are read: each syntax is a resumable reader that is fed the text from where the body begins and
-//! says whether it needs more, is not a call after all, or has read calls up to some offset.
+//! Reads the bodies of calls. Each syntax has a resumable reader. It is fed the text from the start of the body and reports that
+//! it needs more text, that this is not a call, or the calls that it read.
 
 use crate::event::Tools;
 
@@ -30,10 +30,10 @@ pub(super) mod value;
 
 pub(super) use ahead::{Seen, Start, WORD_BYTES, blank, find_any, is_blank, starts_with_any};
 
-/// Arguments that no fixer completes: the call was cut.
+/// Arguments that the fixer never completes, because the call was truncated.
 const UNFINISHED: &str = "{\"";
 
-/// A call as it was read: the arguments are still source text, to be fixed.
+/// A call as it was read. The arguments are source text that the fixer still has to repair.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Parsed {
     pub(super) name: String,
@@ -41,50 +41,67 @@ pub(super) struct Parsed {
     pub(super) arguments: String,
 }
 
-/// What a reader says.
+impl Parsed {
+    /// A call without an id.
+    pub(super) fn new(name: impl Into<String>, arguments: impl Into<String>) -> Parsed {
+        Parsed { name: name.into(), id: None, arguments: arguments.into() }
+    }
+}
+
+/// The result of a reading step. Offsets count from the start of the body.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// It may still be a call.
+    /// More text decides.
     More,
-    /// It is not.
+    /// This is not a call.
     Reject,
-    /// It is not, but a value that ends here; whether that is strict JSON.
-    Passed { end: usize, sound: bool },
-    /// Calls, and where the text goes on after them and their closing marker.
+    /// This is a value that is not a call and ends at `end`. `is_json`: it is strict JSON.
+    Passed { end: usize, is_json: bool },
+    /// Complete calls. The text continues at `end`, after them and their closing marker.
     Done { calls: Vec<Parsed>, end: usize },
-    /// A marked call that is closed and cannot be read, after others that can: its arguments are as written, and `end` as in
-    /// [`Step::Done`]. They are never handed to the fixer, which would find something in any text.
+    /// A marked call that is closed but malformed, after complete ones. `torn` has its arguments as written. They never reach the
+    /// fixer, which would find something in any text. `end` as in [`Step::Done`].
     Torn { whole: Vec<Parsed>, torn: Parsed, why: &'static str, end: usize },
-    /// The text ended inside of a call, after others that are whole. `cut` is as far as it got; its name is empty unless it
-    /// was ended by what ends names. `closed`: its arguments are closed, and only what surrounds them is open.
+    /// The text ended inside a call, after complete ones. `cut` has what was read of it; its name is empty unless the end of the
+    /// name was read. `closed`: its arguments are closed, and only what surrounds them is open.
     Cut { whole: Vec<Parsed>, cut: Parsed, closed: bool },
 }
 
 impl Step {
-    /// The text ended before the name of a call did.
+    /// One complete call.
+    fn done(call: Parsed, end: usize) -> Step {
+        Step::Done { calls: vec![call], end }
+    }
+
+    /// One truncated call.
+    fn cut(call: Parsed) -> Step {
+        Step::Cut { whole: Vec::new(), cut: call, closed: false }
+    }
+
+    /// A call whose name is truncated.
     fn nameless() -> Step {
-        Step::Cut { whole: Vec::new(), cut: Parsed::default(), closed: false }
+        Step::cut(Parsed::default())
     }
 }
 
-/// What a reader may look at besides the text.
+/// What a reader knows besides the text.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     /// The form that is being read.
     pub(super) call: &'a Call,
-    /// What closes the body: the form's markers, or the fence.
+    /// What closes the body: the form's closing markers, or the code fence around it.
     pub(super) close: &'a [String],
-    /// The offered tools: element names, parameter names and types.
+    /// The offered tools, for the names of elements and the names and types of parameters.
     pub(super) tools: &'a Tools,
-    /// The body comes after a marker of its own.
+    /// Whether a marker precedes the body.
     pub(super) marked: bool,
-    /// The prompt asks for elements: one that is written carelessly is read as what it can only mean.
+    /// Whether the prompt asks for elements. If so, a careless element is read if it has only one meaning.
     pub(super) lenient: bool,
-    /// No more text will come.
+    /// Whether the text is complete.
     pub(super) end: bool,
 }
 
-/// A reader of one body.
+/// A resumable reader of one body.
 #[derive(Debug)]
 pub(super) enum Reader {
     Json(json::JsonReader),
@@ -113,7 +130,7 @@ impl Reader {
         }
     }
 
-    /// Reads on; `text` is everything from where the body begins, longer with every call.
+    /// Reads on. `text` is everything from the start of the body, longer with every call.
     pub(super) fn read(&mut self, text: &str, context: Context<'_>) -> Step {
         let step = match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.read(text, keys, context),
@@ -138,10 +155,8 @@ impl Reader {
             step => step,
         }
     }
-}
 
-impl Reader {
-    /// The tool's name, as far as it was seen.
+    /// The tool's name, or `None` if it was not read yet.
     pub(super) fn name(&self, text: &str, context: Context<'_>) -> Option<String> {
         match (self, &context.call.syntax) {
             (Reader::Json(reader), Syntax::Json(keys)) => reader.name(text, keys),
@@ -157,7 +172,7 @@ impl Reader {
     }
 }
 
-/// Whether an offered tool's name and what ends it are here, or may still come: prose is not held back.
+/// Whether `text` begins with the name of an offered tool and one of `ends`, or may still do so. Prose is not held for it.
 fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool {
     context.tools.iter().any(|tool| match text.strip_prefix(tool.name.as_str()) {
         Some("") => true,
@@ -167,12 +182,12 @@ fn begins_with_a_name(text: &str, ends: &[String], context: Context<'_>) -> bool
     })
 }
 
-/// The same arguments, as unfinished as the call is: the closing brace is omitted.
+/// Removes the closing brace, so that the arguments are as incomplete as their call.
 fn unclosed(arguments: &str) -> String {
     arguments.strip_suffix('}').unwrap_or(UNFINISHED).to_owned()
 }
 
-/// Looks for the closing marker of a call that cannot be read.
+/// Searches for the closing marker of a call that cannot be read otherwise.
 #[derive(Debug)]
 struct Closing {
     seen: usize,
@@ -183,7 +198,7 @@ impl Closing {
         Closing { seen }
     }
 
-    /// Where the marker begins and ends; `None` if it is not there yet.
+    /// The start and end of the marker. `None`: it is not there yet.
     fn find(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
         let found = find_any(text, self.seen, close);
         let longest = close.iter().map(String::len).max().unwrap_or(1);

@@ -1,5 +1,5 @@
-//! The places in a text where something may begin: one automaton over all markers of an adapter, and the length of the
-//! tail that may still become one of them.
+//! Finds markers: one automaton over all markers of an adapter, and the length of the tail of a text that may still become a
+//! marker.
 
 use std::sync::Arc;
 
@@ -11,73 +11,70 @@ use super::{
     syntax::recipient::stripped,
 };
 
-/// Fewer bytes of a marker than this may be text.
+/// Minimum length of an incomplete marker that was leaked, in bytes. A shorter one may be text.
 const LEAK_BYTES: usize = 4;
-/// Maximum length of all markers together: with more, the automaton would take hundreds of megabytes.
+/// Maximum length of all markers together, in bytes. With more, the automaton would take hundreds of megabytes.
 const MARKERS_BYTES: usize = 1 << 16;
 
 /// What a marker may mean.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mark {
-    /// The forms that it may open.
+    /// Indices of the forms that it may open.
     pub(super) calls: Vec<usize>,
     pub(super) framing: Divides,
-    /// `` ` `` or `~~~`: code may begin.
+    /// `` ` `` or `~~~ : may begin code.
     pub(super) code: bool,
-    /// `{` or `[`: a body without a marker may begin.
+    /// `{` or `[`: may begin an unmarked body.
     pub(super) bare: bool,
-    /// `<`: an element named after a tool may begin.
+    /// `<`: may begin an element named after a tool.
     pub(super) element: bool,
-    /// What surrounds calls that are not meant.
+    /// Text around calls that are not meant.
     pub(super) aside: Option<Aside>,
-    /// Which of the families that the adapter gives way to writes it.
+    /// Index of the family that alone writes it, in the adapter's `families`.
     pub(super) family: Option<usize>,
 }
 
 /// How a marker divides the answer; see [`Framing`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Divides {
-    /// A control token that is never content.
+    /// A control token, never content.
     pub(super) drop: bool,
     pub(super) reasoning_open: bool,
     pub(super) reasoning_close: bool,
-    /// Opens the answer proper.
+    /// Opens the answer region.
     pub(super) answer_open: bool,
-    /// Closes it.
+    /// Closes the answer region.
     pub(super) answer_close: bool,
-    /// The header of a message may begin.
+    /// May begin the header of a message.
     pub(super) header: bool,
-    /// The same where all special tokens were removed.
+    /// May be a header that lost its special tokens.
     pub(super) stripped_header: bool,
     /// Ends a message that has a header.
     pub(super) message_end: bool,
 }
 
-/// What any family may write around calls that it does not make.
+/// The kinds of text that any family may write around calls that it does not make; see [`super::asides`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aside {
-    /// Thoughts or an example begin.
+    /// Begins reasoning or an example.
     Opens,
-    /// A result begins.
+    /// Begins a result.
     Result,
-    /// They end.
+    /// Ends reasoning, an example or a result.
     Closes,
-    /// The turn of somebody else begins, if this is the beginning of a line.
+    /// Begins somebody else's turn, if at the start of a line.
     Turn,
-    /// The model's turn ends, and that of somebody else begins.
+    /// Ends the model's turn and begins somebody else's.
     EndedTurn,
-    /// The final answer of a transcript begins.
+    /// Begins the final answer of a transcript.
     Final,
 }
 
-/// Where something begins.
+/// A marker that was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'t> {
-    /// Byte offset.
     pub(super) at: usize,
-    /// Length of the marker.
     pub(super) len: usize,
-    /// What it may mean.
     pub(super) mark: &'t Mark,
 }
 
@@ -85,27 +82,27 @@ pub(super) struct Found<'t> {
 #[derive(Debug)]
 pub(super) struct Triggers {
     automaton: Option<AhoCorasick>,
-    /// The markers in order.
+    /// The markers, sorted.
     sorted: Vec<String>,
-    /// What each of them may mean.
+    /// What each marker may mean, in the same order.
     marks: Vec<Mark>,
-    /// The bytes that a marker begins with.
+    /// Whether a marker begins with this byte.
     first: Box<[bool; 256]>,
     /// A bit for each pair of bytes that a marker begins with.
     pairs: Vec<u64>,
     longest: usize,
-    /// The forms that need no marker.
+    /// Indices of the forms that need no marker.
     bare: Vec<usize>,
-    /// The forms that are tried after any marker.
+    /// Indices of the forms that are tried after any marker.
     fallback: Vec<usize>,
-    /// The tags that close calls of any form.
+    /// The closing tags of calls of any form.
     closers: Vec<String>,
 }
 
 // === impl Mark ===
 
 impl Mark {
-    /// Whether it means something when no calls are looked for.
+    /// Whether it means something even if no calls are recognised.
     pub(super) fn is_framing(&self) -> bool {
         self.framing != Divides::default() || self.code || self.family.is_some()
     }
@@ -179,7 +176,7 @@ impl Triggers {
         TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Turn)));
         ENDED_TURNS.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::EndedTurn)));
         FINAL.iter().for_each(|text| add(text, &mut |mark| mark.aside = Some(Aside::Final)));
-        // Also where no form begins with them: data may quote calls in its strings.
+        // Even if no form begins with them: data may quote calls in its strings.
         ["{", "["].iter().for_each(|bracket| add(bracket, &mut |mark| mark.bare = true));
         add("`", &mut |mark| mark.code = true);
         add("~~~", &mut |mark| mark.code = true);
@@ -200,14 +197,14 @@ impl Triggers {
         let bare = calls.iter().enumerate().filter(needs_none).map(|(form, _)| form).collect();
         let fallback = calls.iter().enumerate().filter(|(_, call)| call.fallback).map(|(form, _)| form).collect();
         let closers = closers(framing, calls);
-        // A DFA would take a megabyte, and most of the time of the first answer, and be asked about few bytes: prose has few
-        // that begin a marker.
+        // A DFA would take a megabyte and most of the time of the first answer, and is asked about few bytes: prose rarely
+        // contains a byte that begins a marker.
         let kind = Some(AhoCorasickKind::ContiguousNFA);
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).build(&sorted).ok();
         Triggers { automaton, sorted, marks, first, pairs, longest, bare, fallback, closers }
     }
 
-    /// All markers that mean something by themselves, each once.
+    /// All markers that mean something on their own.
     pub(super) fn texts(&self) -> Vec<String> {
         let means = |mark: &Mark| mark.aside.is_none() || mark.is_framing() || !mark.calls.is_empty();
         self.sorted.iter().zip(&self.marks).filter(|(_, mark)| means(mark)).map(|(text, _)| text.clone()).collect()
@@ -228,10 +225,10 @@ impl Triggers {
         &self.closers
     }
 
-    /// The first marker at or after `from`. `Err`: up to where there is none; after that, the text may still become one.
-    /// A marker is not found before a longer one that began earlier is known not to come (`over`: no more text will).
+    /// The first marker at or after `from`. `Err` has the offset up to which there is none; the text after it may still become
+    /// one. A marker is not returned while an earlier, longer one may still be completed. `over`: the text is complete.
     pub(super) fn next<'t>(&'t self, text: &str, from: usize, over: bool) -> Result<Found<'t>, usize> {
-        // Most prose has no byte that begins one.
+        // Most prose has no byte that begins a marker.
         let may_begin = |rest: &[u8]| rest.iter().position(|&byte| self.first[usize::from(byte)]);
         let Some(skipped) = text.as_bytes().get(from..).and_then(may_begin) else { return Err(text.len()) };
         let from = from + skipped;
@@ -249,25 +246,25 @@ impl Triggers {
         Some(Found { at: found.start(), len: found.len(), mark })
     }
 
-    /// Whether `tail` is the proper beginning of some marker: it may still become one.
+    /// Whether `tail` is a proper prefix of some marker.
     pub(super) fn may_become(&self, tail: &str) -> bool {
-        // The markers that begin with it come right after it in their order.
-        let behind = self.sorted.partition_point(|marker| marker.as_str() <= tail);
-        !tail.is_empty() && self.sorted.get(behind).is_some_and(|marker| marker.starts_with(tail))
+        // Markers that begin with it follow it in the order.
+        let next = self.sorted.partition_point(|marker| marker.as_str() <= tail);
+        !tail.is_empty() && self.sorted.get(next).is_some_and(|marker| marker.starts_with(tail))
     }
 
-    /// Where a marker, or the greater part of its beginning, is at the very end of the text.
+    /// Where a marker, or at least [`LEAK_BYTES`] of one, begins that reaches the end of the text.
     pub(super) fn leak(&self, text: &str, from: usize) -> Option<usize> {
         let text = text.trim_end();
         let start = from.max(text.len().saturating_sub(self.longest));
         let mut places = (start..text.len().saturating_sub(LEAK_BYTES - 1)).filter(|&at| text.is_char_boundary(at));
         places.find(|&at| {
-            let behind = self.sorted.partition_point(|marker| marker.as_str() < &text[at..]);
-            self.sorted.get(behind).is_some_and(|marker| marker.starts_with(&text[at..]))
+            let next = self.sorted.partition_point(|marker| marker.as_str() < &text[at..]);
+            self.sorted.get(next).is_some_and(|marker| marker.starts_with(&text[at..]))
         })
     }
 
-    /// Where the tail begins that may still become a marker; the length of the text if there is none.
+    /// Start of the tail that may still become a marker, or the length of the text.
     fn held_from(&self, text: &str, from: usize) -> usize {
         let start = from.max(text.len().saturating_sub(self.longest));
         let tail = text.as_bytes().get(start..).unwrap_or_default();
@@ -284,7 +281,7 @@ impl Triggers {
     }
 }
 
-/// Fails if there are more markers than an automaton can be built of.
+/// Fails if the markers are too long for an automaton.
 pub(super) fn check(framing: &Framing, calls: &[Arc<Call>]) -> Result<(), String> {
     let headers = framing.recipient.iter().flat_map(|recipient| recipient.start.iter().chain(&recipient.end));
     let of_calls = calls.iter().flat_map(|call| [&call.section, &call.section_close, &call.open, &call.close, &call.stripped]);
@@ -295,8 +292,8 @@ pub(super) fn check(framing: &Framing, calls: &[Arc<Call>]) -> Result<(), String
     Ok(())
 }
 
-/// The special tokens of a form: where they are no part of a call they are no text either. Not of a form some of whose special
-/// tokens end within a tag: half of its markup would stay.
+/// The special tokens of a form, which are dropped even where they belong to no call. Empty if a special token of the form ends
+/// within a tag: half of the markup would remain.
 fn control_tokens(call: &Call) -> Vec<&str> {
     let barred = |marker: &str| marker.contains(['|', '｜']);
     let whole = |marker: &str| marker.starts_with('<') && marker.ends_with('>') && barred(marker);
@@ -310,7 +307,7 @@ fn control_tokens(call: &Call) -> Vec<&str> {
     markers.into_iter().flatten().map(String::as_str).filter(|marker| whole(marker)).collect()
 }
 
-/// The closing markers that are tags: prose does not begin with them. Not those that close something else as well.
+/// The closing markers that are tags, which prose does not begin with. Those that also close something else are left out.
 fn closers(framing: &Framing, calls: &[Arc<Call>]) -> Vec<String> {
     let tags = [("</", '>'), ("[/", ']'), ("[END", ']')];
     let is_tag = |marker: &&String| tags.iter().any(|(begin, end)| marker.starts_with(begin) && marker.ends_with(*end));
@@ -324,7 +321,7 @@ fn closers(framing: &Framing, calls: &[Arc<Call>]) -> Vec<String> {
     closers
 }
 
-/// The word and the bit of a pair of bytes.
+/// The index of the word and the bit for a pair of bytes.
 fn place([one, two]: [u8; 2]) -> (usize, u64) {
     let pair = usize::from(one) << 8 | usize::from(two);
     (pair >> 6, 1 << (pair & 63))

@@ -1,8 +1,8 @@
-//! The other direction of the readers: a call written in a family's own form, from the same data that reads it. For the
-//! history of models that are asked in their own syntax, and for samples that prove an adapter against itself.
+//! Writes calls in a family's own form, from the same data that reads them. Used for the history of models that are asked in
+//! their own form, and for samples that test an adapter against itself.
 //!
-//! Written is the canonical spelling: the first of every list of markers. What a form cannot carry (a value that contains
-//! its own closing marker) is `None`, never something that reads back differently.
+//! Calls are written in the canonical spelling, the first of every list of markers. `None` means that a form cannot carry a call,
+//! for example because a value contains its own closing marker. Nothing is written that would read back differently.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 
 use super::{Adapter, Call, JsonKeys, Lax, Named, Nested, Parameters, Recipient, Syntax, Tagged, Trim, syntax::entities};
 
-/// A call to be written.
+/// A call to write.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Written {
     /// The tool's name.
     pub name: String,
-    /// Its id, where the form carries one.
+    /// The call's id, if the form carries one.
     pub id: Option<String>,
     /// The arguments.
     pub arguments: Map<String, Value>,
@@ -24,16 +24,16 @@ pub struct Written {
 // === impl Adapter ===
 
 impl Adapter {
-    /// Calls in the family's own form, one after the other; `None` if it has none of its own that could carry them.
+    /// Writes calls in the family's own form, one after another. `None`: no own form can carry them.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
-        // What else a family with headers has are remains of them, or the bodies of its messages.
+        // The other forms of a family with headers are remains of them, or bodies of its messages.
         if let Some(recipient) = &self.framing.recipient {
             return calls.iter().map(|call| self.message(call, recipient)).collect();
         }
         self.own().iter().find_map(|form| form.write(calls))
     }
 
-    /// A message to a tool.
+    /// Writes a message to a tool.
     fn message(&self, call: &Written, recipient: &Recipient) -> Option<String> {
         let body = match &recipient.parameters {
             _ if recipient.forms => self.own().first()?.write(std::slice::from_ref(call))?,
@@ -53,8 +53,7 @@ impl Adapter {
         Some(format!("{start}{head}{}{body}{end}", recipient.message))
     }
 
-    /// Whether values in this form are told from its markers by everybody who reads them: values that stand as they are
-    /// must not hold a marker.
+    /// Whether the values contain no marker of a form that writes them without escapes.
     pub(super) fn carries(&self, calls: &[Written]) -> bool {
         let markers = |form: &Call| -> Vec<String> {
             let inner = match &form.syntax {
@@ -70,17 +69,17 @@ impl Adapter {
         values.into_iter().all(|value| !markers.iter().any(|marker| value.contains(marker.as_str())))
     }
 
-    /// Whether it has a form of its own that can be written.
+    /// Whether the family has an own form that [`Call::write`] can write.
     pub(super) fn has_form(&self) -> bool {
         self.framing.recipient.is_none() && self.own_calls > 0
     }
 
-    /// Whether that form has a marker.
+    /// Whether that form has an opening marker.
     pub(super) fn has_marked_form(&self) -> bool {
         self.has_form() && self.own().first().is_some_and(|form| !form.section.is_empty() || !form.open.is_empty())
     }
 
-    /// The family's own forms, without the generic ones after them.
+    /// The family's own forms.
     pub fn own(&self) -> &[Arc<Call>] {
         self.calls.get(..self.own_calls).unwrap_or_default()
     }
@@ -89,27 +88,24 @@ impl Adapter {
 // === impl Call ===
 
 impl Call {
-    /// Calls in this form, one after the other.
+    /// Writes calls in this form, one after another.
     pub fn write(&self, calls: &[Written]) -> Option<String> {
         let bodies: Vec<String> = calls.iter().map(|call| self.body(call)).collect::<Option<_>>()?;
         let unmarked = self.open.is_empty() && self.section.is_empty();
         let open = if unmarked { first(&self.stripped) } else { first(&self.open) };
         let close = first(&self.close);
-        let whole = match (self.fence.first(), &self.syntax) {
-            (Some(language), _) if unmarked => format!("```{language}\n{}\n```", bodies.join("\n")),
-            (_, Syntax::Json(keys)) if keys.array => {
-                format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
-            }
-            (_, Syntax::Python) => {
-                format!("{}{open}[{}]{close}{}", first(&self.section), bodies.join(", "), first(&self.section_close))
-            }
-            _ if unmarked => bodies.iter().map(|body| format!("{open}{body}{close}")).collect::<Vec<_>>().join("\n"),
-            _ => {
-                let wrapped: Vec<String> = bodies.iter().map(|body| format!("{open}{body}{close}")).collect();
-                format!("{}{}{}", first(&self.section), wrapped.concat(), first(&self.section_close))
-            }
+        let is_list = match &self.syntax {
+            Syntax::Json(keys) => keys.array,
+            syntax => matches!(syntax, Syntax::Python),
         };
-        Some(whole)
+        let (section, section_close) = (first(&self.section), first(&self.section_close));
+        let marked = || bodies.iter().map(|body| format!("{open}{body}{close}")).collect::<Vec<_>>();
+        Some(match self.fence.first() {
+            Some(language) if unmarked => format!("```{language}\n{}\n```", bodies.join("\n")),
+            _ if is_list => format!("{section}{open}[{}]{close}{section_close}", bodies.join(", ")),
+            _ if unmarked => marked().join("\n"),
+            _ => format!("{section}{}{section_close}", marked().concat()),
+        })
     }
 
     fn body(&self, call: &Written) -> Option<String> {
@@ -121,7 +117,7 @@ impl Call {
             Syntax::Lax(lax) => self::lax(call, lax),
             Syntax::Element => element(call),
             Syntax::Nested(nested) => Some(self::nested(call, nested, self)),
-            // A message with a header is more than a form.
+            // A message needs its header ([`Adapter::write`]).
             Syntax::Recipient(_) => None,
         }
     }
@@ -129,6 +125,11 @@ impl Call {
 
 fn first(list: &[String]) -> &str {
     list.first().map(String::as_str).unwrap_or_default()
+}
+
+/// A value as bare text: a string without quotes, anything else as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn object(arguments: &Map<String, Value>) -> String {
@@ -173,12 +174,12 @@ fn named(call: &Written, named: &Named) -> Option<String> {
     })
 }
 
-/// A word in a tag: in quotes where the tag before it ends as an attribute does (`<invoke name=`, but `<function=`).
+/// A name or key in a tag, quoted if the tag has an attribute for it (`<invoke name=`, but `<function=`).
 fn attribute(tag: &str, word: &str) -> String {
     if tag.ends_with('=') && tag.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-/// The tag that the name is in.
+/// The tag that contains the name.
 fn name_tag<'a>(form: &'a Call, open: &'a [String]) -> &'a str {
     if first(open).is_empty() { first(&form.open) } else { first(open) }
 }
@@ -189,8 +190,8 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
         [&tagged.name, &tagged.argument, &tagged.value].map(|[open, close]| [first(open), first(close)]);
     let mut out = format!("{name_open}{}{name_close}", attribute(name_tag(form, &tagged.name[0]), &call.name));
     for (key, value) in &call.arguments {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let text = if tagged.entities { entities::kept(&text) } else { text };
+        let text = plain(value);
+        let text = if tagged.entities { entities::encoded(&text) } else { text };
         let markers = [value_close, key_open, end].into_iter().chain(tagged.value[1].iter().map(String::as_str));
         if markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker)) {
             return None;
@@ -211,18 +212,18 @@ fn tagged(call: &Written, tagged: &Tagged, form: &Call) -> Option<String> {
     Some(out)
 }
 
-/// Arguments in tags without anything around them.
+/// Writes arguments as tags that have no element around them.
 fn parameters(call: &Written, tags: &Parameters) -> Option<String> {
     let [[key_open, key_close], [value_open, value_close]] = [&tags.argument, &tags.value];
     let one = |(key, value): (&String, &Value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = plain(value);
         let held = text.contains(value_close.as_str()) || text.contains(key_open.as_str());
         (!held).then(|| format!("{key_open}{key}{key_close}{value_open}{text}{value_close}"))
     };
     call.arguments.iter().map(one).collect()
 }
 
-/// What an attribute says of a value: `string="true"`, `type="number"`.
+/// The value of a type attribute: `string="true"`, `type="number"`.
 fn kind(attribute: &str, value: &Value) -> &'static str {
     match (attribute, value) {
         ("string", Value::String(_)) => "true",
@@ -281,7 +282,7 @@ pub(super) fn lax_value(value: &Value, quote: &str) -> Option<String> {
 fn element(call: &Written) -> Option<String> {
     let mut out = format!("<{}>\n", call.name);
     for (key, value) in &call.arguments {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = plain(value);
         if text.contains("</") {
             return None;
         }
@@ -302,7 +303,7 @@ fn nested_value(key: &str, value: &Value, prefix: &str) -> String {
     let inner = match value {
         Value::Array(values) => values.iter().map(|value| nested_value("item", value, prefix)).collect(),
         Value::Object(members) => members.iter().map(|(key, value)| nested_value(key, value, prefix)).collect(),
-        Value::String(text) => entities::kept(text),
+        Value::String(text) => entities::encoded(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
     format!("{prefix}<{key}>{inner}{prefix}</{key}>")

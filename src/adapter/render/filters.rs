@@ -1,5 +1,4 @@
-//! What the templates of a `[prompt]` may do with a value beyond the usual: tools and schemas in the notations that families
-//! were trained on.
+//! Template filters of `[prompt]`: tools and schemas in the notations that families were trained on.
 
 use minijinja::{Environment, Error, ErrorKind, Value as Data, context, value::Serde};
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use crate::adapter::write::lax_value;
 
 /// Adds the filters.
 pub(super) fn add(environment: &mut Environment<'_>) {
-    // The built-in one escapes for HTML, which models would copy, and leaves out the blanks that chat templates write.
+    // The built-in filter escapes for HTML, which models would copy, and omits the spaces that chat templates write.
     environment.add_filter("tojson", |value: Data| Ok::<_, Error>(spaced(&json_of(&value)?)));
     environment.add_filter("lines", |parameters: Data| Ok::<_, Error>(lines(&json_of(&parameters)?)));
     environment.add_filter("lax", lax);
@@ -22,7 +21,8 @@ fn json_of(value: &Data) -> Result<Value, Error> {
     serde_json::to_value(value).map_err(|error| Error::new(ErrorKind::BadSerialization, "not JSON").with_source(error))
 }
 
-/// JSON as Python writes it, and with it the chat templates that models were trained with: a blank after each colon and comma.
+/// Writes JSON with a space after each colon and comma, as Python does and therefore the chat templates that models were trained
+/// on.
 pub(super) fn spaced(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
@@ -34,13 +34,13 @@ pub(super) fn spaced(value: &Value) -> String {
     }
 }
 
-/// A value as a brace dictionary with bare keys, its strings between delimiters.
+/// Writes a value as a brace dictionary with bare keys and strings between `delimiter`.
 fn lax(value: Data, delimiter: &str) -> Result<String, Error> {
     let value = json_of(&value)?;
     Ok(lax_value(&value, delimiter).unwrap_or_else(|| value.to_string()))
 }
 
-/// A schema with its types in capitals.
+/// Writes the types of a schema in capitals.
 fn upper_types(schema: Data) -> Result<Data, Error> {
     fn shout(value: &mut Value) {
         match value {
@@ -61,7 +61,7 @@ fn upper_types(schema: Data) -> Result<Data, Error> {
     Ok(Data::from(Serde(schema)))
 }
 
-/// The type that TypeScript has for what a schema allows.
+/// Writes a schema as a TypeScript type.
 fn typescript(schema: &Value) -> String {
     let list = |key: &str| schema.get(key).and_then(Value::as_array);
     if let Some(values) = list("enum") {

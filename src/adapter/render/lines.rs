@@ -1,16 +1,16 @@
-//! The parameters of a tool in words, a line each. Small models that are shown a schema copy it: Qwen2.5-Coder 0.5B answered five of
-//! forty questions with the tool's own description, and one when its tools were listed in lines.
+//! Describes the parameters of a tool, one per line. Small models copy a schema that they are shown: Qwen2.5-Coder 0.5B answered
+//! five of forty questions with the tool's own description, but only one when the parameters were listed in lines.
 
 use serde_json::{Map, Value};
 
 use super::filters::spaced;
 
-/// What a line says in words, or need not say.
+/// Keywords of a parameter that its line expresses in words, or that it can omit.
 const SAID: [&str; 5] = ["type", "enum", "default", "description", "title"];
-/// What a schema says besides its properties where lines say all of it.
+/// Keywords of a schema that the lines express completely.
 const PLAIN: [&str; 7] = ["type", "properties", "required", "additionalProperties", "description", "title", "$schema"];
 
-/// One line for each parameter, each after a line break; a schema that says more than that (`$defs`, `anyOf`) as JSON.
+/// One line for each parameter, each after a line break. A schema with other keywords (`$defs`, `anyOf`) is written as JSON.
 pub(super) fn lines(schema: &Value) -> String {
     let known = |schema: &Map<String, Value>| schema.keys().all(|key| PLAIN.contains(&key.as_str()));
     let Some(schema) = schema.as_object().filter(|schema| known(schema)) else {

@@ -1,10 +1,10 @@
-//! Messages in the turns that a model's template takes: system text folded, neighbours joined, contents appended.
+//! Fits messages to a chat template: folds system text, joins neighbours, appends contents.
 
 use serde_json::{Value, json};
 
 use crate::openai::{Content, Message};
 
-/// Moves system text to the front of the first user turn; later system messages become user text where they are.
+/// Moves leading system text to the front of the first user message. Later system messages become user messages in place.
 pub fn fold_system(messages: &mut Vec<Message>) {
     let leading = messages.iter().take_while(|message| message.role == "system").count();
     let head: Vec<Message> = messages.drain(..leading).collect();
@@ -24,8 +24,8 @@ pub fn fold_system(messages: &mut Vec<Message>) {
     messages.insert(0, folded);
 }
 
-/// Joins neighbours of one role, so that the turns of user and assistant alternate. Templates that demand this do not count
-/// results (Mistral's), so what the user says right after one becomes a part of it.
+/// Joins adjacent messages of one role, so that user and assistant alternate. Templates that require this (Mistral's) do not
+/// count results, so user text right after a result is appended to it.
 pub fn alternate(messages: &mut Vec<Message>) {
     let mut joined: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages.drain(..) {
@@ -39,7 +39,7 @@ pub fn alternate(messages: &mut Vec<Message>) {
     *messages = joined;
 }
 
-/// Puts the instruction after the system text, or in front where there is none.
+/// Adds the instruction to the system message, or as a new one at the front.
 pub(super) fn instruct(messages: &mut Vec<Message>, instruction: String) {
     let instruction = Message::text("system", instruction);
     match messages.first_mut() {
@@ -48,7 +48,7 @@ pub(super) fn instruct(messages: &mut Vec<Message>, instruction: String) {
     }
 }
 
-/// Appends the content of another message, an empty line between.
+/// Appends the content of another message after an empty line.
 pub(super) fn join(message: &mut Message, next: Message) {
     message.content = concat(std::mem::take(&mut message.content), next.content);
 }

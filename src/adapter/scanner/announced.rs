@@ -1,10 +1,11 @@
 //! Whether the text before an unmarked call says that the model makes it.
 //!
-//! Nobody can list all words that introduce an example, in all languages. So the lists here are the other way around. A whole sentence
-//! announces what follows it. A line that ends in a colon, or in nothing, announces a call in English unless it asks, supposes or advises; in any
-//! other language only if the model speaks of itself, or of now. Below all other lines, the model is asked once whether it meant the call.
+//! The words that introduce an example cannot be listed for all languages, so these lists describe announcements. A whole
+//! sentence announces what follows it. A line that ends in a colon or without punctuation announces a call in English unless it
+//! asks, supposes or advises; in other languages, only if the model speaks of itself or of the present. After any other line, the
+//! model is asked once whether it meant the call.
 
-/// Whether a line announces the call below it, or after it in the same line. `line`: its text, without the call.
+/// Whether `line` announces the call after it, in the same line or the next. `line` excludes the call.
 pub(super) fn announces(line: &str) -> bool {
     let line = without_asides(&line.to_lowercase().replace('\u{2019}', "'"));
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '"' | '_'));
@@ -15,7 +16,7 @@ pub(super) fn announces(line: &str) -> bool {
         return true;
     }
     let line = line.trim_end_matches([':', '：', ' ']);
-    // Data and markup say nothing.
+    // Data and markup neither announce nor deny.
     if line.starts_with(['{', '[', '<']) {
         return true;
     }
@@ -44,7 +45,7 @@ pub(super) fn asks_to_wait(line: &str) -> bool {
     WAITS.iter().any(|words| line.contains(words))
 }
 
-/// A line without inline code, and without what is in parentheses.
+/// Removes inline code and parenthesised text.
 fn without_asides(line: &str) -> String {
     let mut closes = None;
     let is_outside = |c: &char| match closes {
@@ -53,21 +54,21 @@ fn without_asides(line: &str) -> String {
             false
         }
         None => {
-            closes = ASIDES.into_iter().find(|[open, _]| open == c).map(|[_, close]| close);
+            closes = DELIMITERS.into_iter().find(|[open, _]| open == c).map(|[_, close]| close);
             closes.is_none()
         }
     };
     line.chars().filter(is_outside).collect()
 }
 
-/// Whether the first word of a clause is a verb of its speaker: `удаляю файл`, `borro el archivo`.
+/// Whether a clause begins with a verb in the first person: `удаляю файл`, `borro el archivo`.
 fn begins_with_an_act(clause: &str) -> bool {
     let mut words = clause.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     BEGINNINGS.iter().any(|end| first.ends_with(end)) || (first.ends_with('o') && ARTICLES.contains(&second))
 }
 
-/// What follows the last full stop of a line, if it holds a letter. A point in a word ends nothing.
+/// The text after the last full stop that contains a letter. A full stop within a word does not count.
 fn last_sentence(line: &str) -> &str {
     let ends = |(at, c): &(usize, char)| match c {
         '.' | '!' | '?' | ';' => line[at + 1..].starts_with(char::is_whitespace),
@@ -77,27 +78,27 @@ fn last_sentence(line: &str) -> &str {
     after.into_iter().find(|sentence| sentence.chars().any(char::is_alphabetic)).unwrap_or(line)
 }
 
-/// Signs that are no letters to Unicode, but parts of words in Indic scripts and in Thai.
+/// Vowel signs of Indic scripts and Thai, which are parts of words but not letters in Unicode.
 fn is_sign_of_a_vowel(c: char) -> bool {
     matches!(c, '\u{900}'..='\u{dff}' | '\u{e00}'..='\u{e7f}')
 }
 
-/// What begins and ends an aside.
-const ASIDES: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
-/// A line of so many words is a label: `Tool call:`.
+/// The delimiters of inline code and parentheses.
+const DELIMITERS: [[char; 2]; 3] = [['`', '`'], ['(', ')'], ['（', '）']];
+/// A line of at most this many words is a label: `Tool call:`.
 const LABEL_WORDS: usize = 2;
-/// Words that show that a line is in English.
+/// Words that identify a line as English.
 const ENGLISH: [&str; 40] = [
     "the", "this", "that", "these", "i", "i'll", "i'm", "let", "let's", "for", "with", "and", "here", "here's", "now", "it",
     "its", "need", "call", "calling", "function", "first", "next", "step", "using", "use", "running", "run", "my", "your", "you",
     "below", "following", "would", "could", "should", "have", "then", "please", "what",
 ];
-/// How a line in English begins that forbids, or tells the user what to do.
+/// Beginnings of English lines that forbid, or that instruct the user.
 const FORBIDS: [&str; 4] = ["do not", "don't", "never", "save"];
-/// English words of what could be done, and of what was.
+/// English words for what is possible or past.
 const DISTANT: [&str; 10] = ["would", "could", "might", "you'd", "had", "yesterday", "ago", "sent", "yourself", "cannot"];
-/// Words of who speaks of himself, of what comes first, and of now: Germanic, Romance and Slavic languages, Turkish, Indonesian, Vietnamese, Arabic,
-/// Persian, Hebrew, Hindi, Greek and Finnish.
+/// First-person words, and words for "first" and "now", in Germanic, Romance and Slavic languages, Turkish, Indonesian,
+/// Vietnamese, Arabic, Persian, Hebrew, Hindi, Greek and Finnish.
 const SPEAKS: [&str; 93] = [
     "ich", "wir", "jetzt", "nun", "zuerst", "zunächst", "ik", "nu", "eerst", "jag", "jeg", "nå", "je", "j'ai", "j'utilise",
     "j'appelle", "nous", "maintenant", "allons", "d'abord", "yo", "voy", "vamos", "ahora", "déjame", "primero", "necesito", "eu",
@@ -107,7 +108,7 @@ const SPEAKS: [&str; 93] = [
     "अब", "मुझे", "θα", "τώρα", "nyt", "minä", "أحتاج", "أولاً", "musím", "potřebuji", "nejdřív", "nejprve", "najpierw",
     "potrzebuję", "спершу", "потрібно", "trebuie", "întâi", "först", "måste", "først",
 ];
-/// The same in languages that write words together, or in which it is a part of a word.
+/// The same for languages written without spaces, or where the sign is a part of a word.
 const SPEAKS_WITHIN: [&str; 24] = [
     "我", "咱", "现在", "現在", "正在", "首先", "接下来", "接下來", "马上", "立即", "开始", "好的", "调用工具", "まず", "今から",
     "これから", "지금", "먼저", "이제", "سأ", "จะ", "ผม", "では、", "最初に",
@@ -117,22 +118,22 @@ const WAITS: [&str; 15] = [
     "one moment", "稍等", "稍候", "少々お待ち", "お待ちください", "잠시만", "잠깐만", "минутку", "секунду", "einen moment",
     "einen augenblick", "un instant", "un momento", "um momento", "moment pros",
 ];
-/// How the first word of a sentence ends that says what its speaker does.
+/// Endings of a first word that is a verb in the first person.
 const BEGINNINGS: [&str; 5] = ["ю", "ę", "wam", "ando", "endo"];
-/// Articles that follow a verb in `-o`, in Spanish, Italian and Portuguese.
+/// Articles that may follow a verb in `-o` in Spanish, Italian and Portuguese.
 const ARTICLES: [&str; 15] = ["el", "la", "los", "las", "un", "una", "il", "lo", "gli", "le", "i", "uno", "o", "os", "as"];
-/// How a sentence ends in which the speaker says what he does.
+/// Endings of sentences in which the speaker says what he does.
 const ACTS: [&str; 8] = ["겠습니다", "게요", "합니다", "ます", "ましょう", "yorum", "eceğim", "acağım"];
-/// How a sentence ends that says what is, or what is possible.
+/// Endings of sentences that state a fact or a possibility.
 const STATES: [&str; 8] = ["수 있습니다", "できます", "なります", "あります", "ています", "れます", "ますか", "까요"];
-/// Words of advice, of what was, and of what could be.
+/// Words of advice, of the past, and of possibility.
 const ADVISES: [&str; 44] = [
     "kannst", "könntest", "könnte", "könnten", "wäre", "würde", "hätte", "früher", "gestern", "kunt", "zou", "vous", "serait",
     "pourrait", "aurait", "puedes", "puede", "podría", "podrías", "sería", "você", "pode", "poderia", "seria", "puoi",
     "potresti", "sarebbe", "możesz", "można", "byłoby", "можете", "можешь", "можно", "бы", "раньше", "ранее", "bạn", "anda",
     "يمكنك", "आप", "لن", "не", "nie", "nicht",
 ];
-/// The same in languages that write words together.
+/// The same for languages written without spaces.
 const ADVISES_WITHIN: [&str; 18] = [
     "可以", "您", "如果", "之前", "格式", "吗", "例", "もし", "以前", "次のように", "이전에", "예를", "คุณ", "ください", "无法",
     "不会", "不能", "请",

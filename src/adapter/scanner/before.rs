@@ -1,20 +1,20 @@
-//! What comes before the place that is looked at: it decides which forms are tried there.
+//! What precedes the current position. It decides which forms are tried there.
 
-/// What comes before a place.
+/// What precedes the current position.
 #[derive(Debug)]
 pub(super) struct Before {
-    /// The form of the call before this place, with only whitespace in between: its closing markers may follow.
+    /// The form of the call before this position, if only whitespace follows it: its closing markers may come next.
     call: Option<usize>,
-    /// Nothing but whitespace, reasoning and calls come before this place: an unmarked call counts here.
+    /// Only whitespace, reasoning and calls precede this position, so an unmarked call counts here.
     fresh: bool,
-    /// The forms without a marker were tried at this place.
+    /// The unmarked forms were already tried here.
     tried: bool,
 }
 
 // === impl Before ===
 
 impl Before {
-    /// The beginning of an answer.
+    /// At the start of an answer.
     pub(super) fn nothing() -> Before {
         Before { call: None, fresh: true, tried: false }
     }
@@ -27,7 +27,7 @@ impl Before {
         self.fresh
     }
 
-    /// Whether the forms without a marker are to be tried here.
+    /// Whether the unmarked forms are still to be tried here.
     pub(super) fn is_untried(&self) -> bool {
         self.fresh && !self.tried
     }
@@ -36,7 +36,7 @@ impl Before {
         self.tried = tried;
     }
 
-    /// A call of this form has left.
+    /// A call of this form was emitted.
     pub(super) fn after_call(&mut self, form: usize) {
         *self = Before { call: Some(form), fresh: true, tried: false };
     }
@@ -46,12 +46,12 @@ impl Before {
         self.call = Some(form);
     }
 
-    /// Nothing more belongs to the call before this place.
+    /// No closing markers of the previous call follow.
     pub(super) fn leave_call(&mut self) {
         self.call = None;
     }
 
-    /// The header or the reasoning before this place is over; `said`: content has left.
+    /// A header or a reasoning region ended. `said`: content was already emitted.
     pub(super) fn after_framing(&mut self, said: bool) {
         (self.fresh, self.tried) = (!said, false);
     }

@@ -1,36 +1,36 @@
-//! The text of the answer that has not left yet, and the account of what was held for nothing.
+//! The text that is not yet emitted, and the budget for rescans.
 
 use std::ops::Deref;
 
 use super::strings::Strings;
 use crate::event::FinishReason;
 
-/// Text that was held for nothing is read again. This many bytes of it are allowed for each byte of the answer, and
-/// [`FREE_HOLDS`] holds in addition; beyond that the name of an offered tool has to come within [`HASTY_BYTES`].
+/// The budget for rescans. Text that was held in vain is scanned again. Allowed are `REREAD` bytes of it for each byte of the
+/// answer, and [`FREE_HOLDS`] holds in addition. Beyond that, the name of an offered tool must come within [`HASTY_BYTES`].
 const REREAD: usize = 4;
 const FREE_HOLDS: usize = 4;
 const HASTY_BYTES: usize = 256;
 
-/// The text that is held. It reads as a `str`; places are offsets into it unless they are counted from the beginning of the
-/// answer.
+/// The text that is held; dereferences to `str`. Positions are byte offsets into it unless they are said to count from the start
+/// of the answer.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     text: String,
-    /// Where the text begins that has not left.
+    /// Start of the text that is not yet emitted.
     from: usize,
-    /// Up to where it was looked at.
+    /// End of the scanned text.
     pos: usize,
-    /// Bytes of the answer that were before the text.
+    /// Bytes of the answer that were dropped before `text`.
     gone: usize,
-    /// Bytes that were held for nothing.
+    /// Bytes that were held in vain.
     wasted: usize,
-    /// Up to here, counted from the beginning of the answer, the text is inside of a value that is no call.
+    /// Position in the answer up to which the text is a value that is not a call.
     inside_value: usize,
-    /// The strings of values that are no calls: not even a marked call begins in them.
+    /// Follows the strings of values that are not calls. Not even a marked call begins in them.
     strings: Strings,
-    /// Up to here, counted from the beginning of the answer, the text is what a call writes that was cut, or a quoted call.
+    /// Position in the answer up to which the text is the content of a truncated call, or a quoted call.
     inside_content: usize,
-    /// Why the answer ended, once it has.
+    /// The reason why the answer ended, once it has.
     ended: Option<FinishReason>,
 }
 
@@ -57,7 +57,17 @@ impl Buffer {
         self.ended
     }
 
-    /// Whether a limit ended the answer.
+    /// The text before `to` that is not yet emitted.
+    pub(super) fn pending(&self, to: usize) -> &str {
+        &self.text[self.from..to]
+    }
+
+    /// The end of that text without whitespace at its end.
+    pub(super) fn trimmed(&self, to: usize) -> usize {
+        self.text[..to].trim_end().len().max(self.from)
+    }
+
+    /// Whether a limit truncated the answer.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self.ended, Some(FinishReason::Length | FinishReason::ContentFilter))
     }
@@ -70,7 +80,7 @@ impl Buffer {
         self.ended = Some(reason);
     }
 
-    /// Drops the text that has left: all places are smaller by the number that this returns.
+    /// Drops the emitted text. Returns its length, by which all positions decrease.
     pub(super) fn compact(&mut self) -> usize {
         self.strings.is_open_after(&self.text[..self.from], self.gone);
         let by = std::mem::take(&mut self.from);
@@ -80,39 +90,39 @@ impl Buffer {
         by
     }
 
-    /// The text before `to` was looked at.
-    pub(super) fn look_to(&mut self, to: usize) {
+    /// Marks the text before `to` as scanned.
+    pub(super) fn scan_to(&mut self, to: usize) {
         self.pos = to;
     }
 
-    /// The text that has not left is looked at again.
-    pub(super) fn look_again(&mut self) {
+    /// Scans the text that is not yet emitted again.
+    pub(super) fn rescan(&mut self) {
         self.pos = self.from;
         self.leave_strings();
     }
 
-    /// The text before `to` has left.
-    pub(super) fn leave_to(&mut self, to: usize) {
+    /// Marks the text before `to` as emitted.
+    pub(super) fn emit_to(&mut self, to: usize) {
         self.from = to;
         self.pos = self.pos.max(to);
     }
 
-    /// The text before `to` goes, whether it was looked at or not.
+    /// Discards the text before `to`. The scan position stays.
     pub(super) fn discard_to(&mut self, to: usize) {
         self.from = to;
     }
 
-    /// All that was looked at goes.
-    pub(super) fn discard_seen(&mut self) {
+    /// Discards all scanned text.
+    pub(super) fn discard_scanned(&mut self) {
         self.from = self.pos;
     }
 
-    /// The text before `to` goes, and reading continues there.
+    /// Discards the text before `to` and continues to scan there.
     pub(super) fn skip_to(&mut self, to: usize) {
         (self.from, self.pos) = (to, to);
     }
 
-    /// Takes `at..to` out of the text, which stays before and after it.
+    /// Removes `at..to` from the text and keeps the text before it.
     pub(super) fn cut_out(&mut self, at: usize, to: usize) {
         self.strings.is_open_after(&self.text[..at], self.gone);
         self.text.replace_range(at..to, "");
@@ -125,44 +135,44 @@ impl Buffer {
         self.pos = self.pos.min(at);
     }
 
-    /// The place `at`, counted from the beginning of the answer.
+    /// Converts an offset into a position in the answer.
     pub(super) fn in_answer(&self, at: usize) -> usize {
         self.gone + at
     }
 
-    /// The place in the text of one that is counted from the beginning of the answer.
+    /// Converts a position in the answer into an offset.
     pub(super) fn place(&self, in_answer: usize) -> usize {
         in_answer - self.gone
     }
 
-    /// So many bytes were held for nothing.
+    /// Charges bytes that were held in vain.
     pub(super) fn waste(&mut self, bytes: usize) {
         self.wasted += bytes;
     }
 
-    /// The text up to `to` is a value that is no call, so no call begins in it.
+    /// The text up to `to` is a value that is not a call, so no unmarked call begins in it.
     pub(super) fn pass_value(&mut self, to: usize) {
         self.inside_value = self.inside_value.max(self.gone + to);
     }
 
-    /// The text up to `to` is what a call of raw text writes that was cut, or a call that is quoted: no call begins in it.
+    /// The text up to `to` is the content of a truncated call, or a quoted call: not even a marked call begins in it.
     pub(super) fn pass_content(&mut self, to: usize) {
         self.inside_content = self.inside_content.max(self.gone + to);
         self.pass_value(to);
     }
 
-    /// What begins at `at` is no call. `named`: it names an offered tool.
+    /// The value that begins at `at` is not a call. `named`: it names an offered tool.
     pub(super) fn pass_strings(&mut self, at: usize, named: bool) {
         self.strings.is_open_after(&self.text[..at], self.gone);
         self.strings.follow(self.gone + at, named);
     }
 
-    /// What comes next is outside of all values: a call was read, or framing.
+    /// What follows is outside all values, because a call or framing was read.
     pub(super) fn leave_strings(&mut self) {
         self.strings = Strings::default();
     }
 
-    /// Whether what begins at `at` is quoted by a value that is no call, so that even a marker there begins none.
+    /// Whether `at` is inside a string of a value that is not a call, so that not even a marker counts there.
     pub(super) fn is_quoted(&mut self, at: usize) -> bool {
         self.gone + at < self.inside_content || self.strings.is_open_after(&self.text[..at], self.gone)
     }
@@ -171,7 +181,7 @@ impl Buffer {
         self.gone + at < self.inside_value
     }
 
-    /// How many bytes from `at` on may be looked at before a name is known; `usual` until too much was held for nothing.
+    /// How many bytes from `at` on may be scanned before a name is known: `usual`, or less once the budget is used up.
     pub(super) fn patience(&self, at: usize, usual: usize) -> usize {
         let allowed = FREE_HOLDS.saturating_mul(usual).saturating_add(REREAD.saturating_mul(self.gone + at));
         if self.wasted <= allowed { usual } else { usual.min(HASTY_BYTES) }

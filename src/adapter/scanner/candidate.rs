@@ -1,12 +1,14 @@
-//! A place in the text that may be a call: which forms are tried there, in which order, and what becomes of it.
+//! Candidates: positions in the text that may be a call, the forms tried there, and the decision about what was read.
 
 use std::collections::VecDeque;
 
-use super::{Region, Scanner, entry::Entry, relaxed};
+use serde_json::{Map, Value};
+
+use super::{Region, Scanner, entry::Entry, requires_call};
 use crate::{
     adapter::{
         Call, Syntax,
-        syntax::{Context, Parsed, Reader, Step, typing::Types, value::sound},
+        syntax::{Context, Parsed, Reader, Step, typing::Types, value::is_json},
     },
     event::{Sink, Tool, Why},
     fix::{
@@ -15,46 +17,43 @@ use crate::{
     },
 };
 
-/// A place that may be a call.
+/// A position that may be a call.
 pub(super) struct Candidate {
-    /// Where it begins.
     pub(super) at: usize,
-    /// Length of its marker (0: a marker may still be found here), and whether that is a control token, for the case that it
-    /// is no call.
+    /// The length of its marker (0 if a marker may still be found here), and whether that is a control token, which is dropped if
+    /// this is not a call.
     pub(super) marker: (usize, bool),
-    /// The forms that are still to be tried, with where their bodies begin.
+    /// The forms still to be tried, and where their bodies begin.
     pub(super) entries: VecDeque<Entry>,
     pub(super) reader: Option<Reader>,
-    /// The name of an offered tool was seen in it: it is held up to the limit of arguments.
+    /// The name of an offered tool was read, so up to `argument_bytes` may be held.
     pub(super) confirmed: bool,
-    /// Nothing but whitespace and calls come before it.
+    /// Only whitespace and calls precede it.
     pub(super) fresh: bool,
     pub(super) fence: Option<Fence>,
-    /// What closes the tag that it is in, if that is no marker of its form.
+    /// The closing tag of the tag around it, if that tag is not a marker of the form.
     pub(super) tag: Option<String>,
-    /// The answer ended after its marker before a name did.
+    /// The answer ended after the marker and before the end of a name.
     pub(super) nameless: bool,
-    /// The calls that were read, and where they end in the body, while what follows decides whether they are meant.
+    /// The calls that were read and where they end in the body, while the decision whether they are meant waits for more text.
     pub(super) read: Option<(Vec<Parsed>, usize)>,
 }
 
-/// The code fence that a candidate is in.
+/// The code fence around a candidate.
 pub(super) struct Fence {
-    /// Its character.
     pub(super) tick: u8,
     pub(super) length: usize,
-    /// It opens and closes in one line, so that without a call it is inline code.
+    /// It opens and closes in one line. If it holds no call, it is inline code.
     pub(super) one_line: bool,
-    /// Where its content begins.
     pub(super) content: usize,
-    /// The same ticks again, which end a body in it.
+    /// The closing fence, which ends a body in it.
     pub(super) close: [String; 1],
 }
 
 // === impl Candidate ===
 
 impl Candidate {
-    /// The buffer lost its first `by` bytes.
+    /// Adjusts the positions after the buffer dropped `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         self.at -= by;
         self.entries.iter_mut().for_each(|entry| entry.body -= by);
@@ -67,6 +66,7 @@ impl Candidate {
 // === impl Scanner ===
 
 impl Scanner {
+    /// Reads on with the current form. Returns whether progress is possible without more text.
     pub(super) fn step_candidate(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let Some(mut candidate) = self.candidate.take() else { return true };
         let Some(entry) = candidate.entries.front() else {
@@ -80,7 +80,7 @@ impl Scanner {
         let around = if marked { None } else { self.wrap_close() };
         let around = candidate.tag.as_ref().map(std::slice::from_ref).or(around);
         let close: &[String] = candidate.fence.as_ref().map_or(around.unwrap_or(&closing.close), |fence| &fence.close);
-        // No more than the limit is looked at: however the text was cut, the decision is the same.
+        // Scanning stops at the limit, so the decision does not depend on how the text was cut.
         let longest = body.saturating_add(self.options.argument_bytes);
         let limit = if candidate.confirmed {
             longest
@@ -96,22 +96,25 @@ impl Scanner {
             None => reader.read(&self.buf[body..window], context),
         };
         let step = if is_fallback { self.only_sure(step) } else { step };
-        // An element of another name is no call; at most somebody tells the model.
+        // An element with an unknown name is not a call. At most the model is told about it.
         let foreign = |calls: &[Parsed]| call.element && calls.iter().any(|call| !self.is_known(&call.name));
         let marked = marked && !in_code && !matches!(&step, Step::Done { calls, .. } if foreign(calls));
+        // Beyond the limit, only a candidate that names an offered tool is held.
+        let names_a_tool =
+            |reader: &Reader| reader.name(&self.buf[body..window], context).is_some_and(|name| self.is_known(&name));
         match step {
             Step::More if window == self.buf.len() && !end => {
                 self.candidate = Some(candidate);
                 return false;
             }
-            // The answer is over before the name is.
+            // The answer ended before the name did.
             Step::More if window == self.buf.len() => candidate.nameless |= marked && !is_fallback,
             Step::More if candidate.confirmed && !self.is_drafting() => {
                 let name = reader.name(&self.buf[body..window], context).unwrap_or_default();
                 self.overrun(&name, &candidate, out);
                 return true;
             }
-            Step::More if !candidate.confirmed && self.worth_holding(reader, &self.buf[body..window], context) => {
+            Step::More if !candidate.confirmed && names_a_tool(reader) => {
                 candidate.confirmed = true;
                 self.candidate = Some(candidate);
                 return true;
@@ -119,19 +122,19 @@ impl Scanner {
             Step::More => self.buf.waste(window - body),
             Step::Done { calls, end: stop } => {
                 let to = body + stop;
-                // Markers around nothing are framing.
+                // Markers around nothing are dropped as framing.
                 let count = self.are_proven(&calls, marked) || (marked && calls.is_empty() && self.options.framing);
                 let known = count || marked || (call.element && !self.at_line_start(candidate.at));
                 let stray = if known { None } else { self.stray(&self.buf[body..to], call, &calls) };
                 if let Some(why) = stray.filter(|_| self.tentative.is_empty() && self.closes_fence(&candidate, to, end)) {
                     self.tentative.hold_stray(calls, why);
-                    self.buf.look_to(to);
+                    self.buf.scan_to(to);
                     self.before.after_held_call(form);
                     return true;
                 }
                 if count && self.closes_fence(&candidate, to, end) && !(marked && self.is_mentioned(&candidate, &calls, to)) {
                     if !calls.is_empty() && self.region == Region::Text && !self.is_wrapped() {
-                        let may_be_spoken_of = marked || !relaxed(&self.tools.choice);
+                        let may_be_spoken_of = marked || !requires_call(&self.tools.choice);
                         let spoken_of =
                             if may_be_spoken_of { self.is_spoken_of(&candidate, to, marked, end) } else { Some(false) };
                         let withdrawn = match spoken_of {
@@ -156,8 +159,8 @@ impl Scanner {
                     return true;
                 }
             }
-            // Nor does one begin inside of it: bytes of it would come after.
-            Step::Passed { end: stop, sound: true } if !marked && !relaxed(&self.tools.choice) => {
+            // No unmarked call begins inside it either: more of the value may follow.
+            Step::Passed { end: stop, is_json: true } if !marked && !requires_call(&self.tools.choice) => {
                 self.buf.pass_value(body + stop);
             }
             Step::Passed { end: stop, .. } => self.buf.waste(stop),
@@ -177,7 +180,7 @@ impl Scanner {
                 self.reject(&candidate, out);
                 return true;
             }
-            // A model that stopped while it thought of a call has not made it.
+            // A model that stopped while it wrote a draft did not make the call.
             Step::Cut { closed, .. } if self.is_drafting() && !closed => self.buf.waste(window - body),
             Step::Cut { mut whole, cut, closed } => {
                 let limited = self.buf.is_cut();
@@ -195,7 +198,7 @@ impl Scanner {
                 let counts = match marked {
                     true => !whole.is_empty() || !self.is_mentioned(&candidate, std::slice::from_ref(&cut), self.buf.len()),
                     false if call.whole_answer => false,
-                    // A line of text that only the end of the answer closes: the model can write it in another way.
+                    // A line of text that only the end of the answer closes. The model can write it in another way.
                     false if !call.transcript.is_empty() && !limited => self.options.strays && self.is_known(&cut.name),
                     false => (candidate.fresh && !whole.is_empty()) || (limited && self.is_known(&cut.name)),
                 };
@@ -203,9 +206,9 @@ impl Scanner {
                     self.cut(whole, cut, &candidate, out);
                     return true;
                 }
-                // What its last value holds is no call of its own.
+                // What its last value contains is not a call of its own.
                 let has_values = matches!(call.syntax, Syntax::Python) || cut.arguments.contains(':');
-                if !marked && !relaxed(&self.tools.choice) && has_values && self.is_known(&cut.name) {
+                if !marked && !requires_call(&self.tools.choice) && has_values && self.is_known(&cut.name) {
                     self.buf.pass_value(self.buf.len());
                     match &call.syntax {
                         Syntax::Json(_) | Syntax::Python => self.buf.pass_strings(candidate.at, true),
@@ -222,7 +225,8 @@ impl Scanner {
         true
     }
 
-    /// What was read in a form that the marker does not announce: only calls of offered tools count, with what these require.
+    /// Rejects calls in a fallback form unless all name offered tools and, if complete, have the required keys: the marker
+    /// announces another form.
     fn only_sure(&self, step: Step) -> Step {
         let known = |calls: &[Parsed]| calls.iter().all(|call| self.is_known(&call.name));
         match &step {
@@ -233,17 +237,16 @@ impl Scanner {
         }
     }
 
-    /// Whether calls after a marker are only spoken of: the marker is within a line, no tool of theirs is offered, and
-    /// what takes the place of their arguments is not JSON, or there is only a word and its closing marker.
+    /// Whether marked calls are only mentioned: the marker is within a line, none of the tools is offered, and the arguments are
+    /// not JSON or there is only a word between the markers.
     fn is_mentioned(&self, candidate: &Candidate, calls: &[Parsed], to: usize) -> bool {
         let body = self.buf.get(candidate.at + candidate.marker.0..to).unwrap_or_default();
         let is_bare = !body.contains(['{', '(']) && body.matches('<').count() <= 1;
-        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !sound(&call.arguments));
+        let spoken_of = |call: &Parsed| !self.is_known(&call.name) && (is_bare || !is_json(&call.arguments));
         !calls.is_empty() && calls.iter().all(spoken_of) && !self.at_line_start(candidate.at)
     }
 
-    /// Whether calls in a row count by themselves. One unmarked call that is complete shows that the others beside it are meant
-    /// as calls too.
+    /// Whether adjacent calls count on their own. One complete unmarked call shows that its neighbours are meant as calls too.
     fn are_proven(&self, calls: &[Parsed], marked: bool) -> bool {
         let unmarked = || calls.iter().all(|call| self.is_known(&call.name)) && calls.iter().any(|call| self.counts(call));
         if marked { !calls.is_empty() } else { unmarked() }
@@ -253,17 +256,17 @@ impl Scanner {
         is_known(&self.tools, name)
     }
 
-    /// Whether text is held back that may be a call.
+    /// Whether text is held because it may be a call.
     pub fn holds(&self) -> bool {
         self.candidate.is_some()
     }
 
-    /// Bytes that have not left: what the next piece, or the end, may decide about at once.
+    /// Bytes that are not yet emitted and are scanned with the next piece or at the end.
     pub fn held_bytes(&self) -> usize {
         self.buf.len() + self.draft.field_bytes()
     }
 
-    /// The call that is being read: the offered tool that it names, and the bytes of it so far.
+    /// The offered tool whose call is being read, and the bytes of the body so far.
     pub fn writing(&self) -> Option<(String, usize)> {
         let candidate = self.candidate.as_ref()?;
         let entry = candidate.entries.front()?;
@@ -275,12 +278,7 @@ impl Scanner {
         Some((tool.name.clone(), text.len()))
     }
 
-    /// A candidate beyond the limit is held on only when the name of an offered tool was seen in it.
-    fn worth_holding(&self, reader: &Reader, text: &str, context: Context<'_>) -> bool {
-        reader.name(text, context).is_some_and(|name| self.is_known(&name))
-    }
-
-    /// Whether an unmarked call counts: its name is offered and the required keys are there after fixing.
+    /// Whether an unmarked call counts: its tool is offered and the required keys are present after fixing.
     fn counts(&self, call: &Parsed) -> bool {
         known_tool(&self.tools, &call.name).is_some_and(|tool| self.has_required(tool, &call.arguments))
     }
@@ -289,25 +287,26 @@ impl Scanner {
         let schema = self.schemas.get(tool.checked_schema());
         let report = fix(arguments, Some(&schema), &tool.keeps_null, End::Closed);
         let Some(text) = report.arguments else { return false };
-        let Ok(fixed) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text) else { return false };
+        let Ok(fixed) = serde_json::from_str::<Map<String, Value>>(&text) else { return false };
         if are_placeholders(&text, &fixed, tool) {
             return false;
         }
         let types = Types::new(Some(tool));
-        // A model that fills a form with `null` has nothing to call it with.
+        // A model that fills a form with `null` has no arguments to pass.
         let given = |key: &str| fixed.get(key).is_some_and(|value| !value.is_null() || types.parameter(key).allows(value));
-        // The description of a tool has a schema in the place of the arguments.
+        // In the description of a tool, a schema takes the place of the arguments.
         let is_described = fixed.get("type").is_some_and(|kind| kind == "object")
-            && fixed.get("properties").is_some_and(serde_json::Value::is_object)
+            && fixed.get("properties").is_some_and(Value::is_object)
             && !types.has("properties");
         !is_described && types.required().all(given)
     }
 
-    /// Why this JSON or element, which has the form of one call, names no offered tool.
+    /// Why the one call in `text`, JSON or an element, is refused: its tool is not offered, or required parameters are missing.
+    /// `None`: it is text.
     fn stray(&self, text: &str, form: &Call, calls: &[Parsed]) -> Option<Why> {
         let [call] = calls else { return None };
-        // What is no name counts where its arguments can only be an offered tool's. A name in parentheses is one that `quote`
-        // has written: the model repeats a result.
+        // A text that cannot be a name counts only if the arguments fit an offered tool. A name in parentheses was written by
+        // `quote`: the model repeats a result.
         let plain = || {
             call.name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/'))
                 || (!call.name.starts_with('(') && self.fits_a_tool(&call.arguments))
@@ -317,11 +316,11 @@ impl Scanner {
             Syntax::Element => self.options.elements,
             _ => false,
         };
-        // The description of a tool has a schema in the place of the arguments.
+        // In the description of a tool, a schema takes the place of the arguments.
         let described = ["\"description\"", "\"properties\""].iter().any(|word| text.contains(word));
-        let speaks = self.spoken(call).is_some();
+        let is_answer = self.answer_text(call).is_some();
         let asks = self.options.strays && call.arguments.trim_start().starts_with('{') && plain();
-        if !named || described || !(speaks || asks) {
+        if !named || described || !(is_answer || asks) {
             return None;
         }
         match resolve(&self.tools, &call.name) {
@@ -330,7 +329,7 @@ impl Scanner {
                 near => format!("; near names: {}", near.join(", ")),
             })),
             Resolved::Known { tool, .. } => {
-                let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).ok()?;
+                let given: Map<String, Value> = serde_json::from_str(&call.arguments).ok()?;
                 let types = Types::new(Some(tool));
                 let missing: Vec<String> =
                     types.required().filter(|key| !given.contains_key(*key)).map(|key| format!("`{key}`")).collect();
@@ -339,22 +338,22 @@ impl Scanner {
         }
     }
 
-    /// Whether these arguments are complete for an offered tool that requires any.
+    /// Whether these arguments are complete for some offered tool that requires any.
     fn fits_a_tool(&self, arguments: &str) -> bool {
-        let given: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(arguments).ok();
-        let fits = |types: Types, given: &serde_json::Map<String, serde_json::Value>| {
+        let given: Option<Map<String, Value>> = serde_json::from_str(arguments).ok();
+        let fits = |types: Types, given: &Map<String, Value>| {
             types.required().next().is_some() && types.take(given.keys().map(String::as_str))
         };
         given.is_some_and(|given| self.tools.iter().any(|tool| fits(Types::new(Some(tool)), &given)))
     }
 
-    /// Whether the form that is being tried is an element that counts wherever it is.
+    /// Whether the current form is an element that counts anywhere.
     fn is_element(&self, candidate: &Candidate) -> bool {
         let call = candidate.entries.front().and_then(|entry| self.adapter.calls.get(entry.form));
         self.options.elements && call.is_some_and(|call| call.element)
     }
 
-    /// A call in a fence is its whole content: the closing fence follows, or the end.
+    /// Whether a call in a fence is the whole content: the closing fence or the end of the answer follows.
     fn closes_fence(&self, candidate: &Candidate, to: usize, end: bool) -> bool {
         let Some(fence) = candidate.fence.as_ref().filter(|_| !self.is_element(candidate)) else { return true };
         self.buf[fence.content..to].trim_end().ends_with(&fence.close[0]) || (end && self.buf[to..].trim().is_empty())

@@ -1,20 +1,20 @@
-//! What becomes of a candidate: its calls leave, wait, are refused, or it was text.
+//! What becomes of a candidate: its calls are emitted, held or refused, or it becomes text.
 
 use serde_json::Value;
 
-use super::{Region, Scanner, candidate::Candidate, left::Writing, relaxed, tentative::same};
+use super::{Region, Scanner, candidate::Candidate, emitted::Writing, requires_call, tentative::same};
 use crate::{
     adapter::asides::RESULTS,
-    adapter::syntax::{Parsed, Start, blank, starts_with_any, value::sound},
+    adapter::syntax::{Parsed, Start, blank, starts_with_any, value::is_json},
     event::{Effect, Event, Sink, Why},
     fix::name::{known_tool, means_answer, means_none},
 };
 
-/// Maximum length of a list's number, and of the blanks after it, in bytes.
+/// Maximum length of a list item's number, and of the spaces after it, in bytes.
 const BULLET_BYTES: usize = 3;
 
 impl Scanner {
-    /// Calls were read in `candidate.at..to`.
+    /// Handles calls that were read in `candidate.at..to`: emits or holds them.
     pub(super) fn accept(
         &mut self,
         calls: Vec<Parsed>,
@@ -38,17 +38,17 @@ impl Scanner {
             Some(call) if self.message.is_transcript() && !call.transcript.is_empty() => true,
             _ => candidate.fresh,
         };
-        let at_once = marked || in_place || relaxed(&self.tools.choice);
+        let at_once = marked || in_place || requires_call(&self.tools.choice);
         let doubted = marked && self.is_doubtful(candidate, &calls);
         if !at_once || doubted || (self.is_wrapped() && !marked) {
             if doubted {
                 self.tentative.hold_doubted(calls);
             } else {
-                // Markers in a fence after prose are more often an example than calls.
+                // Markers in a fence after prose are more often an example than a call.
                 let announced = if self.is_wrapped() { candidate.fresh } else { self.is_announced(candidate.at) };
                 self.tentative.hold(calls, announced);
             }
-            self.buf.look_to(to);
+            self.buf.scan_to(to);
             self.before.after_held_call(form);
             self.close_wrap_before(to);
             return;
@@ -57,61 +57,61 @@ impl Scanner {
         self.accept_tentative(out);
         let echoed = candidate.fresh && self.repeats(&calls, (form, marked));
         let meant = if echoed { Vec::new() } else { self.send_meant(calls, out) };
-        if meant.is_empty() && !self.left.has_said() {
-            self.left.swallow_blank(true);
+        if meant.is_empty() && !self.emitted.has_said() {
+            self.emitted.swallow_blank(true);
         }
-        // A third copy is one of the first as well.
+        // The last calls stay, so that a third copy is recognised too.
         if !echoed {
-            self.left.set_last(meant, (form, marked));
+            self.emitted.set_last(meant, (form, marked));
         }
-        self.left.begin_line();
+        self.emitted.begin_line();
         self.buf.skip_to(to);
         self.before.after_call(form);
-        // After the marker of a result there is what the model made up, and calls that follow from it.
+        // After the marker of a result, the model invents the result and calls that follow from it.
         let read = &self.buf[candidate.at..to];
         if call.is_some_and(|call| !call.transcript.is_empty() && call.close.iter().any(|close| read.ends_with(close.as_str()))) {
             self.region = Region::Lost;
         }
     }
 
-    /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not say that the model
-    /// makes them. Those that come right after doubtful ones are like them.
+    /// Whether these calls, which have markers, may be an example: the text before them shows one, or does not announce them.
+    /// Calls right after doubtful ones are doubtful too.
     fn is_doubtful(&self, candidate: &Candidate, calls: &[Parsed]) -> bool {
-        let follows_prose = !candidate.fresh && !self.is_wrapped() && !relaxed(&self.tools.choice);
+        let follows_prose = !candidate.fresh && !self.is_wrapped() && !requires_call(&self.tools.choice);
         let shown = || self.tentative.has_shown() || self.is_introduced(candidate.at) || !self.is_announced(candidate.at);
         self.tentative.is_doubted() || (follows_prose && !self.only_read(calls) && shown())
     }
 
-    /// Text follows the calls that wait. Doubtful ones are asked about if the model can be asked; all others are text.
+    /// Text follows the held calls. The model is asked about doubtful ones if that is possible; all others are text.
     pub(super) fn give_up_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_doubted() && self.options.strays {
             let call = self.tentative.calls().first().cloned();
             call.iter().for_each(|call| self.refuse(call, &Why::Unannounced, out));
-            self.buf.discard_seen();
+            self.buf.discard_scanned();
         }
         self.tentative.clear();
     }
 
-    /// Whether the calls right before this place are the same: a model may write them once more in another form.
+    /// Whether the calls right before this position are the same. Models may repeat their calls in another form.
     fn repeats(&self, calls: &[Parsed], writing: Writing) -> bool {
-        let last = self.left.last_in_another_form(writing);
+        let last = self.emitted.last_in_another_form(writing);
         !calls.is_empty() && calls.len() == last.len() && calls.iter().zip(last).all(|(one, other)| same(one, other))
     }
 
-    /// The text before a call has left; whitespace beside the call goes.
+    /// Emits the text before a call at `at` and drops the whitespace around the call.
     pub(super) fn leave_region(&mut self, at: usize, out: &mut dyn Sink) {
-        // Between calls there are only whitespace and separators, between tentative ones their own text.
-        let between_calls = self.before.is_fresh() && self.left.calls() > 0 && self.region != Region::Reasoning;
+        // Only whitespace and separators are between calls. Tentative calls keep the text between them.
+        let between_calls = self.before.is_fresh() && self.emitted.calls() > 0 && self.region != Region::Reasoning;
         if self.is_wrapped() && self.tentative.is_empty() {
             self.buf.discard_to(at);
         } else if self.tentative.is_empty() && !between_calls {
-            let text_end = self.buf.from() + self.buf[self.buf.from()..at].trim_end().len();
+            let text_end = self.buf.trimmed(at);
             self.emit(text_end, out);
         }
         self.tentative.wrap = None;
     }
 
-    /// The answer ended after the arguments of the last of these calls.
+    /// Handles calls whose last one has complete arguments but no closing marker, at the end of the answer.
     pub(super) fn accept_at_end(&mut self, calls: Vec<Parsed>, candidate: &Candidate, out: &mut dyn Sink) {
         if self.is_drafting() {
             return self.hold_draft(calls, candidate, self.buf.len(), out);
@@ -125,23 +125,23 @@ impl Scanner {
         self.buf.skip_to(self.buf.len());
     }
 
-    /// Sends the calls whose names do not say that nothing is called, and answers with them.
+    /// Emits the calls and returns them, without those whose names mean "no tool" or "the answer".
     pub(super) fn send_meant(&mut self, mut calls: Vec<Parsed>, out: &mut dyn Sink) -> Vec<Parsed> {
-        calls.retain(|call| !means_none(&self.tools, &call.name) && !self.say(call, out));
+        calls.retain(|call| !means_none(&self.tools, &call.name) && !self.send_as_text(call, out));
         calls.iter().for_each(|call| self.send(call, true, out));
         calls
     }
 
-    /// Sends the text of an answer that has the form of a call. `false`: it is a call.
-    fn say(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
-        let Some(text) = self.spoken(call) else { return false };
-        self.left.text(&text, false);
+    /// Emits the text of an answer written as a call. Returns `false` if this is a call of a tool.
+    fn send_as_text(&mut self, call: &Parsed, out: &mut dyn Sink) -> bool {
+        let Some(text) = self.answer_text(call) else { return false };
+        self.emitted.text(&text, false);
         out.event(Event::Text(&text));
         true
     }
 
-    /// The one text that a call of `answer` or the like holds.
-    pub(super) fn spoken(&self, call: &Parsed) -> Option<String> {
+    /// The text of a call that stands for the answer (`answer`, `respond` or the like), if a single string is all that it holds.
+    pub(super) fn answer_text(&self, call: &Parsed) -> Option<String> {
         if !means_answer(&self.tools, &call.name) {
             return None;
         }
@@ -155,26 +155,26 @@ impl Scanner {
         }
     }
 
-    /// The answer ended inside of a call.
+    /// Handles a call truncated by the end of the answer, after others that are complete.
     pub(super) fn cut(&mut self, whole: Vec<Parsed>, cut: Parsed, candidate: &Candidate, out: &mut dyn Sink) {
         self.tentative.drop_stray();
         self.accept_at_end(whole, candidate, out);
         match self.buf.ended() {
-            // Its arguments are whole, and still it is not known that the call is.
-            Some(reason) if sound(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
+            // The arguments are complete, but the call itself may not be.
+            Some(reason) if is_json(&cut.arguments) => self.refuse(&cut, &Why::Truncated(reason), out),
             _ => self.send(&cut, false, out),
         }
     }
 
-    /// Whether the tools of these calls only read.
+    /// Whether all of these calls are of tools that only read.
     fn only_read(&self, calls: &[Parsed]) -> bool {
         let reads = |call: &Parsed| known_tool(&self.tools, &call.name).is_some_and(|tool| tool.effect == Effect::Reads);
         calls.iter().all(reads)
     }
 
-    /// Unmarked calls after prose count now: nothing but calls followed them. If others before them do not, because text followed those,
-    /// these are the last steps of a plan. If the prose does not announce them, they may be an example. In both cases the model is asked; if
-    /// it cannot be, they are text.
+    /// Decides about the tentative calls, because the answer ended or only calls followed. They count, with two exceptions. If
+    /// earlier calls do not count because text followed them, these are the last steps of a plan. If the prose does not announce
+    /// them, they may be an example. In both cases the model is asked. Where it cannot be asked, they are text.
     pub(super) fn accept_tentative(&mut self, out: &mut dyn Sink) {
         if self.tentative.is_empty() {
             return;
@@ -194,33 +194,34 @@ impl Scanner {
         }
         for call in calls {
             match &stray {
-                Some(_) if self.say(&call, out) => {}
+                Some(_) if self.send_as_text(&call, out) => {}
                 Some(why) => self.refuse(&call, why, out),
                 None => self.send(&call, true, out),
             }
         }
-        self.buf.discard_seen();
+        self.buf.discard_scanned();
     }
 
-    /// A call whose arguments are longer than they may be: it is refused, and nothing after its beginning is more than the
-    /// rest of it.
+    /// Refuses a call whose arguments exceed the limit, and discards the rest of the answer, because nobody knows where the call
+    /// ends.
     pub(super) fn overrun(&mut self, name: &str, candidate: &Candidate, out: &mut dyn Sink) {
         self.leave_region(candidate.at, out);
         self.accept_tentative(out);
         let why = Why::TooLarge(self.options.argument_bytes);
-        self.refuse(&Parsed { name: name.to_owned(), ..Parsed::default() }, &why, out);
+        self.refuse(&Parsed::new(name, ""), &why, out);
         self.region = Region::Lost;
         self.buf.skip_to(self.buf.len());
     }
 
-    /// A call that cannot be read is refused here: no fixer sees it.
+    /// Refuses a call that cannot be read. The fixer does not see it.
     pub(super) fn refuse(&mut self, torn: &Parsed, why: &Why, out: &mut dyn Sink) {
-        self.left.call();
+        self.emitted.call();
         out.event(Event::Refused { name: &torn.name, why, raw: &torn.arguments });
     }
 
+    /// Emits a call. `complete`: with its `CallEnd`.
     pub(super) fn send(&mut self, call: &Parsed, complete: bool, out: &mut dyn Sink) {
-        let index = self.left.call();
+        let index = self.emitted.call();
         out.event(Event::CallStart { index, id: call.id.as_deref(), name: &call.name });
         if !call.arguments.is_empty() {
             out.event(Event::CallArguments { index, json: &call.arguments });
@@ -230,7 +231,7 @@ impl Scanner {
         }
     }
 
-    /// None of the forms fits: it is text (a code fence, a control token, anything).
+    /// Handles a candidate that no form fits: it is text, a code fence, or a control token to drop.
     pub(super) fn reject(&mut self, candidate: &Candidate, out: &mut dyn Sink) {
         if self.is_wrapped() {
             return self.unwrap(out);
@@ -244,7 +245,7 @@ impl Scanner {
         }
         match &candidate.fence {
             Some(fence) if fence.one_line => {
-                self.left.open_inline(fence.length);
+                self.emitted.open_inline(fence.length);
                 self.advance(candidate.at + fence.length, out);
             }
             Some(fence) => {
@@ -256,28 +257,28 @@ impl Scanner {
         }
     }
 
-    /// After a call: closing markers and separators are not content, also those of another form: a model that forgot the marker
-    /// before a call may write the one after it. `None`: other text follows.
+    /// Skips closing markers and separators after a call, which are not content. Markers of other forms count too, because models
+    /// mix them. `None`: other text follows.
     pub(super) fn swallow_closers(&mut self, form: usize, end: bool) -> Option<bool> {
         let call = self.adapter.calls.get(form)?;
         let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() {
-            self.buf.look_to(at);
+            self.buf.scan_to(at);
             return (!end).then_some(false);
         }
-        // The marker of a result ends a call, and more than that.
+        // The marker of a result is handled as an aside.
         let is_result = |closer: &&String| RESULTS.iter().any(|[open, _]| open == closer);
         let closers = call.close.iter().chain(&call.section_close).chain(self.adapter.triggers.closers());
         let closers = closers.filter(|closer| !is_result(closer));
         match starts_with_any(&self.buf[at..], closers, end) {
             Start::Yes(length) => {
-                self.buf.look_to(at + length);
+                self.buf.scan_to(at + length);
                 if !self.draft.is_empty() {
-                    self.draft.push_markup(&self.buf[self.buf.from()..self.buf.pos()]);
+                    self.draft.push_markup(self.buf.pending(self.buf.pos()));
                 }
-                // What is tentative may still be text.
+                // Markers after tentative calls stay, because those may become text again.
                 if self.tentative.is_empty() {
-                    self.buf.discard_seen();
+                    self.buf.discard_scanned();
                 }
                 Some(true)
             }
@@ -291,7 +292,7 @@ impl Scanner {
                     _ => rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len(),
                 };
                 if glue > 0 && self.buf.pos() < at + glue {
-                    self.buf.look_to(at + glue);
+                    self.buf.scan_to(at + glue);
                     return if self.buf.pos() == self.buf.len() && !end { Some(false) } else { Some(true) };
                 }
                 None
@@ -300,7 +301,7 @@ impl Scanner {
     }
 }
 
-/// The bullet or number of a list's item that is a call.
+/// The bullet or number before a list item that is a call.
 fn bullet(text: &str, end: bool) -> Start {
     let digits = text.bytes().take(BULLET_BYTES).take_while(u8::is_ascii_digit).count();
     let sign = text[digits..].chars().next();

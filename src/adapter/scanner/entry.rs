@@ -1,8 +1,9 @@
-//! Which forms may begin at a place in the text, and where their bodies begin.
+//! Which forms may begin at a position, and where their bodies begin.
 
 use super::{
     Region, Scanner,
     candidate::{Candidate, Fence},
+    framing::GAP_BYTES,
     line,
 };
 use crate::{
@@ -19,20 +20,19 @@ use crate::{
     fix::words,
 };
 
-/// Maximum whitespace between two markers, in bytes.
-const GAP_BYTES: usize = 256;
+/// How often an opening marker may be written in a row.
 const REPEATED_MARKERS: usize = 2;
 /// Maximum length of the name of a tag around a call, in bytes.
 const TAG_BYTES: usize = 32;
 
-/// A form that is to be tried.
+/// A form to be tried.
 pub(super) struct Entry {
     pub(super) form: usize,
     /// Where its body begins.
     pub(super) body: usize,
-    /// A marker of its own comes before it.
+    /// Whether a marker precedes it.
     pub(super) marked: bool,
-    /// The form whose closing markers end it. Another one than its own: the marker before it is that form's.
+    /// The form whose closing markers end the body: the form of the marker, which a fallback form shares.
     pub(super) closed_by: usize,
 }
 
@@ -43,14 +43,37 @@ impl Entry {
         Entry { form, body, marked, closed_by: form }
     }
 
-    /// Whether what the form of the marker wants does not follow it.
+    /// Whether this form is tried because the form of the marker may not follow it.
     pub(super) fn is_fallback(&self) -> bool {
         self.form != self.closed_by
     }
 }
 
 impl Scanner {
-    /// Tries the forms that `found` may open. `None`: more text is needed to know.
+    /// Tries what may begin where nothing but whitespace, reasoning and calls came before: a wrap, a transcript, an unmarked call.
+    /// `None`: more text is needed.
+    pub(super) fn begin_fresh(&mut self, at: usize, end: bool) -> Option<bool> {
+        if at == self.buf.len() {
+            self.buf.scan_to(at);
+            return None;
+        }
+        if !end && self.adapter.triggers.may_become(&self.buf[at..]) {
+            return None;
+        }
+        if self.begin_wrap(at, end)? {
+            return Some(true);
+        }
+        let labels = self.adapter.calls.iter().flat_map(|call| &call.transcript);
+        match starts_with_any(&self.buf[at..], labels, end) {
+            Start::Maybe => return None,
+            Start::Yes(_) => self.message.begin_transcript(),
+            Start::No => {}
+        }
+        self.before.set_tried(true);
+        Some(self.begin_bare(at, 0))
+    }
+
+    /// Tries the forms that `found` may open. `None`: more text is needed.
     pub(super) fn begin_marked(&mut self, found: Found<'_>, end: bool) -> Option<bool> {
         if self.buf.is_quoted(found.at) {
             return Some(false);
@@ -59,7 +82,7 @@ impl Scanner {
         let mut entries = Vec::new();
         for &form in &found.mark.calls {
             let call = self.adapter.calls.get(form)?;
-            // In reasoning only what cannot be chatter counts.
+            // In reasoning, unmarked forms may be prose.
             let unmarked_here = self.region != Region::Reasoning && (self.before.is_fresh() || !call.start_only);
             match entry(text, call, end) {
                 Entered::At(body, marked) if marked || unmarked_here => entries.push(Entry::new(form, found.at + body, marked)),
@@ -90,8 +113,8 @@ impl Scanner {
         Some(self.begin(found.at, (found.len, found.mark.framing.drop), entries, None))
     }
 
-    /// Tries the forms that have no marker. At the start of the answer all of them, elsewhere those that begin with a bracket or, in
-    /// a line of its own, with the name of a tool.
+    /// Tries the unmarked forms: all of them at the start of the answer, elsewhere those that begin with a bracket or, on a line
+    /// of their own, with the name of a tool.
     pub(super) fn begin_bare(&mut self, at: usize, bracket_length: usize) -> bool {
         let fresh = self.before.is_fresh();
         if self.buf.is_quoted(at) {
@@ -100,7 +123,7 @@ impl Scanner {
         let rest = &self.buf[at..];
         let bracket = rest.starts_with(['{', '[']);
         let named = !fresh && !bracket;
-        let inside = || self.left.tail().after(&self.buf[self.buf.from()..at]).is_inside_data();
+        let inside = || self.emitted.tail().after(self.buf.pending(at)).is_inside_data();
         if (bracket || named) && (self.buf.is_inside_value(at) || inside() || self.is_shown(at) || self.is_data(at)) {
             return false;
         }
@@ -108,7 +131,7 @@ impl Scanner {
         for &form in self.adapter.triggers.bare() {
             let Some(call) = self.adapter.calls.get(form).filter(|call| fresh || !call.start_only) else { continue };
             let fits = match call.syntax {
-                // The whole may be a string.
+                // The whole call may be a string.
                 Syntax::Json(_) => bracket || (fresh && rest.starts_with('"')),
                 Syntax::Python => {
                     let begins = fresh && rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -127,7 +150,7 @@ impl Scanner {
         self.begin(at, (bracket_length, false), entries, None)
     }
 
-    /// Tries an element that is named after a tool.
+    /// Tries an element named after a tool.
     pub(super) fn begin_element(&mut self, at: usize, end: bool) -> bool {
         let (inside, at_line_start) = (&self.buf[at + 1..], self.at_line_start(at));
         let offered = self.names_a_tool(inside, end);
@@ -141,15 +164,15 @@ impl Scanner {
         self.begin(at, (1, false), entries, None)
     }
 
-    /// Tries the forms without a marker in a tag whose name says that it is around a call: `<action_call>{..}</action_call>`. `None`: more
-    /// text is needed to know.
+    /// Tries the unmarked forms inside a tag whose name speaks of calls: `<action_call>{..}</action_call>`. `None`: more text is
+    /// needed.
     pub(super) fn begin_call_tag(&mut self, at: usize, end: bool) -> Option<bool> {
         let (name, body) = match call_tag(&self.buf[at..], end) {
             Start::Yes(length) => (self.buf[at + 1..at + length - 1].to_owned(), at + length),
             Start::Maybe => return None,
             Start::No => return Some(false),
         };
-        // After a line that introduces something, the form is shown.
+        // A line that introduces something shows the form, it does not call.
         let introduces = || self.introduction(at).is_some_and(|head| !head.starts_with("</") && !line::leaves_a_step(&head));
         if self.buf.is_inside_value(at) || self.is_shown(at) || introduces() || self.buf.is_quoted(at) {
             return Some(false);
@@ -169,8 +192,8 @@ impl Scanner {
         Some(begun)
     }
 
-    /// Whether a tag begins or ends a result in the form in which clients whose prompts ask for elements send them
-    /// (`<read_file_result>`: Void). `None`: more text is needed to know.
+    /// Whether a tag begins or ends a result, in the form of clients whose prompts ask for elements (`<read_file_result>`: Void).
+    /// `None`: more text is needed.
     pub(super) fn client_result(&mut self, at: usize, end: bool) -> Option<Option<Aside>> {
         if !self.options.elements || self.buf.is_quoted(at) {
             return Some(None);
@@ -188,17 +211,17 @@ impl Scanner {
         (end || !may_be).then_some(None)
     }
 
-    /// Whether a tag, whose bracket is left out here, names a tool, or may still do so.
+    /// Whether a tag names a tool or may still do so. `text` follows the bracket.
     fn names_a_tool(&self, text: &str, end: bool) -> bool {
         self.tools.iter().any(|tool| element::may_be_named(text, &tool.name, end) != Start::No)
     }
 
-    /// Whether a tag, whose bracket is left out here, may begin a call of a name that is not offered.
+    /// Whether a tag may begin a call with an unknown name. `text` follows the bracket.
     fn may_be_foreign(&self, text: &str, end: bool) -> bool {
         self.options.elements && self.options.strays && foreign::may_begin(text, end)
     }
 
-    /// Tries a call whose header begins at `at`, with a marker of this length.
+    /// Tries a call whose header begins at `at` with a marker of length `marker`.
     pub(super) fn begin_headed(&mut self, at: usize, marker: usize, form: usize) {
         self.begin(at, (marker, true), vec![Entry::new(form, at, true)], None);
     }
@@ -221,7 +244,7 @@ impl Scanner {
         let forms = self.adapter.calls.iter().enumerate().filter(|(_, call)| (element && call.element) || fits(call));
         let body = fence.content;
         let mut entries: Vec<Entry> = forms.map(|(form, call)| Entry::new(form, body, marked && call.element)).collect();
-        // The other forms count only as the whole answer.
+        // Marked entries first: the others count only as the whole answer.
         entries.sort_by_key(|entry| !entry.marked);
         if self.is_introduced(at) {
             entries.retain(|entry| entry.marked);
@@ -248,11 +271,11 @@ impl Scanner {
     }
 }
 
-/// The last word in the name of a tag around a call, and words before it that need one of these at the end.
+/// The last word in the name of a tag around a call. `OF_CALLS` count only with one of `CALLS` in the name.
 const CALLS: [&str; 9] = ["call", "calls", "tool", "function", "action", "actions", "invoke", "invocation", "invocations"];
 const OF_CALLS: [&str; 3] = ["use", "uses", "request"];
 
-/// Whether a tag is here whose name says that it is around a call; the length of it.
+/// Whether `text` begins with a tag whose name speaks of calls. `Yes` has the length of the tag.
 fn call_tag(text: &str, end: bool) -> Start {
     let inside = text.get(1..).unwrap_or_default();
     let length = element::foreign::name_length(inside);
@@ -270,13 +293,14 @@ fn call_tag(text: &str, end: bool) -> Start {
     }
 }
 
+/// Whether a text enters a form: the start of the body, and whether a marker precedes it.
 enum Entered {
     At(usize, bool),
     Maybe,
     No,
 }
 
-/// Whether `text` enters this form: where its body begins and whether a marker comes before it.
+/// Whether `text` enters this form.
 fn entry(text: &str, call: &Call, end: bool) -> Entered {
     let section = starts_with_any(text, &call.section, end);
     let mut maybe = section == Start::Maybe;
@@ -302,12 +326,12 @@ fn entry(text: &str, call: &Call, end: bool) -> Entered {
     if maybe { Entered::Maybe } else { Entered::No }
 }
 
-/// How many bytes of whitespace may be between two markers here.
+/// The length of the whitespace that may separate two markers.
 fn gap(text: &str) -> usize {
     blank(&text[..text.floor_char_boundary(GAP_BYTES)])
 }
 
-/// Whether an opening marker is here; written twice in a row it counts once.
+/// Whether `text` begins with an opening marker. Repeated markers count as one.
 fn opened(text: &str, call: &Call, end: bool) -> Start {
     let mut length = match starts_with_any(text, &call.open, end) {
         Start::Yes(length) => length,

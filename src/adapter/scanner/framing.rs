@@ -1,4 +1,4 @@
-//! What is not content: reasoning, control tokens, and code, in which nothing counts.
+//! Reasoning, control tokens, code fences and inline code.
 
 use std::sync::Arc;
 
@@ -12,19 +12,20 @@ use crate::{
     event::Sink,
 };
 
+/// Maximum length of the text after the ticks of a fence, in bytes.
 const INFO_BYTES: usize = 200;
-/// Maximum whitespace between a marker and the text that decides about it, in bytes.
+/// Maximum whitespace between a marker and what follows it, in bytes.
 pub(super) const GAP_BYTES: usize = 256;
 /// How many bytes of a line decide whether it closes a fence.
 const CLOSING_BYTES: usize = 256;
-/// Maximum length of a call in the line of its fence, in bytes.
+/// Maximum length of a call on the line of its fence, in bytes.
 const ONE_LINE_BYTES: usize = 4096;
-/// A longer run of backticks counts as several.
+/// Maximum length of a run of backticks. A longer one counts as several.
 const RUN_BYTES: usize = 200;
 
 impl Scanner {
-    /// The answer may begin with the label of a reasoning region whose markers the backend removed: a line of its own.
-    /// `false`: more text is needed to know.
+    /// Skips the label of a reasoning region whose markers the backend removed, if it is a line of its own at the start of the
+    /// answer. `false`: more text is needed.
     pub(super) fn skip_label(&mut self, end: bool) -> bool {
         let Some(reasoning) = self.adapter.framing.reasoning.as_ref().filter(|_| self.options.framing) else { return true };
         match starts_with_any(&self.buf, &reasoning.label, end) {
@@ -34,7 +35,7 @@ impl Scanner {
                 None => end,
                 Some('\n') => {
                     self.buf.skip_to(length + 1);
-                    self.left.swallow_blank(true);
+                    self.emitted.swallow_blank(true);
                     true
                 }
                 Some(_) => true,
@@ -42,62 +43,58 @@ impl Scanner {
         }
     }
 
-    /// Reasoning markers in the text. `None`: it is something else.
+    /// Handles markers of reasoning and answer in the text. `None`: this is not one.
     pub(super) fn step_framing(&mut self, found: Found<'_>, end: bool, out: &mut dyn Sink) -> Option<bool> {
-        let (at, behind) = (found.at, found.at + found.len);
+        let (at, after) = (found.at, found.at + found.len);
         let adapter = Arc::clone(&self.adapter);
-        let anywhere = adapter.framing.reasoning.as_ref().is_some_and(|reasoning| reasoning.anywhere);
+        let (divides, reasoning) = (found.mark.framing, adapter.framing.reasoning.as_ref());
+        let anywhere = reasoning.is_some_and(|reasoning| reasoning.anywhere);
         let begins = anywhere || self.at_line_start(at);
-        if found.mark.framing.reasoning_open && !begins && !end && behind == self.buf.len() {
+        if divides.reasoning_open && !begins && !end && after == self.buf.len() {
             return Some(false);
         }
-        if found.mark.framing.reasoning_open && (begins || self.is_between_sentences(at, behind)) {
-            let label = match adapter
-                .framing
-                .reasoning
-                .as_ref()
-                .map_or(Start::No, |reasoning| label(&self.buf[behind..], reasoning, end))
-            {
+        if divides.reasoning_open && (begins || self.is_between_sentences(at, after)) {
+            let label = match reasoning.map_or(Start::No, |region| label(&self.buf[after..], region, end)) {
                 Start::Yes(length) => length,
                 Start::Maybe => return Some(false),
                 Start::No => 0,
             };
             self.accept_tentative(out);
-            self.remove(at, behind + label, out);
+            self.remove(at, after + label, out);
             self.region = Region::Reasoning;
-            self.left.swallow_blank(true);
-            // A marker that closes it later proves nothing about the beginning.
+            self.emitted.swallow_blank(true);
+            // A closing marker after this one says nothing about the beginning.
             self.draft.note_beginning(self.options.reasoning_open);
             return Some(true);
         }
-        if found.mark.framing.reasoning_close {
-            let Some(ends_line) = self.ends_line(behind, end) else { return Some(false) };
+        if divides.reasoning_close {
+            let Some(ends_line) = self.ends_line(after, end) else { return Some(false) };
             if anywhere || ends_line || self.at_line_start(at) {
                 // Calls before it were drafts.
-                if self.proves_thoughts(&self.buf[at..behind]) {
+                if self.proves_thoughts(&self.buf[at..after]) {
                     self.tentative.forget();
                 }
-                self.remove(at, behind, out);
-                self.left.swallow_blank(!self.left.has_said());
-                // Closed without being opened: what came before it was reasoning.
-                if self.left.has_said() {
+                self.remove(at, after, out);
+                self.emitted.swallow_blank(!self.emitted.has_said());
+                // Closed without an opening marker: the text before it was reasoning.
+                if self.emitted.has_said() {
                     self.draft.note_beginning(true);
                 }
                 return Some(true);
             }
         }
-        if found.mark.framing.answer_open && !self.left.has_said() && !self.message.is_in_answer() {
-            self.remove(at, behind, out);
+        if divides.answer_open && !self.emitted.has_said() && !self.message.is_in_answer() {
+            self.remove(at, after, out);
             self.message.set_in_answer(true);
-            self.left.swallow_blank(true);
+            self.emitted.swallow_blank(true);
             return Some(true);
         }
-        if found.mark.framing.answer_close && self.message.is_in_answer() {
-            match self.ends_answer(behind, end) {
+        if divides.answer_close && self.message.is_in_answer() {
+            match self.ends_answer(after, end) {
                 None => return Some(false),
                 Some(true) => {
                     self.message.set_in_answer(false);
-                    self.remove(at, behind, out);
+                    self.remove(at, after, out);
                     return Some(true);
                 }
                 Some(false) => {}
@@ -106,27 +103,27 @@ impl Scanner {
         None
     }
 
-    /// Whether no blank comes before `at`.
+    /// Whether no whitespace precedes `at`.
     pub(super) fn ends_in_a_word(&self, at: usize) -> bool {
-        !self.buf[self.buf.from()..at].ends_with(char::is_whitespace)
+        !self.buf.pending(at).ends_with(char::is_whitespace)
     }
 
-    /// Whether `at` is a word in a sentence that has begun in this line: a blank comes before it, and the sentence has not ended.
+    /// Whether `at` is a word in a sentence that began on this line: a space precedes it, and the sentence has not ended.
     fn is_in_sentence(&self, at: usize) -> bool {
-        let before = &self.buf[self.buf.from()..at];
-        before.ends_with(' ') && !self.at_line_start(at) && !self.left.tail().after(before).ends_sentence()
+        let before = self.buf.pending(at);
+        before.ends_with(' ') && !self.at_line_start(at) && !self.emitted.tail().after(before).ends_sentence()
     }
 
-    /// Whether a marker is right after the end of a sentence and right before the next text, without a blank: nobody mentions one there.
-    fn is_between_sentences(&self, at: usize, behind: usize) -> bool {
-        !self.buf[behind..].starts_with(' ')
+    /// Whether a marker is between the end of a sentence and the next text, without spaces. Nobody mentions a marker there.
+    fn is_between_sentences(&self, at: usize, after: usize) -> bool {
+        !self.buf[after..].starts_with(' ')
             && self.ends_in_a_word(at)
-            && self.left.tail().after(&self.buf[self.buf.from()..at]).ends_sentence()
+            && self.emitted.tail().after(self.buf.pending(at)).ends_sentence()
     }
 
-    /// Whether a marker that ends at `behind` ends its line, or another tag follows it. `None`: more text is needed to know.
-    pub(super) fn ends_line(&self, behind: usize, end: bool) -> Option<bool> {
-        let rest = &self.buf[behind..];
+    /// Whether a marker that ends at `after` ends its line, or another tag follows. `None`: more text is needed.
+    pub(super) fn ends_line(&self, after: usize, end: bool) -> Option<bool> {
+        let rest = &self.buf[after..];
         let rest = &rest[..rest.floor_char_boundary(GAP_BYTES)];
         match rest.trim_start_matches([' ', '\r']).as_bytes().first() {
             Some(b'\n' | b'<') => Some(true),
@@ -136,7 +133,7 @@ impl Scanner {
         }
     }
 
-    /// Whether nothing but calls and control tokens can follow from `at` on. `None`: that cannot be seen yet.
+    /// Whether only calls and control tokens can follow `at`. `None`: more text is needed.
     fn ends_answer(&self, at: usize, end: bool) -> Option<bool> {
         let limit = self.buf.floor_char_boundary(at + GAP_BYTES);
         let next = at + blank(&self.buf[at..limit]);
@@ -152,7 +149,7 @@ impl Scanner {
         }
     }
 
-    /// Inside reasoning: only its end counts, and calls where the family's models forget to end it.
+    /// Scans reasoning: only its end counts, and calls if the family's models forget to close it.
     pub(super) fn step_reasoning(&mut self, end: bool, out: &mut dyn Sink) -> bool {
         let adapter = Arc::clone(&self.adapter);
         if let Some(form) = self.before.call() {
@@ -168,45 +165,45 @@ impl Scanner {
                 return false;
             }
         };
-        let (at, behind) = (found.at, found.at + found.len);
+        let (at, after, divides) = (found.at, found.at + found.len, found.mark.framing);
         if !end && adapter.triggers.may_become(&self.buf[at..]) {
             self.reason_on(at, out);
             return false;
         }
-        let is_stripped = found.mark.framing.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
-        if found.mark.framing.header || found.mark.framing.message_end || is_stripped {
+        let is_stripped = divides.stripped_header && self.message.is_stripped() && self.ends_in_a_word(at);
+        if divides.header || divides.message_end || is_stripped {
             return self.leave_reasoning(found, out);
         }
-        self.buf.look_to(behind);
-        if found.mark.framing.reasoning_close {
+        self.buf.scan_to(after);
+        if divides.reasoning_close {
             self.give_up_draft(out);
-            self.emit(self.buf[..at].trim_end().len().max(self.buf.from()), out);
-            self.leave_reasoning_at(behind);
-            if found.mark.framing.answer_open {
+            self.emit(self.buf.trimmed(at), out);
+            self.leave_reasoning_at(after);
+            if divides.answer_open {
                 self.message.set_in_answer(true);
             }
             return true;
         }
-        if (found.mark.framing.drop && found.mark.calls.is_empty()) || found.mark.framing.reasoning_open {
+        if (divides.drop && found.mark.calls.is_empty()) || divides.reasoning_open {
             self.emit(at, out);
-            self.buf.skip_to(behind);
+            self.buf.skip_to(after);
             return true;
         }
         if self.tools.wanted() && !found.mark.calls.is_empty() {
             match self.inside() {
-                // After a blank in a sentence it is thought of.
+                // A marker after a space in a sentence is only mentioned.
                 Inside::AtEnd if self.is_in_sentence(at) => {}
                 Inside::AtEnd | Inside::Parse => {
-                    self.buf.look_to(at);
+                    self.buf.scan_to(at);
                     match self.begin_marked(found, end) {
                         None => return false,
                         Some(true) => return true,
-                        Some(false) => self.buf.look_to(behind),
+                        Some(false) => self.buf.scan_to(after),
                     }
                 }
-                Inside::Ignore if found.mark.framing.drop => {
+                Inside::Ignore if divides.drop => {
                     self.emit(at, out);
-                    self.buf.skip_to(behind);
+                    self.buf.skip_to(after);
                 }
                 Inside::Ignore => {}
             }
@@ -214,27 +211,27 @@ impl Scanner {
         true
     }
 
-    /// The reasoning is over; the text goes on at `at`.
+    /// The reasoning ended and text continues at `at`.
     pub(super) fn leave_reasoning_at(&mut self, at: usize) {
         self.buf.skip_to(at);
         self.buf.leave_strings();
         self.region = Region::Text;
         self.draft.close();
-        self.left.swallow_blank(true);
-        self.left.begin_line();
-        self.before.after_framing(self.left.has_said());
+        self.emitted.swallow_blank(true);
+        self.emitted.begin_line();
+        self.before.after_framing(self.emitted.has_said());
     }
 
-    /// The text up to `to` is reasoning; blanks at its end wait, because what follows may swallow them.
+    /// The text up to `to` is reasoning. Whitespace at its end is held, because what follows may swallow it.
     fn reason_on(&mut self, to: usize, out: &mut dyn Sink) {
         let blanks = self.buf[self.buf.pos()..to].trim().is_empty();
-        self.buf.look_to(to);
+        self.buf.scan_to(to);
         if !blanks {
-            self.emit(self.buf[..to].trim_end().len(), out);
+            self.emit(self.buf.trimmed(to), out);
         }
     }
 
-    /// A backtick or tilde: a code fence, inline code, or neither.
+    /// Handles a backtick or tilde: a code fence, inline code, or neither.
     pub(super) fn step_code(&mut self, at: usize, end: bool, out: &mut dyn Sink) -> bool {
         let bytes = self.buf.as_bytes();
         let Some(&tick) = bytes.get(at) else { return false };
@@ -249,7 +246,7 @@ impl Scanner {
                 Some((content, head)) => (at + length + content, Some(head)),
                 None => (at, None),
             };
-            // After other text in its line, a fence has a language.
+            // After other text on its line, a fence must have a language.
             let is_fence = |head: &&Head| begins_line || matches!(head, Head::Block(language) if !language.is_empty());
             if let Some(Head::Block(language) | Head::Line(language)) = head.as_ref().filter(is_fence) {
                 let one_line = matches!(head, Some(Head::Line(_)));
@@ -272,19 +269,19 @@ impl Scanner {
             }
         }
         if tick == b'`' {
-            self.left.ticks(length);
+            self.emitted.ticks(length);
         }
         self.advance(at + length, out);
         true
     }
 
-    /// Inside a code fence that holds no call (`begin_fence` has looked): nothing counts but its end.
+    /// Scans a code fence without a call (`begin_fence` has tried it): only its end counts.
     pub(super) fn step_fence(&mut self, tick: u8, length: usize, end: bool, out: &mut dyn Sink) -> bool {
         let mut offset = self.buf.pos();
         loop {
             let newline = self.buf[offset..].find('\n').map(|at| offset + at);
             let line = &self.buf[offset..newline.unwrap_or(self.buf.len())];
-            // Of a long line only its beginning decides, so that it does not matter how much of the line is there already.
+            // Only the beginning of a long line decides, so it does not matter how much of it has arrived.
             let looked_at = &line[..line.floor_char_boundary(CLOSING_BYTES)];
             let is_long = looked_at.len() < line.len();
             let closes = if self.line_begins(offset) {
@@ -295,8 +292,8 @@ impl Scanner {
             };
             let closes = if is_long && matches!(closes, Start::Maybe) { Start::No } else { closes };
             match (closes, newline) {
-                (Start::Yes(behind), _) => {
-                    self.advance(offset + behind, out);
+                (Start::Yes(after), _) => {
+                    self.advance(offset + after, out);
                     self.region = Region::Text;
                     return true;
                 }
@@ -313,26 +310,27 @@ impl Scanner {
         }
     }
 
+    /// Whether a line begins exactly at `at`.
     fn line_begins(&self, at: usize) -> bool {
-        if at > self.buf.from() { self.buf[self.buf.from()..at].ends_with('\n') } else { self.left.is_line_blank() }
+        if at > self.buf.from() { self.buf.pending(at).ends_with('\n') } else { self.emitted.is_line_blank() }
     }
 }
 
-/// What the ticks of a code fence are followed by.
+/// What follows the ticks of a code fence.
 pub(super) enum Head {
-    /// Its language; the content begins in the next line, or in this one.
+    /// The language. The content begins on the next line, or on this one.
     Block(String),
-    /// The same, and the fence closes in this line.
+    /// The same, and the fence closes on this line.
     Line(String),
     Maybe,
 }
 
-/// The head of a fence after its ticks, and where its content begins. `None`: this is not the head of a fence.
+/// The head of a fence after its ticks, and the start of the content. `None`: this is not a fence.
 pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head)> {
-    // A value may begin in the first line.
+    // A value may begin on the first line.
     let word = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let body = word + text[word..].bytes().take_while(|byte| *byte == b' ').count();
-    // Not after more than is held for the head: the rest may not be there yet.
+    // Only within the bytes held for the head: the rest may not be there yet.
     let begins = body <= INFO_BYTES && text[body..].starts_with(['{', '[']);
     let window = text.bytes().take(if begins { ONE_LINE_BYTES } else { INFO_BYTES });
     let language = |text: &str| text.trim().to_ascii_lowercase();
@@ -346,29 +344,30 @@ pub(super) fn fence_head(text: &str, tick: u8, end: bool) -> Option<(usize, Head
     }
 }
 
-/// Whether a line closes a fence: up to after its ticks, which only whitespace, a control token or the end of the answer proper may
-/// follow.
+/// Whether a line closes a fence; `Yes` has the offset after its ticks. Only whitespace, a control token or the end of the answer
+/// region may follow them.
 fn closes_fence(line: &str, tick: u8, length: usize, framing: &Framing, whole: bool) -> Start {
     let body = line.trim_start();
     let ticks = body.bytes().take_while(|&byte| byte == tick).count();
     let rest = body[ticks..].trim_start();
-    let behind = line.len() - body.len() + ticks;
+    let after = line.len() - body.len() + ticks;
     let closes_answer = framing.answer.iter().flat_map(|answer| &answer.close);
     match rest.is_empty() {
         true if !whole => Start::Maybe,
         _ if ticks < length => Start::No,
-        true => Start::Yes(behind),
+        true => Start::Yes(after),
         false => match starts_with_any(rest, framing.drop.iter().chain(closes_answer), whole) {
-            Start::Yes(_) => Start::Yes(behind),
+            Start::Yes(_) => Start::Yes(after),
             other => other,
         },
     }
 }
 
-/// The label after the opening marker: a word of its own, before whitespace or the end of the reasoning.
+/// The label after the opening marker: a whole word before whitespace or the end of the reasoning. `Yes` has its length.
 fn label(text: &str, reasoning: &Reasoning, end: bool) -> Start {
-    let Start::Yes(length) = starts_with_any(text, &reasoning.label, end) else {
-        return starts_with_any(text, &reasoning.label, end);
+    let length = match starts_with_any(text, &reasoning.label, end) {
+        Start::Yes(length) => length,
+        other => return other,
     };
     let rest = &text[length..];
     match starts_with_any(rest, &reasoning.close, end) {

@@ -1,5 +1,5 @@
-//! Messages with headers: `<|channel|>analysis<|message|>...` is reasoning, `... to=f<|message|>{...}` a call of `f`, anything
-//! else the answer. The markers come from the adapter's `[recipient]` table.
+//! Messages with headers: `<|channel|>analysis<|message|>...` is reasoning, `... to=f<|message|>{...}` is a call to `f`, anything
+//! else is the answer. The markers come from the adapter's `[recipient]` table.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::{
 };
 
 impl Scanner {
-    /// The text begins, perhaps inside of a header that the prompt has opened. `None`: it does not.
+    /// Handles the start of a message, which may be inside a header that the prompt opened. `None`: it is not.
     pub(super) fn step_primed(&mut self, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.framing.recipient.as_ref()?;
         let at = self.buf.pos() + blank(&self.buf[self.buf.pos()..]);
         if at == self.buf.len() && !end {
-            self.buf.look_to(at);
+            self.buf.scan_to(at);
             return Some(false);
         }
         let known = |name: &str| is_known(&self.tools, name);
@@ -47,7 +47,8 @@ impl Scanner {
         }
     }
 
-    /// A header that may begin at `at`, with a marker of this length (0: the text begins inside of it). `None`: it does not.
+    /// Handles a header that may begin at `at`, with a marker of length `marker` (0 if the text begins inside the header).
+    /// `None`: it is not a header.
     pub(super) fn step_header(&mut self, at: usize, marker: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         let recipient = adapter.framing.recipient.as_ref()?;
@@ -75,13 +76,13 @@ impl Scanner {
                 Start::Maybe => return Some(false),
                 start => start != Start::No,
             };
-            // A lone word, or one before other text, is no header.
+            // A single word at the end or before other text is not a header.
             if recipient.plain && (!arguments || self.buf[body..].trim().is_empty()) {
                 return None;
             }
             let form = adapter.calls.iter().position(|call| matches!(call.syntax, Syntax::Recipient(_)));
             if let Some(form) = form.filter(|_| arguments && self.tools.wanted()) {
-                // Where the text begins inside of the header, the prompt wrote its marker.
+                // If the text begins inside the header, the prompt wrote the marker.
                 self.begin_headed(at, marker, form);
                 return Some(true);
             }
@@ -90,44 +91,44 @@ impl Scanner {
             self.draft.believe(&self.buf[at..body]);
         }
         if marker == 0 {
-            // The blanks before it are the header's.
+            // The whitespace before it belongs to the header.
             self.buf.discard_to(at);
         }
         self.accept_tentative(out);
         self.remove(at, body, out);
         self.buf.leave_strings();
         self.before.leave_call();
-        self.left.begin_line();
+        self.emitted.begin_line();
         self.message.address(kind == Kind::Content);
         self.message.set_stripped(is_stripped);
         match kind {
-            // After a call it is made up, and so is all that follows from it.
-            Kind::Result if self.left.calls() > 0 => {
+            // After a call the model invents the result and everything that follows from it.
+            Kind::Result if self.emitted.calls() > 0 => {
                 self.region = Region::Lost;
                 self.buf.skip_to(self.buf.len());
             }
             Kind::Reasoning | Kind::Result => {
                 self.region = Region::Reasoning;
-                self.left.swallow_blank(true);
+                self.emitted.swallow_blank(true);
             }
             Kind::Content | Kind::Call(_) => {
                 self.region = Region::Text;
-                self.before.after_framing(self.left.has_said());
+                self.before.after_framing(self.emitted.has_said());
             }
         }
         Some(true)
     }
 
-    /// Reasoning that had a header ends at its end marker, or where the next header begins.
+    /// Ends a reasoning message at its end marker or at the next header.
     pub(super) fn leave_reasoning(&mut self, found: Found<'_>, out: &mut dyn Sink) -> bool {
         self.give_up_draft(out);
-        let to = self.buf[..found.at].trim_end().len().max(self.buf.from());
+        let to = self.buf.trimmed(found.at);
         self.emit(to, out);
-        let behind = found.at + if found.mark.framing.message_end { found.len } else { 0 };
+        let after = found.at + if found.mark.framing.message_end { found.len } else { 0 };
         if found.mark.framing.message_end {
             self.message.end();
         }
-        self.leave_reasoning_at(behind);
+        self.leave_reasoning_at(after);
         true
     }
 }

@@ -1,18 +1,19 @@
-//! What kind of line a value is in, by the text before it in that line.
+//! What the line before a call or value says about it. `head` is the text before the value on its line, or the line above it,
+//! without leading whitespace and not much longer than [`HEAD_BYTES`].
 
 use super::announced::asks_to_wait;
 
-/// How many bytes of a line say what kind of line it is.
+/// How many bytes of a line decide what kind it is.
 pub(super) const HEAD_BYTES: usize = 160;
 
-/// The line goes on: `head` has as much of it as is needed.
+/// Appends `line` to `head`, as much of it as is needed.
 pub(super) fn extend(head: &mut String, line: &str) {
     let room = HEAD_BYTES.saturating_sub(head.len());
     // Up to the first character that ends at or after the limit.
     head.push_str(&line[..line.ceil_char_boundary(room)]);
 }
 
-/// Whether the line is in a block quote of Markdown.
+/// Whether the line is in a Markdown block quote.
 pub(super) fn is_block_quote(head: &str) -> bool {
     head.starts_with('>') && !head.starts_with(">>")
 }
@@ -25,7 +26,7 @@ pub(super) fn is_comment(head: &str) -> bool {
     }
 }
 
-/// Whether the line is one of a log or of a shell: it begins with a time, a level or a prompt.
+/// Whether the line is from a log or a shell: it begins with a time, a level or a prompt.
 pub(super) fn is_log(head: &str) -> bool {
     let mut words = head.split_whitespace();
     let word = words.next().unwrap_or_default();
@@ -35,9 +36,9 @@ pub(super) fn is_log(head: &str) -> bool {
     is_prompt || is_time(word) || is_level(word) || is_syslog()
 }
 
-/// Whether what comes before the value in its line makes it one of a statement (`return`), an event in a stream (`data:`), a
-/// change (`+{..}`), the output of a program (`Out[1]:`, `a.json:3:`, a line's number before a tab), a footnote, or of a prompt
-/// that ends with its sign (`ana@host:~/src$`, `C:\>`). `head` is all that comes before it.
+/// Whether the line before a value is a statement (`return`), an event of a stream (`data:`), a diff line (`+{..}`), program
+/// output (`Out[1]:`, `a.json:3:`, a line number before a tab), a footnote, or a prompt that ends with its sign
+/// (`ana@host:~/src$`, `C:\>`).
 pub(super) fn is_statement(head: &str) -> bool {
     if matches!(head, "+" | "-") || head.strip_suffix('\t').is_some_and(is_number) {
         return true;
@@ -57,8 +58,7 @@ pub(super) fn is_statement(head: &str) -> bool {
         || (["[^", "Out[", "In ["].iter().any(|sign| head.starts_with(sign)) && head.ends_with("]:"))
 }
 
-/// Whether the words before a value say that it is an example, a result, somebody else's, or that it is not called. `head` is all
-/// that comes before it in its line.
+/// Whether the words before a value say that it is an example, a result or somebody else's, or that it is not called.
 pub(super) fn is_disowned(head: &str) -> bool {
     let line = head.to_lowercase().replace('’', "'");
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
@@ -73,13 +73,13 @@ pub(super) fn is_disowned(head: &str) -> bool {
     let clause = [" but ", " so "].iter().fold(clause, |clause, word| clause.rsplit(word).next().unwrap_or_default());
     let clause = clause.trim_start_matches(['#', '*', ' ']);
     let acts = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
-    // `The value is wrong.` is why a call follows.
+    // `The value is wrong.` is a reason for a call.
     let is_sentence = head.trim_end().ends_with('.');
     let denies = |word: &str| matches!(word, "not" | "never" | "already") || word.ends_with("n't");
     let words: Vec<&str> = clause.split_whitespace().collect();
     let is_denied = words.windows(2).any(|pair| matches!(pair, [deny, act] if denies(deny) && (acts(act) || *act == "do")));
     let is_unreal = words.windows(3).any(|three| matches!(three, ["could" | "would" | "should", "have", act] if acts(act)));
-    // An example file is none.
+    // `the example file` names a file, not an example.
     let of = |next: Option<&&str>| next.is_none_or(|next| matches!(*next, "of" | "call" | "calls" | "usage" | "for" | "how"));
     let is_example = words.iter().enumerate().any(|(at, word)| matches!(*word, "example" | "examples") && of(words.get(at + 1)));
     let before = |at: usize| at.checked_sub(1).and_then(|at| words.get(at));
@@ -103,7 +103,7 @@ pub(super) fn is_disowned(head: &str) -> bool {
         || clause.contains("look like")
 }
 
-/// Whether a line says that what is on the next one is what a file holds, or what was printed, said or done.
+/// Whether a line says that the next one quotes a file, or what was printed, said or done.
 pub(super) fn is_quoting(head: &str) -> bool {
     let line = head.to_lowercase();
     let line = line.trim_end().trim_end_matches(':');
@@ -113,8 +113,8 @@ pub(super) fn is_quoting(head: &str) -> bool {
     LAST.contains(&last) || [">>> ", ".. code"].iter().any(|sign| head.starts_with(sign)) || is_header(line)
 }
 
-/// Whether a line that ends in a colon says that what follows is a description of something: its subject is a thing or the user,
-/// it does not speak of calling, and the model does not speak of itself.
+/// Whether a line that ends in a colon introduces a description: its subject is a thing or the user, and it mentions neither
+/// calling nor the speaker.
 pub(super) fn describes(head: &str) -> bool {
     let line = head.to_lowercase().replace('’', "'");
     let Some(line) = line.trim_end_matches(|c: char| c.is_whitespace() || c == '*').strip_suffix([':', '：']) else {
@@ -147,28 +147,28 @@ pub(super) fn describes(head: &str) -> bool {
     (names_a_thing || in_chinese) && !owned && !is_planned
 }
 
-/// Words before the name of a thing.
+/// Words that may precede the name of a thing.
 const THINGS: [&str; 46] = [
     "the", "this", "that", "a", "an", "its", "their", "his", "her", "these", "those", "der", "die", "das", "ein", "eine", "ihr",
     "ihre", "dein", "deine", "le", "la", "les", "l'", "un", "une", "votre", "ton", "ta", "el", "los", "las", "una", "su", "tu",
     "o", "os", "um", "uma", "il", "lo", "gli", "uno", "den", "dem", "dieser",
 ];
-/// What things are that are no calls.
+/// Adjectives of things that are not calls.
 const SAMPLES: [&str; 8] = ["sample", "typical", "expected", "actual", "invalid", "broken", "previous", "original"];
-/// Words of a speaker, and of what comes next in a plan.
+/// Words of a speaker, of a plan, and of calling.
 const OWNS: [&str; 43] = [
     "i", "me", "my", "we", "us", "our", "let", "let's", "here", "here's", "next", "now", "then", "call", "calls", "calling",
     "called", "use", "uses", "using", "run", "runs", "running", "do", "step", "steps", "action", "answer", "need", "needs",
     "ich", "mein", "meine", "mich", "wir", "je", "nous", "mon", "ma", "yo", "mi", "eu", "voy",
 ];
-/// How words begin that speak of calling.
+/// Stems of words that speak of calling.
 const CALLING: [&str; 23] = [
     "tool", "func", "execut", "invo", "command", "aufruf", "ruf", "werkzeug", "funktion", "schritt", "appel", "outil",
     "fonction", "étape", "utilis", "herramienta", "llama", "función", "usar", "paso", "ferramenta", "funç", "strument",
 ];
 
-/// Whether what is below a line can be a step that the model makes without saying so: the line is a whole sentence, or it speaks of the
-/// model itself. Otherwise it introduces code.
+/// Whether the call below a line can be a step that the model makes without announcing it: the line is a whole sentence or speaks
+/// of the model itself. Any other line introduces code.
 pub(super) fn leaves_a_step(head: &str) -> bool {
     let line = head.to_lowercase().replace('\u{2019}', "'");
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ')' | '"'));
@@ -179,13 +179,13 @@ pub(super) fn leaves_a_step(head: &str) -> bool {
     line.is_empty() || is_sentence || (speaks && !line.split_whitespace().any(|word| ADVICE.contains(&word)))
 }
 
-/// Words of who speaks of himself.
+/// Words of the first person.
 const SPEAKER: [&str; 12] = ["i", "me", "let", "we", "us", "ich", "wir", "je", "nous", "yo", "voy", "vou"];
-/// Words of what could be done, or what the user may do.
+/// Words for what is possible, or what the user may do.
 const ADVICE: [&str; 10] =
     ["you", "your", "would", "could", "k\u{f6}nnte", "w\u{e4}re", "vous", "serait", "pourrait", "podr\u{ed}a"];
 
-/// Whether a line begins text that is only data up to its own end: a here-document of the shell, a listing of LaTeX.
+/// Whether a line begins text that is data up to its own end: a here-document of a shell, a LaTeX listing.
 pub(super) fn opens_data(head: &str) -> bool {
     let here = head.rsplit_once("<<").map(|(_, word)| word.trim_start_matches('-').trim_matches(['\'', '"', ' ']));
     here.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
@@ -201,22 +201,22 @@ pub(super) fn is_users_turn(head: &str) -> bool {
     })
 }
 
-/// Whether a line is a header of HTTP or of a mail.
+/// Whether a line is an HTTP or mail header.
 fn is_header(line: &str) -> bool {
     let Some((name, value)) = line.split_once(':') else { return false };
     HEADERS.contains(&name) || (matches!(name, "from" | "to" | "cc") && value.contains('@'))
 }
 
-/// Names of headers, in lower case.
+/// Header names in lower case.
 const HEADERS: [&str; 10] = [
     "content-type", "content-length", "host", "accept", "authorization", "user-agent", "connection", "cache-control", "subject",
     "mcp-session-id",
 ];
 
-/// How a clause begins that only says more of the one before it.
+/// Beginnings of clauses that only explain the clause before them.
 const SUBORDINATE: [&str; 9] =
     ["because ", "since ", "which ", "as it ", "and it ", "and that ", "and this ", "but it ", "dass "];
-/// How a question for permission begins.
+/// Beginnings of questions for permission.
 const ASKS: [&str; 17] = [
     "shall i ",
     "shall we ",
@@ -243,9 +243,9 @@ const EXAMPLE: [&str; 26] = [
     "esempi", "exemplo", "exemplos", "например", "пример", "примеры", "voorbeeld", "exempel", "eksempel", "przykład", "příklad",
     "exemplu", "приклад", "esimerkki", "példa", "παράδειγμα", "مثال",
 ];
-/// Words before an example that make it a part of a thing: `el archivo de ejemplo`.
+/// Words that make a following "example" part of a name: `el archivo de ejemplo`.
 const OF: [&str; 5] = ["de", "di", "del", "des", "do"];
-/// Words of languages that write them together: an example, a format, a question for permission.
+/// The same for languages written without spaces: an example, a format, a question for permission.
 const SHOWN: [&str; 11] = [
     "例如",
     "例：",
@@ -260,10 +260,10 @@ const SHOWN: [&str; 11] = [
     "要我执行",
 ];
 
-/// Labels of what is not the model's call.
+/// Labels of text that is not the model's call.
 const LABELS: [&str; 10] =
     ["syntax", "usage", "observation", "tool result", "user", "human", "instruction", "expected", "actual", "expected output"];
-/// What is done with a call.
+/// Stems of verbs for calling and writing.
 const VERBS: [&str; 15] = [
     "call", "use", "using", "run", "ran", "write", "writing", "wrote", "written", "send", "sent", "execut", "invok", "mak",
     "made",

@@ -1,21 +1,21 @@
-//! What is known of the message that is being read: where it is, and who it is for.
+//! What is known about the current message: its position and its reader.
 
-/// The message that is being read. An answer is one, or several with headers.
+/// The current message. An answer is one message, or several with headers.
 #[derive(Debug)]
 pub(super) struct Message {
-    /// Nothing of the text was looked at.
+    /// Nothing was scanned yet.
     at_start: bool,
-    /// The text may begin inside of a header.
+    /// The text may begin inside a header.
     primed: bool,
-    /// Its header has no special tokens: a backend removes them.
+    /// The header lost its special tokens because the backend removes them.
     stripped: bool,
-    /// It is addressed to the user: nothing in it is a call.
+    /// The message is for the user, so it contains no calls.
     for_user: bool,
-    /// The marker that opens the answer proper was met.
+    /// The opening marker of the answer region was read.
     in_answer: bool,
-    /// The answer began as a transcript (`Thought: ...`): its calls are between other lines.
+    /// The answer began as a transcript (`Thought: ...`), which has calls between other lines.
     transcript: bool,
-    /// Inside of thoughts, an example or a repeated result: a marked call counts only if nothing but calls follows.
+    /// Inside thoughts, an example or a repeated result, where a marked call counts only if nothing but calls follows.
     aside: bool,
 }
 
@@ -38,7 +38,7 @@ impl Message {
         self.primed
     }
 
-    /// A message ended: the next one may begin inside of its header.
+    /// The message ended. The next one may begin inside its header.
     pub(super) fn end(&mut self) {
         self.primed = true;
     }
@@ -61,7 +61,7 @@ impl Message {
         self.for_user
     }
 
-    /// A header says who reads this message.
+    /// A header said who reads this message.
     pub(super) fn address(&mut self, for_user: bool) {
         self.for_user = for_user;
     }

@@ -1,7 +1,7 @@
-//! Lines after prose that begin with the name of an offered tool: a call in Python at the end of the answer, or, where elements are
-//! asked for, the name alone before its parameters. No marker announces them, and no bracket.
+//! Lines after prose that begin with the name of an offered tool: a Python call at the end of the answer, or, if elements are
+//! asked for, the bare name before its parameters. They begin with neither a marker nor a bracket.
 
-use super::{Scanner, line, text::CODE_INDENT};
+use super::{Scanner, line};
 use crate::event::Sink;
 
 /// Maximum whitespace between a name and the end of its line, in bytes.
@@ -15,7 +15,7 @@ impl Scanner {
         }
         let (at, is_whole) = self.named_line(to, end)?;
         self.advance(at, out);
-        // A long line is a sentence.
+        // A line too long to be kept is a sentence.
         let is_a_step = self.introduction(at).is_none_or(|head| line::leaves_a_step(&head));
         if is_whole && !(is_a_step && self.begin_bare(at, 1)) {
             self.not_a_call(at, 1, false, out);
@@ -23,7 +23,7 @@ impl Scanner {
         Some(is_whole)
     }
 
-    /// Where a line after text begins with a tool's name and with what follows that in a call, and whether all of that is there.
+    /// The start of a line that begins like a call of a tool, and whether its beginning is complete.
     fn named_line(&self, to: usize, end: bool) -> Option<(usize, bool)> {
         let mut line = self.buf.pos();
         if !self.at_line_start(line) {
@@ -31,9 +31,8 @@ impl Scanner {
         }
         while line < to {
             let at = line + self.buf[line..].len() - self.buf[line..].trim_start().len();
-            let is_code = self.buf[self.buf.from()..at].rsplit('\n').next().is_some_and(|blanks| blanks.len() >= CODE_INDENT);
             let is_first = self.before.is_fresh() && self.buf[self.buf.pos()..line].trim().is_empty();
-            let begins = if is_first || is_code { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
+            let begins = if is_first || self.is_indented(at) { None } else { self.begins_with_a_tool(&self.buf[at..], end) };
             if let Some(is_whole) = begins {
                 return Some((at, is_whole));
             }
@@ -42,6 +41,7 @@ impl Scanner {
         None
     }
 
+    /// Whether `text` begins like a call of a tool: `Some(true)` if so, `Some(false)` if more text is needed.
     fn begins_with_a_tool(&self, text: &str, end: bool) -> Option<bool> {
         let mut may_be = false;
         for tool in self.tools.iter() {

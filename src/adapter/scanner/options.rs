@@ -1,23 +1,23 @@
-//! What a scanner may be told of an answer before it begins.
+//! What the caller knows about an answer before it begins.
 
-/// What a scanner may be told.
+/// Options of a scanner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// A candidate whose name is not known is text again beyond so many bytes.
+    /// Maximum bytes held for a candidate without a known name. Beyond them it becomes text.
     pub held_bytes: usize,
-    /// A call whose arguments are longer than so many bytes is refused.
+    /// Maximum bytes of a call's arguments. A longer call is refused.
     pub argument_bytes: usize,
-    /// Whether reasoning and control tokens are separated from the text, and others' turns left out.
+    /// Whether to separate reasoning and control tokens from the text, and to discard turns of others.
     pub framing: bool,
-    /// Whether the answer begins inside of reasoning (the prompt opened it).
+    /// Whether the answer begins inside reasoning, because the prompt opened it.
     pub reasoning_open: bool,
-    /// Whether calls without a marker are looked for; not where the client asked for JSON as the answer itself.
+    /// Whether unmarked calls are recognised. Not if the client asked for JSON as the answer itself.
     pub unmarked: bool,
-    /// Whether the prompt asks for elements named after tools, and the client executes them wherever they are: a line that
+    /// Whether the client's prompt asks for elements named after tools, which the client executes anywhere. If so, a line that
     /// begins with such a tag is a call, also in a code fence, and its body is read leniently.
     pub elements: bool,
-    /// Whether JSON in the form of a call that is the whole answer, or its end, is refused if it names no offered tool or lacks
-    /// required parameters: somebody answers it to the model. The same for elements, where they are asked for. Otherwise it is
+    /// Whether the model can be asked again. If so, JSON in the form of one call at the end of the answer is refused if its tool
+    /// is not offered or required parameters are missing. The same holds for elements if they are asked for. Otherwise both are
     /// text.
     pub strays: bool,
 }

@@ -1,9 +1,9 @@
-//! What is right around a call may show that it is only spoken of: quotes, the sentence that goes on after it, a comment.
+//! Whether the text around a call shows that the call is only mentioned: quotes, a sentence that continues after it, a comment.
 
 use super::{Scanner, candidate::Candidate, framing::GAP_BYTES};
 use crate::adapter::syntax::{Seen, Start, starts_with_any};
 
-/// What encloses text that is spoken of. Backticks come in runs of any length, and so do quotes in code.
+/// Delimiters of mentioned text. Backticks come in runs of any length, and so do quotes in code.
 const QUOTES: [[&str; 2]; 15] = [
     ["\"", "\""],
     ["'", "'"],
@@ -21,33 +21,33 @@ const QUOTES: [[&str; 2]; 15] = [
     ["<del>", "</del>"],
     ["~~", "~~"],
 ];
-/// What comes after an unmarked call in a line of code.
+/// Comment signs after an unmarked call in a line of code.
 const COMMENTS: [&str; 4] = ["//", "# ", "/*", "<!--"];
 
-/// What says of the call before it that it was not meant.
+/// Phrases after a call which say that it was not meant.
 const TAKEN_BACK: [&str; 16] = [
     "an example", "not run", "not been run", "not execut", "not been execut", "i meant", "if you agree", "please confirm",
     "ignore the call", "the format", "the content", "your own", "as json", "you can run", "you can call", "you can execute",
 ];
 
-/// Quotes that are alone in the line before a quoted block, and in the one after it.
+/// Quotes that are alone on the lines around a quoted block.
 const BLOCK_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
-/// How much of a block is looked at, in bytes.
+/// Maximum length of a block that is scanned, in bytes.
 const BLOCK_BYTES: usize = 4096;
 
-/// How the names of tags around lists of tools end, and the tags of an item.
+/// Endings of tag names around lists of tools, and the tags of an item.
 const LISTS: [&str; 2] = ["tools", "functions"];
 const ITEMS: [[&str; 2]; 3] = [["<tool>", "</tool>"], ["<function>", "</function>"], ["<name>", "</name>"]];
 
 /// Verbs after a call that is the subject of its sentence.
 const SAYS: [&str; 14] =
     ["is", "was", "would", "could", "should", "can", "will", "means", "does", "ist", "würde", "wäre", "est", "serait"];
-/// How much of a sentence after a call is looked at, in bytes.
+/// Maximum length of a sentence that is scanned after a call, in bytes.
 const SENTENCE_BYTES: usize = 4096;
 
 impl Scanner {
-    /// Whether the marker at `at` is in a block that triple quotes open in the line before, and that text follows: where it ends. If
-    /// nothing follows it, the quotes are a slip.
+    /// Whether the marker at `at` is in a block that triple quotes on the line before open, with text after the block. `Yes` has
+    /// the end of the block. If nothing follows, the quotes are a slip.
     pub(super) fn quoted_block(&self, at: usize, end: bool) -> Seen<usize> {
         let Some(head) = self.introduction(at) else { return Seen::No };
         let Some(quotes) = BLOCK_QUOTES.into_iter().find(|quotes| head.trim_end() == *quotes) else { return Seen::No };
@@ -55,12 +55,12 @@ impl Scanner {
         let undecided = if end || text.len() >= BLOCK_BYTES { Seen::No } else { Seen::Maybe };
         let closes = |(place, _): &(usize, &str)| text[..*place].trim_end_matches([' ', '\t']).ends_with('\n');
         let Some((place, _)) = text.match_indices(quotes).find(closes) else { return undecided };
-        let behind = at + place + quotes.len();
-        if self.buf[behind..].trim().is_empty() { undecided } else { Seen::Yes(behind) }
+        let after = at + place + quotes.len();
+        if self.buf[after..].trim().is_empty() { undecided } else { Seen::Yes(after) }
     }
 
-    /// Whether the marker at `at` begins a list of nothing but names, or is its first item (`<tools><tool>f</tool></tools>`): where it
-    /// ends.
+    /// Whether the marker at `at` begins a list of nothing but names, or is its first item (`<tools><tool>f</tool></tools>`).
+    /// `Yes` has the end of the list.
     pub(super) fn listed_names(&self, at: usize, end: bool) -> Seen<usize> {
         let text = &self.buf[at..self.buf.floor_char_boundary(at + BLOCK_BYTES)];
         let inside = match text.find('>').map(|stop| text.split_at(stop + 1)) {
@@ -70,7 +70,7 @@ impl Scanner {
         };
         let (mut rest, mut names) = (inside.trim_start(), 0);
         loop {
-            // The text ends here, or in the closing tag of the list.
+            // The text ends here, or inside the closing tag of the list.
             let is_cut = "</".starts_with(rest);
             if is_cut && !end {
                 return Seen::Maybe;
@@ -93,7 +93,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the quotes around a call that nothing else closes end after one of its brackets.
+    /// Whether a quote before an unterminated call closes right after one of its brackets.
     pub(super) fn closes_quotes(&self, candidate: &Candidate) -> bool {
         let before = self.line_head(candidate.at);
         let quote = before.chars().next_back().filter(|quote| matches!(quote, '"' | '\'' | '`'));
@@ -101,7 +101,7 @@ impl Scanner {
         quote.is_some_and(|quote| text.match_indices(['}', ')']).any(|(at, _)| text[at + 1..].starts_with(quote)))
     }
 
-    /// Whether the sentence after an unmarked call says that it is an example or must not run. `None`: it is not all there yet.
+    /// Whether the sentence after an unmarked call says that it is an example or must not run. `None`: more text is needed.
     fn is_taken_back(&self, to: usize, open: bool) -> Option<bool> {
         let text = self.buf[to..self.buf.floor_char_boundary(to + GAP_BYTES)].trim_start();
         let sentence = match text.find(['.', '!', '?', ':', '{', '[', '<', '`']) {
@@ -113,7 +113,7 @@ impl Scanner {
         Some(TAKEN_BACK.iter().any(|words| sentence.contains(words)))
     }
 
-    /// Whether the call of `candidate`, which ends at `to`, is only spoken of. `None`: more text is needed to know.
+    /// Whether the call that ends at `to` is only mentioned. `None`: more text is needed.
     pub(super) fn is_spoken_of(&self, candidate: &Candidate, to: usize, marked: bool, end: bool) -> Option<bool> {
         let at = candidate.at;
         let open = end || self.buf.len() - to > GAP_BYTES;
@@ -134,7 +134,7 @@ impl Scanner {
         if let Some([quote, close]) = QUOTES.into_iter().find(|[quote, _]| in_line && before.ends_with(quote)) {
             // Quotes around the whole answer are a slip.
             let is_first = self.buf.in_answer(at) == before.len() && before.trim_end_matches(quote).is_empty();
-            // A string in code, which may never end.
+            // A string in code, which may never be closed.
             let code = before.trim_end_matches(quote).trim_end();
             if code.ends_with(['=', '(', '+']) || code.ends_with("return") {
                 return Some(true);
@@ -142,7 +142,7 @@ impl Scanner {
             if may_be(rest, close) {
                 return None;
             }
-            // A slip that the form allows at its end may be the quote.
+            // The closing quote may have been read as a slip at the end of the call.
             if rest.starts_with(close) || self.buf[at..to].ends_with(close) {
                 let after = rest.trim_start_matches(close).trim_start();
                 return if !is_first || !after.is_empty() { Some(true) } else { open.then_some(false) };
@@ -174,8 +174,8 @@ impl Scanner {
         }
     }
 
-    /// Whether a sentence that goes on after the marked call that ends at `to` is about calls: it holds no other, or goes on after
-    /// the last one. Calls in one sentence are all made, or none is. `None`: more text is needed to know.
+    /// Whether the sentence around a marked call that ends at `to` is about calls: it holds no other call, or continues after the
+    /// last one. The calls of one sentence count together or not at all. `None`: more text is needed.
     fn is_before_spoken(&self, candidate: &Candidate, to: usize, end: bool) -> Option<bool> {
         let marker = &self.buf[candidate.at..candidate.at + candidate.marker.0];
         let limit = self.buf.floor_char_boundary(to + SENTENCE_BYTES);
@@ -189,13 +189,13 @@ impl Scanner {
         let Some(last) = rest.rfind(marker) else { return Some(true) };
         let closers = self.adapter.triggers.closers().iter();
         match closers.filter_map(|close| rest[last..].rfind(close.as_str()).map(|at| last + at + close.len())).max() {
-            Some(behind) => goes_on(&rest[behind..], true),
+            Some(after) => goes_on(&rest[after..], true),
             None => Some(false),
         }
     }
 }
 
-/// Whether a line ends in the tag of a list of tools.
+/// Whether a line ends in the opening tag of a list of tools.
 fn opens_list(line: &str) -> bool {
     let tag = line.trim_end().strip_suffix('>').and_then(|line| line.rsplit_once('<'));
     let is_list =
@@ -203,20 +203,20 @@ fn opens_list(line: &str) -> bool {
     tag.is_some_and(|(_, name)| is_list(name))
 }
 
-/// Whether a sentence goes on with `rest`, or the row of a table. `None`: more text is needed to know.
+/// Whether a sentence, or the row of a table, continues with `rest`. `None`: more text is needed.
 fn goes_on(rest: &str, open: bool) -> Option<bool> {
     let line = rest.trim_start_matches([' ', '\t']);
     let comma = line.starts_with(',');
     match line.trim_start_matches([',', ' ']).chars().next() {
         None if !open => None,
-        // The name of the next speaker comes without a blank.
+        // The name of the next speaker follows without a space.
         Some(c) => Some(c == '|' || (c.is_lowercase() && (comma || line.len() < rest.len()))),
         None => Some(false),
     }
 }
 
-/// Whether a call that begins its line is what the sentence is about that goes on with `line`: a verb follows. `None`: more text is
-/// needed to know.
+/// Whether a call at the start of a line is the subject of the sentence that continues with `line`: a verb follows. `None`: more
+/// text is needed.
 fn is_subject(line: &str, open: bool) -> Option<bool> {
     match line.find(|c: char| !c.is_alphabetic()) {
         None if !open => None,

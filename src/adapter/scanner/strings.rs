@@ -1,34 +1,34 @@
-//! The strings of a value that turned out to be no call: a call that they quote is not the model's. A value may be anything that
-//! looked like a call: JSON data, a call of a tool that is not offered, a write that was cut.
+//! Follows the strings of a value that is not a call: a call quoted in them is not the model's. Such a value may be JSON data, a
+//! call of a tool that is not offered, or a truncated write.
 
-/// How far from where a call was looked for its first bracket may be, in bytes.
+/// Maximum distance from the start of the value to its first bracket, in bytes.
 const BRACKET_BYTES: usize = 128;
 
 /// Follows one value at a time.
 #[derive(Debug, Default)]
 pub(super) struct Strings(Option<Value>);
 
-/// A value as far as it was read.
+/// The state of reading one value.
 #[derive(Debug)]
 struct Value {
-    /// Up to where, counted from the beginning of the answer.
+    /// Position in the answer up to which it was read.
     at: usize,
-    /// Where its first bracket must have come.
+    /// Position before which its first bracket must come.
     patience: usize,
     depth: usize,
-    /// The quote of the string that is open.
+    /// The quote of the open string.
     quote: Option<u8>,
     escaped: bool,
-    /// The byte before, blanks left out.
+    /// The last non-whitespace byte.
     before: u8,
-    /// Its strings may have line breaks: it names an offered tool, so it is no prose.
+    /// Strings may contain line breaks: the value names an offered tool, so it is not prose.
     breaks: bool,
 }
 
 // === impl Strings ===
 
 impl Strings {
-    /// A value that begins here is no call. The outermost value is followed.
+    /// Follows the value that begins at `at`, unless it is inside the value already followed.
     pub(super) fn follow(&mut self, at: usize, breaks: bool) {
         match &mut self.0 {
             Some(value) if value.depth > 0 => value.breaks |= breaks,
@@ -39,8 +39,8 @@ impl Strings {
         }
     }
 
-    /// Whether the place after `text` is inside of a string. `text` begins at the place `from`, and has all that was not read
-    /// before.
+    /// Whether the end of `text` is inside a string. `text` begins at the position `from` of the answer and contains everything
+    /// not yet read.
     pub(super) fn is_open_after(&mut self, text: &str, from: usize) -> bool {
         let Some(value) = &mut self.0 else { return false };
         let unread = text.as_bytes().get(value.at.saturating_sub(from)..).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Strings {
 // === impl Value ===
 
 impl Value {
-    /// Reads on; `false`: it has ended, or was none.
+    /// Reads on. Returns `false` if the value ended or never began.
     fn read(&mut self, text: &[u8]) -> bool {
         for &byte in text {
             self.at += 1;
@@ -66,7 +66,7 @@ impl Value {
                 Some(_) => continue,
                 None => match byte {
                     b'"' if self.depth > 0 => self.quote = Some(byte),
-                    // Elsewhere it is an apostrophe.
+                    // Anywhere else it is an apostrophe.
                     b'\'' if self.depth > 0 && b"=([{,:".contains(&self.before) => self.quote = Some(byte),
                     b'{' | b'[' | b'(' => self.depth += 1,
                     b'}' | b']' | b')' if self.depth <= 1 => return false,

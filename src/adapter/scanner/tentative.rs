@@ -1,9 +1,9 @@
-//! What waits for the end of the answer: unmarked calls after prose, and what is around the whole answer.
+//! What is held until the end of the answer: unmarked calls after prose, and the delimiters around the whole answer.
 
 use super::wrap::Wrap;
 use crate::{adapter::syntax::Parsed, event::Why};
 
-/// Whether two calls are the same but for how they are written.
+/// Whether two calls have the same name and the same arguments, however they are written.
 pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
     // The last brace may be left to the fixer.
@@ -15,17 +15,17 @@ pub(super) fn same(one: &Parsed, other: &Parsed) -> bool {
 #[derive(Default)]
 pub(super) struct Tentative {
     calls: Vec<Parsed>,
-    /// Why the one call is refused when it counts.
+    /// Why the only call is refused if it counts.
     stray: Option<Why>,
-    /// The text before these calls does not say that the model makes them.
+    /// The text before these calls does not announce them.
     unannounced: bool,
-    /// They have markers, but the text before them does not say that the model makes them: they count unless text follows.
+    /// The calls have markers, but the text before them does not announce them: they count unless text follows.
     doubted: bool,
-    /// Calls with markers were text: those that follow in this answer are like them.
+    /// Earlier calls with markers were text: those that follow in this answer are doubtful too.
     shown: bool,
-    /// Calls that text followed: the steps of a plan that do not run.
+    /// Earlier calls that were followed by text: steps of a plan that do not run.
     skipped: Vec<Parsed>,
-    /// What is around the whole of the answer.
+    /// The delimiters around the whole answer.
     pub(super) wrap: Option<Wrap>,
 }
 
@@ -36,7 +36,7 @@ impl Tentative {
         self.calls.is_empty()
     }
 
-    /// Holds calls. `announced`: the text before them says that the model makes them.
+    /// Holds calls. `announced`: the text before them announces them.
     pub(super) fn hold(&mut self, calls: Vec<Parsed>, announced: bool) {
         if self.calls.is_empty() {
             self.unannounced = !announced;
@@ -55,36 +55,36 @@ impl Tentative {
         (self.calls, self.stray, self.unannounced) = (calls, Some(why), false);
     }
 
-    /// Another call follows: a stray one before it was text.
+    /// Another call follows, so a stray one before it was text.
     pub(super) fn drop_stray(&mut self) {
         if self.stray.take().is_some() {
             self.calls.clear();
         }
     }
 
-    /// Text follows: none of it counts.
+    /// Text follows, so none of the calls counts.
     pub(super) fn clear(&mut self) {
         let calls = std::mem::take(&mut self.calls);
         self.shown |= std::mem::take(&mut self.doubted);
-        // In code it is an example.
+        // A call in a wrap is an example, and a stray one is no step.
         let (stray, wrap) = (self.stray.take(), self.wrap.take());
         if stray.is_none() && wrap.is_none() {
             self.skipped.extend(calls);
         }
     }
 
-    /// What was read as calls is an example.
+    /// Drops the calls, which were examples.
     pub(super) fn forget(&mut self) {
         self.calls.clear();
         (self.stray, self.doubted) = (None, false);
     }
 
-    /// Whether a call before these is not run, and they do not make it again.
+    /// Whether an earlier call does not run and these calls do not repeat it.
     pub(super) fn lacks_a_step(&self) -> bool {
         self.skipped.iter().any(|skipped| !self.calls.iter().any(|call| same(skipped, call)))
     }
 
-    /// The calls, which count now, and why they are refused if they are.
+    /// Takes the calls, which count now, and the reason if they are refused.
     pub(super) fn take(&mut self) -> (Vec<Parsed>, Option<Why>) {
         self.doubted = false;
         (std::mem::take(&mut self.calls), self.stray.take())
@@ -94,7 +94,7 @@ impl Tentative {
         &self.calls
     }
 
-    /// Whether these calls have markers.
+    /// Whether these calls have markers and are not announced.
     pub(super) fn is_doubted(&self) -> bool {
         self.doubted
     }
@@ -104,7 +104,7 @@ impl Tentative {
         self.shown
     }
 
-    /// Whether the text before these calls does not say that the model makes them.
+    /// Whether the text before these calls does not announce them.
     pub(super) fn is_unannounced(&self) -> bool {
         self.unannounced
     }

@@ -1,5 +1,5 @@
-//! What follows a call may show that it is not meant: the element around it closes and holds more than calls, or
-//! reasoning closes that nothing has opened. A call waits, read, until that is known.
+//! Whether text after a call withdraws it: the element around it closes and holds more than calls, or reasoning closes that
+//! nothing opened. The call is held until that is decided.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use crate::adapter::{
     syntax::{blank, find_any},
 };
 
-/// Elements that are followed at a time.
+/// Maximum number of open elements that are followed.
 const ELEMENTS: usize = 16;
 /// Maximum length of a tag, in bytes.
 const TAG_BYTES: usize = 256;
-/// Elements that quote what they hold, also where that is nothing but a call.
+/// Elements that quote their content even if it is nothing but a call.
 const QUOTING: [&str; 13] = [
     "document", "file", "quote", "blockquote", "input", "history", "example", "examples", "bad_example", "log", "transcript",
     "pre", "xmp",
 ];
 
-/// The elements of the text that has left that are still open, and how far the text after them was searched.
+/// The open elements of the emitted text, and how far the text after it was searched.
 #[derive(Debug)]
 pub(super) struct Enclosing {
-    /// The outermost first.
+    /// The open elements, outermost first.
     open: Vec<Element>,
-    /// A tag in the text, as far as it has left.
+    /// An incomplete tag at the end of the emitted text.
     tag: String,
-    /// Whether only blanks come before it in its line.
+    /// Whether only whitespace precedes it on its line.
     line_blank: bool,
-    /// Up to where, counted from the beginning of the answer, closing tags were searched, and the one that was found.
+    /// Position in the answer up to which closing tags were searched, and the tag that was found.
     searched: usize,
     closing: Option<Closing>,
-    /// Up to where markers of reasoning were searched.
+    /// Position in the answer up to which markers of reasoning were searched.
     thought: usize,
 }
 
@@ -43,12 +43,12 @@ struct Element {
     has_text: bool,
 }
 
-/// A closing tag, counted from the beginning of the answer.
+/// A closing tag, in positions of the answer.
 #[derive(Debug)]
 struct Closing {
     name: String,
     at: usize,
-    behind: usize,
+    past: usize,
 }
 
 // === impl Enclosing ===
@@ -58,13 +58,13 @@ impl Enclosing {
         Enclosing { open: Vec::new(), tag: String::new(), line_blank: true, searched: 0, closing: None, thought: 0 }
     }
 
-    /// This text leaves. The tags in `markers` close calls.
+    /// Records emitted text. Tags in `markers` close calls.
     pub(super) fn text(&mut self, text: &str, markers: &[String]) {
         let mut rest = text;
         while !rest.is_empty() {
             if self.tag.is_empty() {
                 let at = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
-                self.pass(&rest[..at]);
+                self.record_text(&rest[..at]);
                 rest = &rest[at..];
                 if let Some(after) = rest.strip_prefix('<') {
                     self.tag.push('<');
@@ -76,7 +76,7 @@ impl Enclosing {
             let next = rest.chars().next().unwrap_or_default();
             if whole || matches!(next, '<' | '\n') || self.tag.len() > TAG_BYTES {
                 let tag = std::mem::take(&mut self.tag);
-                self.turn(&tag, next == '\n', markers);
+                self.record_tag(&tag, next == '\n', markers);
                 continue;
             }
             self.tag.push(next);
@@ -84,15 +84,16 @@ impl Enclosing {
         }
     }
 
-    /// The text is over for now: a tag that is alone in its line has ended.
+    /// Ends a complete tag at the end of the emitted text.
     fn end_tag(&mut self, markers: &[String]) {
         if self.tag.ends_with('>') {
             let tag = std::mem::take(&mut self.tag);
-            self.turn(&tag, false, markers);
+            self.record_tag(&tag, false, markers);
         }
     }
 
-    fn pass(&mut self, text: &str) {
+    /// Records text outside tags.
+    fn record_text(&mut self, text: &str) {
         if !self.open.is_empty() && !text.trim().is_empty() {
             self.open.iter_mut().for_each(|element| element.has_text = true);
         }
@@ -102,26 +103,26 @@ impl Enclosing {
         }
     }
 
-    /// The text after the position that is read has changed: what was searched in it is searched again.
+    /// Restarts all searches, because the text that is not yet emitted has changed.
     pub(super) fn search_again(&mut self) {
         (self.searched, self.closing, self.thought) = (0, None, 0);
     }
 
-    /// This element and those in it are over.
+    /// Leaves this element and those inside it.
     fn leave(&mut self, at: usize) {
         self.open.truncate(at);
         self.closing = None;
     }
 
-    /// A tag, or what looked like one.
-    fn turn(&mut self, tag: &str, ends_line: bool, markers: &[String]) {
+    /// Records a tag, or text that looked like one.
+    fn record_tag(&mut self, tag: &str, ends_line: bool, markers: &[String]) {
         let begins_line = self.line_blank;
         if let Some(name) = closed(tag)
             && let Some(at) = self.open.iter().rposition(|element| element.name == name)
         {
             self.open.truncate(at);
         }
-        self.pass(tag);
+        self.record_text(tag);
         let marks = |name: &str| markers.iter().any(|marker| closed(marker) == Some(name));
         if let Some(name) = opened(tag).filter(|name| !marks(name))
             && (begins_line || ends_line)
@@ -131,7 +132,7 @@ impl Enclosing {
         }
     }
 
-    /// The first closing tag of an open element after `from`; `text` begins at the place `gone`.
+    /// The first closing tag of an open element after the position `from`. `text` begins at the position `gone`.
     fn find_closing(&mut self, text: &str, gone: usize, from: usize, end: bool) -> Option<&Closing> {
         if self
             .closing
@@ -157,11 +158,11 @@ impl Enclosing {
                 }
                 stop => {
                     let name = stop.and_then(|stop| closed(&rest[..=stop])).unwrap_or_default();
-                    let behind = at + stop.map_or(2, |stop| stop + 1);
+                    let past = at + stop.map_or(2, |stop| stop + 1);
                     if self.open.iter().any(|element| element.name == name) {
-                        self.closing = Some(Closing { name: name.to_owned(), at, behind });
+                        self.closing = Some(Closing { name: name.to_owned(), at, past });
                     }
-                    self.searched = behind;
+                    self.searched = past;
                 }
             }
         }
@@ -172,8 +173,8 @@ impl Enclosing {
 // === impl Scanner ===
 
 impl Scanner {
-    /// Whether what follows a call that ends at `to` shows that it is not meant. `counts_inside`: it would count inside of any
-    /// element. `None`: more text is needed to know.
+    /// Whether the text after a call that ends at `to` withdraws it. `counts_inside`: the call counts inside elements, so an
+    /// element around it may withdraw it. `None`: more text is needed.
     pub(super) fn is_withdrawn(&mut self, to: usize, counts_inside: bool, end: bool) -> Option<bool> {
         match self.closes_thoughts(to, end) {
             Some(false) if counts_inside => self.closes_element(to, end),
@@ -181,14 +182,15 @@ impl Scanner {
         }
     }
 
-    /// Whether this marker of the end of reasoning ends nothing else.
+    /// Whether this closing marker of reasoning closes nothing else.
     pub(super) fn proves_thoughts(&self, marker: &str) -> bool {
         let is_marker = |known: &String| known == marker;
         let ends = |call: &Arc<Call>| call.close.iter().chain(&call.section_close).any(is_marker);
         !self.adapter.framing.drop.iter().any(is_marker) && !self.adapter.calls.iter().any(ends)
     }
 
-    /// Whether reasoning closes after `to` that nothing has opened: the prompt has, and all before its end are thoughts.
+    /// Whether reasoning that nothing opened closes after `to`. If so, the prompt opened it, and everything before its end is
+    /// reasoning. `None`: more text is needed.
     fn closes_thoughts(&mut self, to: usize, end: bool) -> Option<bool> {
         let adapter = Arc::clone(&self.adapter);
         if self.inside() == Inside::Parse || self.draft.began().is_some() || !self.options.framing {
@@ -196,24 +198,24 @@ impl Scanner {
         }
         let proves = |marker: &String| self.proves_thoughts(marker);
         let own = adapter.framing.reasoning.as_ref().filter(|reasoning| reasoning.close.iter().all(proves));
-        // A model that was trained further may think in the usual tags, whatever its family.
+        // A fine-tuned model may think in the usual tags, whatever its family.
         let [mut open, mut close] = THINK.map(|tag| vec![tag.to_owned()]);
         open.extend(own.iter().flat_map(|own| &own.open).cloned());
         close.extend(own.iter().flat_map(|own| &own.close).cloned());
-        // Whoever plays another's turn plays the thoughts of the next answer, too.
+        // A model that writes another's turn also writes the reasoning of the next answer.
         open.extend(ENDED_TURNS.map(str::to_owned));
         let anywhere = own.is_some_and(|own| own.anywhere);
-        let mut from = to.max(self.left.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
-        while let Some((at, behind)) = find_any(&self.buf, from, &close) {
+        let mut from = to.max(self.emitted.enclosing.thought.saturating_sub(self.buf.in_answer(0)));
+        while let Some((at, past)) = find_any(&self.buf, from, &close) {
             if find_any(&self.buf[..at], from, &open).is_some() {
                 return Some(false);
             }
-            match self.ends_line(behind, end) {
+            match self.ends_line(past, end) {
                 None => return None,
-                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, behind) => {
+                Some(ends_line) if anywhere || ends_line || at == to || self.at_line_start(at) || self.ends_words(at, past) => {
                     return Some(true);
                 }
-                Some(_) => from = behind,
+                Some(_) => from = past,
             }
         }
         if find_any(&self.buf, from, &open).is_some() {
@@ -221,35 +223,35 @@ impl Scanner {
         }
         let longest = open.iter().chain(&close).map(String::len).max().unwrap_or_default();
         let searched = self.buf.floor_char_boundary(self.buf.len().saturating_sub(longest)).max(from);
-        self.left.enclosing.thought = self.buf.in_answer(searched);
+        self.emitted.enclosing.thought = self.buf.in_answer(searched);
         end.then_some(false)
     }
 
-    /// Whether a marker is between words without a blank on one of its sides, or is a token that only its family has: it ends the
-    /// words before it. A tag that is spoken of is a word of its own.
-    fn ends_words(&self, at: usize, behind: usize) -> bool {
+    /// Whether a marker ends the words before it: no space separates it on one side, or only its family has this token. A tag
+    /// that is only mentioned has spaces on both sides.
+    fn ends_words(&self, at: usize, past: usize) -> bool {
         let before = self.buf[..at].chars().next_back();
-        let after = self.buf[behind..].chars().next();
+        let after = self.buf[past..].chars().next();
         let is_spoken_of = before.is_some_and(|c| "`'\"".contains(c));
         let glued = before.is_some_and(|c| c.is_alphanumeric() || ".!?".contains(c)) || after.is_some_and(char::is_alphanumeric);
-        !is_spoken_of && (glued || self.buf[at..behind] != *THINK[1])
+        !is_spoken_of && (glued || self.buf[at..past] != *THINK[1])
     }
 
-    /// Whether the element around a call that ends at `to` closes, so that it is seen what else it holds: text after the call, or
-    /// text before the call and more of the answer after its end.
+    /// Whether the element around a call that ends at `to` withdraws it: it closes and holds text after the call, or it holds
+    /// text before the call and the answer continues after it. `None`: more text is needed.
     fn closes_element(&mut self, to: usize, end: bool) -> Option<bool> {
         let gone = self.buf.in_answer(0);
-        let enclosing = &mut self.left.enclosing;
+        let enclosing = &mut self.emitted.enclosing;
         enclosing.end_tag(self.adapter.triggers.closers());
         while !enclosing.open.is_empty() {
             let Some(closing) = enclosing.find_closing(&self.buf, gone, gone + to, end) else {
                 if end {
-                    // Nothing closes them any more.
+                    // Nothing closes the elements any more.
                     enclosing.open.clear();
                 }
                 return end.then_some(false);
             };
-            let (close, behind, name) = (closing.at - gone, closing.behind - gone, closing.name.clone());
+            let (close, past, name) = (closing.at - gone, closing.past - gone, closing.name.clone());
             let Some(at) = enclosing.open.iter().rposition(|element| element.name == name) else { return Some(false) };
             let before =
                 enclosing.open.get(at).is_some_and(|element| element.has_text || QUOTING.contains(&element.name.as_str()));
@@ -261,7 +263,7 @@ impl Scanner {
             if next < close && !calls_follow() {
                 return Some(true);
             }
-            let rest = self.buf[behind..].trim_start();
+            let rest = self.buf[past..].trim_start();
             if before && !rest.is_empty() {
                 return Some(true);
             }
@@ -274,14 +276,14 @@ impl Scanner {
     }
 }
 
-/// The name of an opening tag with or without attributes.
+/// The name in an opening tag, with or without attributes.
 fn opened(tag: &str) -> Option<&str> {
     let inside = tag.strip_prefix('<')?.strip_suffix('>').filter(|inside| !inside.ends_with('/'))?;
     let name = inside.split(char::is_whitespace).next()?;
     is_name(name).then_some(name)
 }
 
-/// The name of a closing tag.
+/// The name in a closing tag.
 fn closed(tag: &str) -> Option<&str> {
     let name = tag.strip_prefix("</")?.strip_suffix('>')?.trim_end();
     is_name(name).then_some(name)

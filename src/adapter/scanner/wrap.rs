@@ -1,6 +1,6 @@
-//! What a model puts around the whole of its answer: inline code, a code fence, a tag such as `<response>`. With nothing but
-//! calls of offered tools inside and nothing outside, it is framing. With anything else it is text, and a call in it is an
-//! example. So the wrap and what is inside wait for the end of the answer, or for the first sign that it is text.
+//! Wraps: delimiters around the whole answer, such as inline code, a code fence, or a tag like `<response>`. A wrap is framing if
+//! it holds nothing but calls of offered tools and nothing is outside it. Otherwise it is text, and a call in it is an example.
+//! So the wrap and its content are held until the end of the answer, or until the first sign that they are text.
 
 use super::{
     Region, Scanner,
@@ -11,7 +11,7 @@ use crate::{
     event::Sink,
 };
 
-/// Tags that say no more than that this is the answer.
+/// Tags that mean only "this is the answer".
 const TAGS: [[&str; 2]; 8] = [
     ["<response>", "</response>"],
     ["<answer>", "</answer>"],
@@ -22,30 +22,30 @@ const TAGS: [[&str; 2]; 8] = [
     ["<assistant>", "</assistant>"],
     ["<action>", "</action>"],
 ];
-/// Languages of fences around markup that is no program.
+/// Languages of fences around markup that is not a program.
 const LANGUAGES: [&str; 8] = ["", "xml", "html", "text", "txt", "plaintext", "json", "tool_call"];
-/// A longer run of backticks opens a fence, not inline code.
+/// Maximum length of the ticks of inline code. More of them open a fence.
 const INLINE_TICKS: usize = 2;
 
-/// Something around the whole of the answer.
+/// Delimiters around the whole answer.
 pub(super) struct Wrap {
     kind: Kind,
-    /// Where its content begins, counted from the beginning of the answer.
+    /// Position in the answer at which its content begins.
     content: usize,
-    /// What is still to close it, the innermost last.
+    /// The closing delimiters still to come, innermost last.
     close: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Its character and length.
+    /// A code fence, with its character and length.
     Fence(u8, usize),
-    /// So many backticks.
+    /// Inline code, with its number of backticks.
     Inline(usize),
     Tag,
 }
 
-/// Whether a wrap may begin at a place: its kind, where its content begins, what closes it.
+/// Whether a wrap begins here: its kind, the start of its content, its closing delimiter.
 enum Opener {
     Is(Kind, usize, String),
     Maybe,
@@ -53,9 +53,9 @@ enum Opener {
 }
 
 impl Scanner {
-    /// Enters a wrap at the beginning of the answer if a call may begin in it. `None`: more text is needed to know.
+    /// Enters a wrap at the start of the answer if a call may begin in it. `None`: more text is needed.
     pub(super) fn begin_wrap(&mut self, at: usize, end: bool) -> Option<bool> {
-        if self.tentative.wrap.is_some() || self.left.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
+        if self.tentative.wrap.is_some() || self.emitted.calls() > 0 || !self.tentative.is_empty() || !self.options.unmarked {
             return Some(false);
         }
         let (mut kind, mut content, mut close) = match self.opener(at, end) {
@@ -74,7 +74,7 @@ impl Scanner {
             if matches!(inner, Opener::Maybe) {
                 return None;
             }
-            // JSON and Python in a fence are forms of their own, also in a tag.
+            // JSON and Python in a fence are forms of their own, also inside a tag.
             fenced = self.buf[first..].starts_with("```");
             if let Opener::Is(Kind::Fence(tick, length), inside, ticks) = inner
                 && let next = inside + blank(&self.buf[inside..])
@@ -90,12 +90,12 @@ impl Scanner {
             return Some(false);
         }
         self.tentative.wrap = Some(Wrap { kind, content: self.buf.in_answer(content), close });
-        self.buf.look_to(first);
+        self.buf.scan_to(first);
         self.before.set_tried(marked);
         Some(true)
     }
 
-    /// Whether the marker of a call is at `at`. `None`: more text is needed to know.
+    /// Whether a call marker is at `at`. `None`: more text is needed.
     fn marker_begins(&self, at: usize, end: bool) -> Option<bool> {
         let rest = &self.buf[at..];
         if !end && (rest.is_empty() || self.adapter.triggers.may_become(rest)) {
@@ -105,11 +105,12 @@ impl Scanner {
         Some(next.is_ok_and(|found| found.at == at && !found.mark.calls.is_empty()))
     }
 
+    /// The wrap that may begin at `at`.
     fn opener(&self, at: usize, end: bool) -> Opener {
         let rest = &self.buf[at..];
         let Some(&first @ (b'`' | b'~' | b'<')) = rest.as_bytes().first() else { return Opener::No };
         if first == b'<' {
-            // Some families set their answers off by such a tag.
+            // In some families such a tag is the answer region.
             let own =
                 |tag: &str| self.adapter.framing.answer.as_ref().is_some_and(|answer| answer.open.iter().any(|open| open == tag));
             return match TAGS.iter().find(|[open, _]| rest.starts_with(open)) {
@@ -140,28 +141,28 @@ impl Scanner {
         }
     }
 
-    /// Whether a tool's name in inline code is alone in its line: its arguments may follow.
+    /// Whether a tool's name in inline code is alone on its line: its arguments may follow.
     fn is_a_name_in_code(&self, text: &str, close: &str, end: bool) -> Start {
         let lines = self.tools.iter().map(|tool| format!("{}{close}\n", tool.name));
         starts_with_any(text, &lines.collect::<Vec<_>>(), end)
     }
 
-    /// Whether this place is inside of a wrap.
+    /// Whether the current position is inside a wrap.
     pub(super) fn is_wrapped(&self) -> bool {
         self.wrap_close().is_some()
     }
 
-    /// Whether that is code, in which a marked call counts like an unmarked one.
+    /// Whether that wrap is code, in which a marked call is treated like an unmarked one.
     pub(super) fn is_wrapped_in_code(&self) -> bool {
         self.tentative.wrap.as_ref().is_some_and(|wrap| !wrap.close.is_empty() && wrap.kind != Kind::Tag)
     }
 
-    /// What closes the wrap around this place.
+    /// The closing delimiter of the innermost open wrap.
     pub(super) fn wrap_close(&self) -> Option<&[String]> {
         self.tentative.wrap.as_ref()?.close.last().map(std::slice::from_ref)
     }
 
-    /// Calls inside of the wrap were read up to `to`: their end may be the wrap's.
+    /// Closes the wrap if calls that were read up to `to` end with its closing delimiter.
     pub(super) fn close_wrap_before(&mut self, to: usize) {
         if let Some(wrap) = &mut self.tentative.wrap
             && wrap.close.last().is_some_and(|close| self.buf[..to].trim_end().ends_with(close))
@@ -170,7 +171,7 @@ impl Scanner {
         }
     }
 
-    /// After calls in a wrap: whether it closes at `first`. `None`: something else follows.
+    /// Handles the closing delimiter at `first` after calls in a wrap. `None`: something else follows.
     pub(super) fn step_wrap(&mut self, first: usize, end: bool, out: &mut dyn Sink) -> Option<bool> {
         let calls_wait = !self.tentative.is_empty();
         let wrap = self.tentative.wrap.as_mut().filter(|_| calls_wait)?;
@@ -180,21 +181,21 @@ impl Scanner {
             Start::Maybe => return Some(false),
             Start::No => return None,
         };
-        let behind = self.buf.as_bytes().get(first + length);
+        let after = self.buf.as_bytes().get(first + length);
         let ticks = close.starts_with(['`', '~']);
-        if ticks && behind.is_none() && !end {
+        if ticks && after.is_none() && !end {
             return Some(false);
         }
-        if ticks && behind == self.buf.as_bytes().get(first) {
+        if ticks && after == self.buf.as_bytes().get(first) {
             self.unwrap(out);
             return Some(true);
         }
         wrap.close.pop();
-        self.buf.look_to(first + length);
+        self.buf.scan_to(first + length);
         Some(true)
     }
 
-    /// Whether text up to `to` shows that this is no wrap.
+    /// Unwraps if text up to `to` shows that this is not a wrap. Returns whether it did.
     pub(super) fn leaves_wrap(&mut self, to: usize, out: &mut dyn Sink) -> bool {
         let leaves = self.is_wrapped() && !self.buf[self.buf.pos()..to].trim().is_empty();
         if leaves {
@@ -203,15 +204,15 @@ impl Scanner {
         leaves
     }
 
-    /// It was no wrap: it is text, and the text after it is read again for what it is.
+    /// Turns the wrap into text and rescans what follows it.
     pub(super) fn unwrap(&mut self, out: &mut dyn Sink) {
         let Some(wrap) = self.tentative.wrap.take() else { return };
-        self.buf.look_again();
+        self.buf.rescan();
         self.tentative.forget();
         self.advance(self.buf.place(wrap.content), out);
         match wrap.kind {
             Kind::Fence(tick, length) => self.region = Region::Fence(tick, length),
-            Kind::Inline(length) => self.left.open_inline(length),
+            Kind::Inline(length) => self.emitted.open_inline(length),
             Kind::Tag => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What a text begins with, as long as more of it may come.
+//! Tests for the beginning of a text of which more may come.
 
 use std::ops::Range;
 
@@ -12,15 +12,14 @@ pub(in crate::adapter) const WORD_BYTES: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::adapter) enum Seen<T> {
     Yes(T),
-    /// More text decides.
     Maybe,
     No,
 }
 
-/// Whether a marker is there; its length if so.
+/// Whether a marker is there. `Yes` has its length.
 pub(in crate::adapter) type Start = Seen<usize>;
 
-/// A word, and where what ends it begins and how long it is.
+/// A word (`name`), and the start (`at`) and length of what ends it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) name: Range<usize>,
@@ -28,7 +27,7 @@ pub(super) struct Word {
     pub(super) length: usize,
 }
 
-/// Whether `text` begins with one of the markers: the longest one's length if so, or that it may still turn out so.
+/// Whether `text` begins with one of the markers. `Yes` has the length of the longest one.
 pub(in crate::adapter) fn starts_with_any<'m>(text: &str, markers: impl IntoIterator<Item = &'m String>, end: bool) -> Start {
     let (mut found, mut longer) = (None, false);
     for marker in markers {
@@ -45,8 +44,8 @@ pub(in crate::adapter) fn starts_with_any<'m>(text: &str, markers: impl IntoIter
     }
 }
 
-/// The word that `text` begins with, if one of `ends` follows it, with only whitespace in between. Decided at the first
-/// character that cannot be in a name: text that is no call is not held longer than that.
+/// The word that `text` begins with, if only whitespace separates it from one of `ends`. Decided at the first character that
+/// cannot be in a name, so that prose is held no longer than that.
 pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, over: bool) -> Seen<Word> {
     let lead = blank(text);
     let length = markdown::name_length(&text[lead..], "_-.:/").unwrap_or(text.len() - lead);
@@ -67,7 +66,7 @@ pub(super) fn word<'e>(text: &str, ends: impl Iterator<Item = &'e str> + Clone, 
     if after + gap == text.len() && !over && gap <= WORD_BYTES { Seen::Maybe } else { Seen::No }
 }
 
-/// How many bytes of whitespace `text` begins with.
+/// The length of the whitespace that `text` begins with.
 pub(in crate::adapter) fn blank(text: &str) -> usize {
     text.len() - text.trim_start_matches(is_odd_space).len()
 }
@@ -77,13 +76,13 @@ pub(in crate::adapter) fn is_blank(text: &str) -> bool {
     text.chars().all(is_odd_space)
 }
 
-/// Whether what follows a gap may turn out to be a part of it.
+/// Whether the rest of a text may continue the [`gap`] before it.
 pub(super) fn may_be_gap(text: &str, end: bool) -> bool {
     !end && text == "\\"
 }
 
-/// How many bytes of whitespace `text` begins with. Between tags it may also come as a backslash and an `n`, or in the
-/// letters that byte-level tokenizers write for space and newline.
+/// The length of the whitespace that `text` begins with. Between tags it may also be written as a backslash and an `n`, or with
+/// the characters that byte-level tokenizers use for space and newline.
 pub(super) fn gap(text: &str) -> usize {
     let blank = |text: &'_ str| text.len() - text.trim_start_matches(|c: char| is_odd_space(c) || matches!(c, 'Ġ' | 'Ċ')).len();
     let mut at = blank(text);
@@ -93,7 +92,7 @@ pub(super) fn gap(text: &str) -> usize {
     at
 }
 
-/// The first of the markers after `from`: where it begins and ends.
+/// The start and end of the first of the markers after `from`.
 pub(in crate::adapter) fn find_any(text: &str, from: usize, markers: &[String]) -> Option<(usize, usize)> {
     markers.iter().filter_map(|marker| text[from..].find(marker.as_str()).map(|at| (from + at, from + at + marker.len()))).min()
 }

@@ -1,10 +1,9 @@
-//! Arguments written as tags, or as one JSON object in their place: text after a call's head -> the arguments as JSON text.
-//! One engine for every form of tags; the forms differ in their markers alone ([`Form`]).
+//! Reads arguments written as tags, or as one JSON object in their place, into JSON text. One engine serves all forms of tags:
+//! they differ only in their markers ([`Form`]).
 //!
-//! Values are raw text and may contain anything, their own closing tag included. So a tag counts only where structure
-//! follows it: a closing tag of a value where another argument, the end of the call or the end of the text follows. A whole
-//! call inside of a value is content. What only the end of the text proves is handed on as cut: the fixer decides by the
-//! reason of the end.
+//! Values are raw text and may contain anything, their own closing tag included. So a closing tag ends a value only if structure
+//! follows it: another argument, the end of the call, or the end of the text. A whole call inside a value is content. What only
+//! the end of the text proves is reported as truncated, and the fixer decides by the reason of the end.
 
 use std::ops::Range;
 
@@ -26,34 +25,34 @@ use look::{Mark, Place, Searched};
 use members::Members;
 use residue::{begins_as_attribute, ends_with_lone_tag, is_residue, known_key, shortened_tag, torn_tag};
 
-/// What became of the arguments.
+/// The result of reading arguments.
 pub(super) enum Outcome {
     More,
-    /// It is no call.
+    /// This is not a call.
     Reject,
-    /// The arguments as JSON text, and where the text goes on.
+    /// The arguments as JSON text. The text continues at `end`.
     Done {
         arguments: String,
         end: usize,
     },
-    /// The text is over; the arguments are as unfinished as the call is.
+    /// The text ended. The arguments are as incomplete as the call.
     Cut {
         arguments: String,
     },
 }
 
-/// The state of reading the arguments of one call.
+/// A resumable reader of one call's arguments.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     phase: Phase,
     members: Members,
     between: Between,
     leads: Vec<u8>,
-    /// The tag that opened the current value.
+    /// The range of the tag that opened the current value.
     tag: Range<usize>,
-    /// A value goes on over a misspelt tag of another parameter.
+    /// A value continues over a misspelt tag of another parameter.
     damaged: bool,
-    /// A value holds a closing tag of its own: content, or what is left of the tags around a parameter that has not come.
+    /// A value contains a closing tag of its own: content, or the remains of the tags of a missing parameter.
     doubtful: bool,
     searched: Searched,
 }
@@ -64,13 +63,13 @@ enum Phase {
     Between { at: usize },
     /// After the tag that opens a value.
     Opened { tag: Range<usize> },
-    /// In a value that begins at `start` and was looked at up to `seen`, there inside so many calls that are content.
+    /// Inside the value that begins at `start`, scanned up to `seen`, where `depth` nested calls that are content are open.
     Value { start: usize, seen: usize, depth: usize },
-    /// In an object that takes the place of the tags.
+    /// Inside a JSON object in place of the tags.
     Json { start: usize, seen: usize, extent: Extent },
     /// After that object.
-    Behind { start: usize, stop: usize },
-    /// It lost its place (its quotes are not escaped): the call's closing tag after a brace ends it.
+    After { start: usize, stop: usize },
+    /// Inside an object with broken quotes: a closing tag of the call after a brace ends it.
     Torn { start: usize, seen: usize },
 }
 
@@ -83,7 +82,7 @@ impl Default for Phase {
 // === impl Arguments ===
 
 impl Arguments {
-    /// Begins after the call's head; `key` is an argument whose tag was read as a part of the head.
+    /// Begins after the call's head. `key` is an argument whose tag was read as part of the head.
     pub(super) fn new(at: usize, key: Option<String>, form: &dyn Form) -> Arguments {
         let mut arguments = Arguments { phase: Phase::Between { at }, leads: form.leads(), ..Arguments::default() };
         if let Some(key) = key {
@@ -92,17 +91,17 @@ impl Arguments {
         arguments
     }
 
-    /// Arguments that are in the call's head, as JSON text.
+    /// Adds arguments from the call's head, with their values as JSON text.
     pub(super) fn given(&mut self, pairs: Vec<(String, String)>) {
         self.members.given(pairs);
     }
 
-    /// They begin there.
+    /// Begins to read at `at` with another form.
     pub(super) fn enter(&mut self, at: usize, form: &dyn Form) {
         (self.phase, self.leads) = (Phase::Between { at }, form.leads());
     }
 
-    /// Where the value begins that ends at `to`, after an opening tag that may be there twice. Not where it closes twice as well.
+    /// The start of the value that ends at `to`, after a repeated opening tag. The tag is content if the value also closes twice.
     fn value_start(&mut self, text: &str, start: usize, to: usize, form: &dyn Form) -> usize {
         let next = start + gap(&text[start..to]);
         let tag = self.tag.clone();
@@ -111,7 +110,7 @@ impl Arguments {
         if is_twin && !self.has_close(text, start, to, &key, form) { next + tag.len() } else { start }
     }
 
-    /// Reads on. `marked`: a marker of its own comes before the call.
+    /// Reads on. `marked`: a marker precedes the call.
     pub(super) fn read(&mut self, text: &str, form: &dyn Form, types: &Types, marked: bool, end: bool) -> Outcome {
         loop {
             match &mut self.phase {
@@ -138,7 +137,7 @@ impl Arguments {
                         Place::End(to) => {
                             let value = &text[self.value_start(text, start, at, form)..at];
                             let key = self.members.awaited();
-                            // Without its closing tag, the value may end in what was to be one.
+                            // Without its closing tag, the value may end in a misspelt one.
                             let torn =
                                 torn_tag(value, form.closing_name(key), key).or_else(|| shortened_tag(value, form.closers()));
                             self.damaged |= !text[..start].ends_with('>') && begins_as_attribute(value);
@@ -166,7 +165,7 @@ impl Arguments {
                 Phase::Json { start, seen, extent } => {
                     let start = *start;
                     match extent.feed(&text.as_bytes()[*seen..]) {
-                        Some(length) => self.phase = Phase::Behind { start, stop: *seen + length },
+                        Some(length) => self.phase = Phase::After { start, stop: *seen + length },
                         None if end => self.phase = Phase::Torn { start, seen: start },
                         None => {
                             *seen = text.len();
@@ -174,7 +173,7 @@ impl Arguments {
                         }
                     }
                 }
-                Phase::Behind { start, stop } => {
+                Phase::After { start, stop } => {
                     let (start, stop) = (*start, *stop);
                     let done = |to: usize| Outcome::Done { arguments: text[start..stop].to_owned(), end: to };
                     match self.mark(text, stop, form, end) {
@@ -208,7 +207,7 @@ impl Arguments {
         }
     }
 
-    /// Between tags. `None`: another phase was entered.
+    /// Reads between tags. `None`: another phase was entered.
     fn between_tags(
         &mut self,
         text: &str,
@@ -256,7 +255,7 @@ impl Arguments {
             Mark::Maybe => Some(Outcome::More),
             Mark::End if fresh && !marked => Some(Outcome::Reject),
             Mark::End if fresh => Some(self.torn()),
-            // No parameter is left that could follow.
+            // No parameter is missing that could follow.
             Mark::End if form.open_ended() && self.has_all(types) => Some(Outcome::Done { arguments: self.object(), end: at }),
             Mark::End => Some(self.open(marked)),
             Mark::Other if fresh && text[at..].starts_with('{') => {
@@ -267,7 +266,8 @@ impl Arguments {
         }
     }
 
-    /// Between a key and its value there may be its type; the tag that opens the value may be missing.
+    /// Reads between a key and its value, where a type may be and the opening tag of the value may be missing. `None`: another
+    /// phase was entered.
     fn before_value(&mut self, text: &str, at: usize, mark: &Mark, form: &dyn Form, end: bool) -> Option<Outcome> {
         let rest = &text[at..];
         if let Some([open, close]) = form.type_tag() {
@@ -295,10 +295,10 @@ impl Arguments {
         }
     }
 
-    /// The value of the argument that waits longest. `closed`: its own tag ends it.
+    /// Adds the value of the oldest argument that has none. `closed`: its own tag ended it.
     fn take(&mut self, text: &str, closed: bool, form: &dyn Form, types: &Types) {
         let Some((key, hint)) = self.members.arrived() else { return };
-        // Of an unknown tool, in CDATA, and in elements named after parameters, any text may be content.
+        // Any text may be content for an unknown tool, in CDATA, and in elements named after parameters.
         let tag = form.closing_name(&key);
         let checked = tag != key && types.keys().next().is_some() && !(form.cdata() && in_cdata(text).is_some());
         let ends_wrong = !closed && ends_with_lone_tag(text);
@@ -314,32 +314,32 @@ impl Arguments {
         self.members.add(key, value, wants_list);
     }
 
-    /// Why the arguments are not what the model meant, if that can be seen.
+    /// Why the arguments are probably not what the model meant, or `None`.
     pub(super) fn damage(&self, types: &Types) -> Option<&'static str> {
         let doubtful = || self.doubtful && !self.has_all(types);
         (self.damaged || doubtful()).then_some("a tag of a parameter is misspelt, or not closed")
     }
 
-    /// Whether all parameters of the tool have come.
+    /// Whether every parameter of the tool was given.
     fn has_all(&self, types: &Types) -> bool {
         types.keys().all(|key| self.members.has(key))
     }
 
-    /// The arguments so far, as JSON text.
+    /// The arguments so far as JSON text.
     pub(super) fn object(&self) -> String {
         format!("{{{}}}", self.members.text())
     }
 
-    /// The text is over after a value: only the closing brace is missing. Without a marker this proves nothing.
+    /// The text ended after a value, and only the closing brace is missing. Without a marker this proves nothing.
     fn open(&self, marked: bool) -> Outcome {
         match marked {
-            // The space shows that the last value is whole: its tag closed.
+            // The space tells the fixer that the last value is complete, because its tag closed.
             true => Outcome::Cut { arguments: format!("{{{} ", self.members.text()) },
             false => self.torn(),
         }
     }
 
-    /// The text is over inside of a tag or a value: no reading may complete it.
+    /// The text ended inside a tag or a value: nothing may complete it.
     fn torn(&self) -> Outcome {
         let members = self.members.text();
         let comma = if members.is_empty() { "" } else { "," };
@@ -347,7 +347,7 @@ impl Arguments {
     }
 }
 
-/// What the name of a type, or `string="true"`, says.
+/// The hint of a type's name, or of `string="true"`.
 pub(super) fn hint_of(written: &str) -> Hint {
     match written.to_ascii_lowercase().as_str() {
         "true" | "string" | "str" => Hint::Text,
@@ -356,7 +356,7 @@ pub(super) fn hint_of(written: &str) -> Hint {
     }
 }
 
-/// The next byte at or after `from` that a marker may begin with.
+/// The next offset from `from` on at which a marker may begin.
 fn next(text: &str, from: usize, leads: &[u8]) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let found = match *leads {

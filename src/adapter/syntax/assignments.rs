@@ -1,35 +1,35 @@
-//! Arguments as assignments: `city="Oslo" days=3`, in the attributes of a tag, after a name, or one in each line.
+//! Reads arguments written as assignments, `city="Oslo" days=3`: in the attributes of a tag, after a name, or one per line.
 
 use super::typing::{Hint, Types};
 
-/// The arguments as members of a JSON object, without its braces. `None` if something is no parameter of the tool.
+/// The arguments as keys and JSON values. `None`: the text contains something other than parameters of the tool.
 pub(super) fn assignments(text: &str, types: &Types) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (key, length) = key(rest, types)?;
-        let behind = rest[length..].trim_start_matches([' ', '\t']);
-        let (value, next) = quoted(behind).unwrap_or_else(|| behind.split_at(bare_end(behind, types)));
+        let after = rest[length..].trim_start_matches([' ', '\t']);
+        let (value, next) = quoted(after).unwrap_or_else(|| after.split_at(bare_end(after, types)));
         pairs.push((key.to_owned(), types.value(key, value.trim_end(), Hint::None)));
         rest = next.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     }
     (!pairs.is_empty()).then_some(pairs)
 }
 
-/// The same where each line begins with an assignment: what else is in the text is no value.
+/// Like [`assignments`], for text in which every line begins with an assignment.
 pub(super) fn lines(text: &str, types: &Types) -> Option<Vec<(String, String)>> {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(|line| assignments(line, types));
     Some(lines.collect::<Option<Vec<_>>>()?.concat()).filter(|pairs| !pairs.is_empty())
 }
 
-/// Whether the last value of such lines is in quotes, which close with the text.
+/// Whether the last value of such lines is quoted and its quotes close at the end of the text.
 pub(super) fn ends_quoted(text: &str, types: &Types) -> bool {
     let line = text.trim_end().rsplit('\n').next().unwrap_or_default().trim_start();
     let value = key(line, types).map(|(_, length)| line[length..].trim_start());
     value.and_then(quoted).is_some_and(|(_, rest)| rest.trim().is_empty())
 }
 
-/// A parameter's name that an assignment begins with, and the length of it with its sign.
+/// The name of the parameter that `text` assigns to, and its length including the sign.
 pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))?;
     let gap = text[length..].len() - text[length..].trim_start_matches([' ', '\t']).len();
@@ -37,18 +37,18 @@ pub(super) fn key<'t>(text: &'t str, types: &Types) -> Option<(&'t str, usize)> 
     (assigns && types.has(&text[..length])).then_some((&text[..length], length + gap + 1))
 }
 
-/// A value in quotes, and what follows it.
+/// The quoted value that `text` begins with, and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|&c| matches!(c, '"' | '\''))?;
     let ends = |&(at, _): &(usize, &str)| {
-        let behind = &text[at + 2..];
-        behind.is_empty() || behind.starts_with(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '/'))
+        let after = &text[at + 2..];
+        after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '/'))
     };
     let (at, _) = text[1..].match_indices(quote).find(ends)?;
     Some((&text[1..=at], &text[at + 2..]))
 }
 
-/// Where a value without quotes ends: before the next assignment.
+/// The end of an unquoted value: before the next assignment.
 fn bare_end(text: &str, types: &Types) -> usize {
     let gaps = text.char_indices().filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | ';'));
     let mut ends = gaps.filter(|&(at, c)| key(text[at + c.len_utf8()..].trim_start(), types).is_some());

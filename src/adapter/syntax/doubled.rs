@@ -1,12 +1,11 @@
-//! Objects in which every brace is written twice, as a template writes them: a model that was shown such a template repeats it.
+//! Objects in which every brace is doubled. A model writes them if it was shown a template with escaped braces.
 
 use super::members::is_closed;
 
 /// What such an object begins with.
 pub(super) const DOUBLED: &str = "{{";
 
-/// The text with one brace for each two that are outside of strings; if its brackets are not balanced then, only the braces
-/// around the whole were written twice.
+/// Halves all doubled braces outside strings. If the brackets are not balanced then, only the outermost braces were doubled.
 pub(super) fn halved(value: &str, open: bool) -> String {
     let (mut out, mut chars, mut quoted) = (String::with_capacity(value.len()), value.chars().peekable(), false);
     while let Some(c) = chars.next() {

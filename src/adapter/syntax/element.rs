@@ -1,5 +1,5 @@
-//! A tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or JSON inside of it. Where the prompt asks for
-//! this form ([`Context::lenient`]), a body that does not follow it is read by what the tool's parameters are ([`loose`]).
+//! Reads a tag named after the tool: `<read_file><uri>src/main.rs</uri></read_file>`, or with JSON inside. If the prompt asks for
+//! this form ([`Context::lenient`]), a malformed body is read with the help of the tool's parameters ([`loose`]).
 
 use std::ops::Range;
 
@@ -24,39 +24,39 @@ mod loose;
 mod tests;
 pub(in crate::adapter) mod unbracketed;
 
-/// Maximum length of a body without the form's own structure, in bytes.
+/// Maximum length of a malformed body, in bytes.
 const LOOSE_BYTES: usize = 4096;
 /// Maximum length of the attributes of a tag, in bytes.
 const HEAD_BYTES: usize = 1024;
 
-/// Reads one call; the body begins at the tag.
+/// Reads one call. The body begins at the tag.
 #[derive(Debug, Default)]
 pub(crate) struct ElementReader {
-    /// As the model spells it.
+    /// The name as the model spells it.
     name: Option<String>,
     types: Types,
     arguments: Arguments,
-    /// Where the text between the tags begins, and where the attributes of the opening tag are.
+    /// The start of the text between the tags, and the range of the opening tag's attributes.
     body: usize,
     attributes: Range<usize>,
-    /// The closing tag, in the spellings that go with the opening one.
+    /// The spellings of the closing tag that go with the opening tag.
     close: Vec<String>,
-    /// The body does not follow the form; its end is looked for.
+    /// The search for the end of a malformed body.
     loose: Option<Closing>,
-    /// The element's own tags are missing, and the code fence around it ends it.
+    /// The element's own tags are missing. The code fence around it ends it.
     unbracketed: bool,
-    /// Where the closing tag begins and ends, once it is found.
+    /// The start and end of the closing tag, once found.
     closed: Option<(usize, usize)>,
 }
 
-/// The markers of one tool's element, or of the elements in another call that is named already.
+/// The markers of one tool's element, or of elements inside another form whose name was read.
 pub(super) struct Element<'a> {
     pub(super) name: &'a str,
     pub(super) types: &'a Types,
     pub(super) context: Context<'a>,
 }
 
-/// What an opening tag says.
+/// The opening tag.
 enum Head {
     Open { written: Range<usize>, attributes: Range<usize>, body: usize, closed: bool },
     Maybe,
@@ -84,14 +84,14 @@ impl ElementReader {
                 Outcome::More => return Step::More,
                 Outcome::Done { arguments, end } => {
                     return match self.arguments.damage(&self.types) {
-                        Some(why) => Step::Torn { whole: Vec::new(), torn: parsed(&name, arguments), why, end },
-                        None => self.done(vec![parsed(&name, arguments)], end, text, context),
+                        Some(why) => Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end },
+                        None => self.done(vec![Parsed::new(name, arguments)], end, text, context),
                     };
                 }
                 Outcome::Reject if !context.lenient => return Step::Reject,
                 Outcome::Cut { arguments } if !context.lenient || find_any(text, self.body, &self.close).is_none() => {
                     let arguments = self.unclosed(text, context).unwrap_or(arguments);
-                    return Step::Cut { whole: Vec::new(), cut: parsed(&name, arguments), closed: false };
+                    return Step::cut(Parsed::new(name, arguments));
                 }
                 Outcome::Reject | Outcome::Cut { .. } => self.loose = Some(Closing::after(self.body)),
             }
@@ -133,12 +133,13 @@ impl ElementReader {
             _ => {}
         }
         Some(match foreign::read(text, context) {
-            Foreign::Call(call, end) => Step::Done { calls: vec![call], end },
+            Foreign::Call(call, end) => Step::done(call, end),
             Foreign::Maybe => Step::More,
             Foreign::No => Step::Reject,
         })
     }
 
+    /// Begins the call of `tool`, whose tag is spelt `written`. `None`: the arguments follow.
     fn enter(
         &mut self,
         tool: &Tool,
@@ -150,9 +151,7 @@ impl ElementReader {
         self.types = Types::new(Some(tool));
         if closed {
             let arguments = loose::arguments(&text[attributes], "", &self.types);
-            return Some(
-                arguments.map_or(Step::Reject, |arguments| Step::Done { calls: vec![parsed(&tool.name, arguments)], end: body }),
-            );
+            return Some(arguments.map_or(Step::Reject, |arguments| Step::done(Parsed::new(&tool.name, arguments), body)));
         }
         if (context.lenient && written != tool.name) || !text[attributes.clone()].trim().is_empty() {
             self.loose = Some(Closing::after(body));
@@ -167,12 +166,12 @@ impl ElementReader {
         None
     }
 
-    /// Waits for the end of the element (or of the code fence around it) and reads what is before it.
+    /// Waits for the end of the element or of the code fence around it, and reads the text before it.
     fn read_loosely(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
         let Some(closing) = &mut self.loose else { return Step::Reject };
         self.closed = self.closed.or_else(|| closing.find(text, &self.close));
         let body = &text[self.body..self.closed.map_or(text.len(), |(stop, _)| stop)];
-        // In the middle of a line a tag is more often mentioned than meant.
+        // In the middle of a line, a tag is more often mentioned than meant.
         if body.len() > LOOSE_BYTES || (!context.marked && body.contains('\n')) {
             return Step::Reject;
         }
@@ -180,16 +179,16 @@ impl ElementReader {
             return if context.end { Step::Reject } else { Step::More };
         };
         match loose::arguments(&text[self.attributes.clone()], &text[self.body..stop], &self.types) {
-            Some(arguments) => self.done(vec![parsed(name, arguments)], end, text, context),
+            Some(arguments) => self.done(vec![Parsed::new(name, arguments)], end, text, context),
             None if context.marked => {
-                let torn = parsed(name, text[self.body..stop].to_owned());
+                let torn = Parsed::new(name, text[self.body..stop].to_owned());
                 Step::Torn { whole: Vec::new(), torn, why: "its parameters cannot be told apart", end }
             }
             None => Step::Reject,
         }
     }
 
-    /// Waits for the fence's end and reads what is before it.
+    /// Waits for the end of the fence and reads the text before it.
     fn read_unbracketed(&mut self, name: &str, text: &str, context: Context<'_>) -> Step {
         let Some(closing) = &mut self.loose else { return Step::Reject };
         self.closed = self.closed.or_else(|| closing.find(text, context.close));
@@ -197,14 +196,14 @@ impl ElementReader {
             return if context.end { Step::Reject } else { Step::More };
         };
         match unbracketed::read(text, self.body, begin..end, &self.types, context) {
-            unbracketed::Content::Call(arguments, end) => Step::Done { calls: vec![parsed(name, arguments)], end },
+            unbracketed::Content::Call(arguments, end) => Step::done(Parsed::new(name, arguments), end),
             unbracketed::Content::Maybe => Step::More,
             unbracketed::Content::No => Step::Reject,
         }
     }
 
-    /// The arguments where the text ends after a parameter that its tag closes and only the call's own tag is missing, or after the
-    /// opening tag of a tool that requires nothing; as unfinished as the call is, so that the reason of the end decides.
+    /// The arguments if the text ends after a closed parameter and only the call's closing tag is missing, or after the opening
+    /// tag of a tool that requires nothing. They are as incomplete as the call, so that the reason of the end decides.
     fn unclosed(&self, text: &str, context: Context<'_>) -> Option<String> {
         let body = text[self.body..].trim_end().trim_end_matches('`');
         let last_tag = body.trim_end().rsplit_once("</").and_then(|(_, name)| name.strip_suffix('>'));
@@ -214,7 +213,7 @@ impl ElementReader {
         Some(format!("{} ", arguments.strip_suffix('}')?))
     }
 
-    /// A call; the code fence that it is in may close after it.
+    /// A complete call. A code fence around it may close after it.
     fn done(&self, calls: Vec<Parsed>, end: usize, text: &str, context: Context<'_>) -> Step {
         let at = end + blank(&text[end..]);
         let fenced = context.lenient && is_fenced(context);
@@ -231,12 +230,8 @@ fn is_fenced(context: Context<'_>) -> bool {
     context.close != context.call.close
 }
 
-fn parsed(name: &str, arguments: String) -> Parsed {
-    Parsed { name: name.to_owned(), id: None, arguments }
-}
-
-/// Whether `text`, which follows the bracket of a tag, has this name; `Yes` has its length. A name of several words may be spelt in
-/// another way: `read-file`, `Read_File`.
+/// Whether a tag has this name; `text` follows its bracket. `Yes` has the length of the name. A name of several words may be
+/// spelt differently: `read-file`, `Read_File`.
 pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Start {
     let ends = [' ', '\t', '/', '>'];
     if let Some(after) = text.strip_prefix(name).filter(|after| after.is_empty() || after.starts_with(ends)) {
@@ -258,8 +253,8 @@ pub(in crate::adapter) fn may_be_named(text: &str, name: &str, end: bool) -> Sta
     }
 }
 
-/// Whether the opening tag of this tool is at `at`; a lenient one may spell the name in another way, and only that or one that
-/// closes itself has attributes.
+/// Whether the opening tag of this tool is at `at`. A lenient tag may be spelt differently. Only a lenient or self-closing tag
+/// may have attributes.
 fn head(text: &str, at: usize, name: &str, context: Context<'_>) -> Head {
     let rest = &text[at..];
     let written = at + 1..at + 1 + name.len();
@@ -373,12 +368,12 @@ impl Form for Element<'_> {
     }
 }
 
-/// Whether `text` begins with the tag of this name.
+/// Whether `text` begins with a tag of this name. `open` is `<` or `</`.
 fn tag(text: &str, open: &str, name: &str, end: bool) -> Start {
     let mut rest = text;
     for part in [open, name, ">"] {
         match rest.strip_prefix(part) {
-            Some(behind) => rest = behind,
+            Some(after) => rest = after,
             None if part.starts_with(rest) && !end => return Start::Maybe,
             None => return Start::No,
         }
@@ -386,11 +381,12 @@ fn tag(text: &str, open: &str, name: &str, end: bool) -> Start {
     Start::Yes(text.len() - rest.len())
 }
 
-/// Whether `text` begins with the tag of some tool.
+/// Whether `text` begins with the tag of an offered tool.
 fn opens(text: &str, tools: &Tools) -> Start {
     best(tools.iter().map(|tool| tag(text, "<", &tool.name, false)))
 }
 
+/// `Yes` before `Maybe` before `No`.
 fn best(starts: impl Iterator<Item = Start>) -> Start {
     starts.fold(Start::No, |best, start| match (best, start) {
         (Start::Yes(length), _) | (_, Start::Yes(length)) => Start::Yes(length),

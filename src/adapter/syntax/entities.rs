@@ -1,14 +1,14 @@
-//! The entities of XML and HTML that models write.
+//! XML and HTML entities that models write.
 
-/// XML entities decoded, if the whole text is escaped: a bare `<` or `&` in it shows that it is not.
+/// Decodes XML entities if the whole text is escaped. A bare `<` or `&` shows that it is not.
 pub(super) fn decoded(text: &str) -> String {
     let escaped = !text.contains('<')
         && text.match_indices('&').all(|(at, _)| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity)));
     if escaped { unescaped(text) } else { text.to_owned() }
 }
 
-/// The text as it has to be written where it is read by [`decoded`]: one that only looks escaped is escaped once more.
-pub(in crate::adapter) fn kept(text: &str) -> String {
+/// Encodes a text such that [`decoded`] returns it: text that only looks escaped is escaped once more.
+pub(in crate::adapter) fn encoded(text: &str) -> String {
     if decoded(text) == text { text.to_owned() } else { text.replace('&', "&amp;") }
 }
 
@@ -23,7 +23,7 @@ const ENTITIES: [(&str, char); 8] = [
     ("&amp;", '&'),
 ];
 
-/// All entities decoded, each once.
+/// Decodes all entities, each once.
 pub(super) fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -47,8 +47,8 @@ mod tests {
         for text in
             ["", "a & b", "&lt;b&gt;", "&amp;", "&amp;lt;", "<a>&lt;</a>", "&lt; & more", "&copy;", "&&amp;", "&#39;x&#39;"]
         {
-            assert_eq!(decoded(&kept(text)), text);
+            assert_eq!(decoded(&encoded(text)), text);
         }
-        assert_eq!(kept("say &lt;b&gt;"), "say &amp;lt;b&amp;gt;");
+        assert_eq!(encoded("say &lt;b&gt;"), "say &amp;lt;b&amp;gt;");
     }
 }

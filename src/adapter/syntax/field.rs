@@ -1,4 +1,4 @@
-//! A name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
+//! Reads a name or key and the rest of its tag: `f>`, `"f" a="1">`, `parameter=k>`.
 
 use super::{
     Start,
@@ -19,11 +19,11 @@ pub(super) const FIELD_BYTES: usize = 256;
 pub(super) struct Field<'t> {
     pub(super) text: String,
     pub(super) quoted: bool,
-    /// What is between it and the end of the tag.
+    /// The text between it and the end of the tag.
     pub(super) attributes: &'t str,
-    /// After the tag.
+    /// The offset after the tag.
     pub(super) next: usize,
-    /// The marker that was found instead of the end of the tag; it is not consumed.
+    /// The marker that was found instead of the end of the tag, and is not consumed.
     pub(super) stopped: Option<&'t str>,
 }
 
@@ -39,12 +39,12 @@ impl Field<'_> {
     }
 }
 
-/// The name or key at `at` of a text, up to the end of its tag. It may be in quotes, and attributes after it. `stops`
-/// are markers that end it as well, and so does a brace if `brace`.
+/// Reads the name or key at `at`, up to the end of its tag (`close`). It may be quoted and followed by attributes. Markers in
+/// `stops` also end it, and a brace if `brace`.
 pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[&'t [String]], brace: bool) -> Seen<Field<'t>> {
     let at = at + gap(&text[at..]);
     let window = &text[at..text.floor_char_boundary(at + 2 * FIELD_BYTES)];
-    // Decided where the whole window is there: a marker in it may be cut until then.
+    // Undecided while the window is incomplete: a marker in it may be cut.
     let undecided = if text.len() - at > 2 * FIELD_BYTES { Seen::No } else { Seen::Maybe };
     let find = |from: usize, markers: &'t [String]| {
         let found = markers.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| find_tag(window, from, marker));
@@ -63,7 +63,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
         if !junk {
             return match find(stop + 1, close) {
                 Some((end, marker)) => {
-                    // The end of the tag is missing: what follows is the value.
+                    // The end of the tag is missing, and the value follows.
                     let torn = window[stop + 1..end].contains('<');
                     let (attributes, next) =
                         if torn { ("", at + stop + 1) } else { (&window[stop + 1..end], at + end + marker.len()) };
@@ -84,19 +84,19 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     if stop > FIELD_BYTES {
         return Seen::No;
     }
-    // The end of the tag is misspelt: a name is in one line.
+    // The end of the tag is misspelt: a name is on one line.
     if let Some(newline) = window[..stop].trim_start().find('\n').filter(|_| consumed && marker == ">") {
         let begin = stop - window[..stop].trim_start().len();
         let text = window[..begin + newline].trim().trim_end_matches([']', ')', '}', '"', '\'']).to_owned();
         return Seen::Yes(Field { text, quoted: false, attributes: "", next: at + begin + newline, stopped: None });
     }
     let written = window[..stop].trim();
-    // The end of this tag is missing: what was found is the end of another one. A key may hold signs (`param<1>`).
+    // The end of this tag is missing, and that of another one was found. A key may contain punctuation (`param<1>`).
     let begins_tag = |at: usize| written[at + 1..].starts_with(|c: char| c == '/' || c.is_alphabetic());
     if written.match_indices('<').any(|(at, _)| begins_tag(at)) {
         return Seen::No;
     }
-    // `f other="x"`: what follows the first word is attributes if it looks so.
+    // `f other="x"`: the text after the first word is attributes if it contains a `=`.
     let word = written.find(char::is_whitespace).filter(|&at| written[at..].contains('=')).unwrap_or(written.len());
     let (name, attributes) = match written.strip_suffix('/').filter(|_| consumed && marker == ">") {
         Some(name) => (name, "/"),
@@ -107,7 +107,7 @@ pub(super) fn field<'t>(text: &'t str, at: usize, close: &'t [String], stops: &[
     Seen::Yes(Field { text: text.to_owned(), quoted: false, attributes, next, stopped: (!consumed).then_some(marker) })
 }
 
-/// All arguments as one JSON object in an attribute.
+/// The attribute that holds all arguments as one JSON object.
 pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
     let value = ["arguments", "parameters", "args", "input"].into_iter().find_map(|name| attribute(attributes, name))?;
     value.starts_with('{').then(|| unescaped(value))
@@ -115,11 +115,11 @@ pub(super) fn whole_attribute(attributes: &str) -> Option<String> {
 
 /// The value of an attribute.
 pub(super) fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
-    let behind = attributes
+    let after = attributes
         .match_indices(name)
         .filter(|&(at, _)| !attributes[..at].ends_with(|c: char| c.is_alphanumeric() || "_-".contains(c)))
         .find_map(|(at, name)| attributes[at + name.len()..].trim_start().strip_prefix('='))?;
-    let value = behind.trim_start();
+    let value = after.trim_start();
     match value.chars().next().filter(|&c| matches!(c, '"' | '\'')) {
         Some(quote) => Some(&value[1..1 + closing_quote(&value[1..], quote)]),
         None => value.split(|c: char| c.is_whitespace() || c == '/').next(),
@@ -134,20 +134,20 @@ fn closing_quote(value: &str, quote: char) -> usize {
     paired.or_else(|| quotes().next()).map_or(value.len(), |(_, at)| at)
 }
 
-/// Without one of these at each end.
+/// Removes one of `ends` at each end.
 pub(super) fn one_each<'t>(text: &'t str, ends: &[&str]) -> &'t str {
     let text = ends.iter().find_map(|end| text.strip_prefix(end)).unwrap_or(text);
     ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text)
 }
 
-/// What `<![CDATA[` and `]]>` are around.
+/// The content of a text that is one CDATA section.
 pub(super) fn in_cdata(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("<![CDATA[")?.strip_suffix("]]>")?;
     (!inner.contains("]]>")).then_some(inner)
 }
 
-/// Without the newline at each end, and without the indentation of the closing tag. A value in a line of its own is indented as its
-/// tags are, unless blanks belong to the parameter's text.
+/// Removes a newline at each end and the indentation of the closing tag. A value alone on its line is indented as its tags are,
+/// unless spaces belong to the parameter's text.
 pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
     let indentation = text.len() - text.trim_end_matches([' ', '\t']).len();
     let unindented = &text[..text.len() - indentation];
@@ -158,12 +158,12 @@ pub(super) fn without_layout<'t>(text: &'t str, key: &str) -> &'t str {
     if (alone && !is_text(key)) || is_path() { inner.trim() } else { inner }
 }
 
-/// The place after a marker that ends at `at` and is repeated there. `None`: that cannot be seen yet.
+/// The offset after a marker that ends at `at` and may be repeated there. `None`: more text is needed.
 pub(super) fn past_twin(text: &str, at: usize, markers: &[String], end: bool) -> Option<usize> {
     let Some(marker) = markers.iter().find(|marker| marker.len() > 1 && text[..at].ends_with(marker.as_str())) else {
         return Some(at);
     };
-    match starts_with_any(&text[at..], std::slice::from_ref(marker), end) {
+    match starts_with_any(&text[at..], [marker], end) {
         Start::Yes(length) => Some(at + length),
         Start::Maybe => None,
         Start::No => Some(at),

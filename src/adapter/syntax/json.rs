@@ -1,5 +1,5 @@
-//! Calls as JSON: an object with name and arguments, an array of them, OpenAI's wrappers, several objects in a row. The end
-//! is found by the value, never by searching the closing marker: a marker inside of a string is content.
+//! Reads calls as JSON: an object with name and arguments, a list of them, OpenAI's wrappers, several objects in a row. The value
+//! itself determines its end, not a search for the closing marker: a marker inside a string is content.
 
 use super::{
     Context, Parsed, Start, Step, WORD_BYTES,
@@ -8,7 +8,7 @@ use super::{
     doubled::DOUBLED,
     members::{beyond_comments, comment, members},
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, closing_quote, plain_end, reopened, reopened_to_end, sound},
+    value::{After, Got, TornReader, Trail, ValueReader, closing_quote, is_json, plain_end, reopened, reopened_to_end},
 };
 use crate::{
     adapter::JsonKeys,
@@ -33,17 +33,17 @@ const FENCE_WORD_BYTES: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct JsonReader {
     calls: Vec<Parsed>,
-    /// Where the current value begins.
+    /// Start of the current value.
     start: usize,
-    /// How many calls came before it.
+    /// Number of calls before it.
     before: usize,
-    /// Where it seemed to end and goes on.
+    /// Where it seemed to end although it continues.
     seeming_end: Option<usize>,
-    /// Whether it goes on although its brackets say that it ended, once that was looked at.
+    /// Whether it continues although its brackets are balanced, once that was decided.
     torn: Option<bool>,
     /// The code fence between the marker and the values.
     fence: Option<String>,
-    /// The header is the name of an offered tool.
+    /// Whether the header is the name of an offered tool.
     titled: bool,
     phase: Phase,
 }
@@ -56,10 +56,10 @@ enum Phase {
     /// Before a value.
     Before,
     Inside(ValueReader),
-    /// Inside a string that holds the value, looked at up to there.
+    /// Inside a string that contains the value, scanned up to this offset.
     Quoted(usize),
-    /// After a value that ended there.
-    Behind(usize, Trail),
+    /// After a value that ended at this offset.
+    After(usize, Trail),
     Torn(TornReader),
 }
 
@@ -81,7 +81,7 @@ impl JsonReader {
                 Phase::Before => {
                     self.start += blank(&text[self.start..]);
                     let rest = &text[self.start..];
-                    // After a marker there may be more around it.
+                    // After a marker, a fence or comments may precede the value.
                     let entered = context.marked || !context.call.stripped.iter().any(String::is_empty);
                     if entered && self.fence.is_none() && self.calls.is_empty() && rest.starts_with(['`', '~']) {
                         match opening_fence(rest, context.end) {
@@ -119,7 +119,7 @@ impl JsonReader {
                 Phase::Quoted(seen) => match closing_quote(text, *seen, text.as_bytes()[self.start]) {
                     Ok(end) => {
                         if self.take(text, end, keys, context) {
-                            self.phase = Phase::Behind(end, Trail::behind(end))
+                            self.phase = Phase::After(end, Trail::after(end))
                         } else {
                             return self.leave(self.start);
                         }
@@ -149,18 +149,18 @@ impl JsonReader {
                         Got::Closed(begin, end) if self.take(text, begin, keys, context) => return self.leave(end),
                         Got::Closed(..) => return self.leave(self.start),
                         Got::Balanced(end) => match self.take(text, end, keys, context) {
-                            true => self.phase = Phase::Behind(end, Trail::behind(end)),
-                            false if !context.close.is_empty() && !sound(&text[self.start..end]) => {
-                                self.phase = Phase::Torn(TornReader::behind(end));
+                            true => self.phase = Phase::After(end, Trail::after(end)),
+                            false if !context.close.is_empty() && !is_json(&text[self.start..end]) => {
+                                self.phase = Phase::Torn(TornReader::after(end));
                             }
                             false if self.calls.is_empty() => {
-                                return Step::Passed { end, sound: sound(&text[self.start..end]) };
+                                return Step::Passed { end, is_json: is_json(&text[self.start..end]) };
                             }
                             false => return self.leave(self.start),
                         },
                     }
                 }
-                Phase::Behind(end, trail) => {
+                Phase::After(end, trail) => {
                     if let Some(fence) = &self.fence
                         && trail.end == *end
                         && trail.fence(text, fence, context.end) == Start::Maybe
@@ -168,12 +168,12 @@ impl JsonReader {
                         return Step::More;
                     }
                     let (value_end, end) = (*end, trail.end);
-                    let behind = trail.read(text, context.close, context.end);
-                    let behind = behind.of_object(&text[end..], context.close, context.end);
-                    if matches!(behind, Behind::Nothing) && self.torn.is_none() {
+                    let after = trail.read(text, context.close, context.end);
+                    let after = after.of_object(&text[end..], context.close, context.end);
+                    if matches!(after, After::Nothing) && self.torn.is_none() {
                         self.torn = Some(self.is_torn(text, value_end, keys, context));
                     }
-                    if matches!(behind, Behind::Nothing) && self.torn == Some(true) {
+                    if matches!(after, After::Nothing) && self.torn == Some(true) {
                         match next_value(&text[end..], keys, context) {
                             Start::Maybe => return Step::More,
                             Start::Yes(_) => {
@@ -183,57 +183,57 @@ impl JsonReader {
                             Start::No => {}
                         }
                     }
-                    match behind {
-                        Behind::More => return Step::More,
-                        Behind::Marker(at) => {
+                    match after {
+                        After::More => return Step::More,
+                        After::Marker(at) => {
                             self.widen(text, value_end, keys, context);
                             return self.leave(at);
                         }
-                        Behind::Inside => {
+                        After::Inside => {
                             self.seeming_end = Some(value_end);
                             self.phase = Phase::Torn(TornReader::inside(end));
                             continue;
                         }
-                        // A tag in prose before somebody's code block.
-                        Behind::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
-                        Behind::Nothing
+                        // A tag in prose before a code block.
+                        After::Nothing if self.fence.is_some() && !text[end..].trim().is_empty() => return Step::Reject,
+                        After::Nothing
                             if context.close.is_empty() && self.calls.iter().all(|call| complete(call, context.tools)) =>
                         {
                             let braces = self.widen(text, value_end, keys, context);
                             return self.leave(end.max(value_end + braces));
                         }
-                        Behind::Nothing => {}
+                        After::Nothing => {}
                     }
-                    // Several values may be in a row.
+                    // Several values may follow each other.
                     let next =
                         text.len() - text[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',')).len();
                     match text.as_bytes().get(next) {
                         None if context.close.is_empty() && !context.end => return Step::More,
                         Some(b'{' | b'[' | b'"') => (self.start, self.phase) = (next, Phase::Before),
-                        // What follows cannot come after a value: it lost its place.
-                        Some(_) if !context.close.is_empty() && !sound(&text[self.start..value_end]) => {
-                            self.phase = Phase::Torn(TornReader::behind(end))
+                        // What follows cannot follow a value: its quotes are broken.
+                        Some(_) if !context.close.is_empty() && !is_json(&text[self.start..value_end]) => {
+                            self.phase = Phase::Torn(TornReader::after(end))
                         }
                         _ => return self.leave(end),
                     }
                 }
                 Phase::Torn(torn) => {
-                    let (behind, inside) = (torn.end, torn.inside);
+                    let (seeming_end, inside) = (torn.end, torn.inside);
                     return match torn.read(text, context.close) {
                         Some((begin, end)) if self.retake(text, begin, keys, context) => self.leave(end),
                         Some(_) => self.leave(self.start),
                         None if context.end && inside => {
                             self.calls.truncate(self.before);
                             match self.end_anyhow(text, keys, context) {
-                                // It has an end of its own, which is another value's if it is not this one's.
+                                // It seemed to end; if that is not its end, another value follows.
                                 Step::Cut { .. } if !context.marked => {
-                                    Step::Passed { end: behind, sound: sound(&text[self.start..behind]) }
+                                    Step::Passed { end: seeming_end, is_json: is_json(&text[self.start..seeming_end]) }
                                 }
                                 Step::Cut { whole, cut, .. } => Step::Cut { whole, cut, closed: false },
                                 step => step,
                             }
                         }
-                        None if context.end => self.leave(behind),
+                        None if context.end => self.leave(seeming_end),
                         None => Step::More,
                     };
                 }
@@ -241,18 +241,18 @@ impl JsonReader {
         }
     }
 
-    /// The name that the value has so far, if it can be seen: decides whether a large candidate is worth holding.
+    /// The name that the value contains so far. It decides whether a large candidate is worth holding.
     pub(crate) fn name(&self, text: &str, keys: &JsonKeys) -> Option<String> {
         written_name(&text[self.start..], keys, 0)
     }
 
-    /// Reads the calls of the value that ends at `end`; `false` if there are none in it.
+    /// Reads the calls of the value that ends at `end`. Returns `false` if it contains none.
     fn take(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         let value = &text[self.start..end];
         let whole = self.seeming_end.and_then(|end| reopened(value, end - self.start));
         let value = whole.as_deref().unwrap_or(value);
         match calls(value, keys, context, 0, false).or_else(|| repaired(value, keys, context)) {
-            // What follows the tool's name are its arguments, which may have a `name` of their own.
+            // The value after a tool's name is its arguments, which may have a member `name`.
             Some(found) if self.titled && !found.iter().all(|found| is_known(context.tools, &found.call.name)) => false,
             Some(found) => {
                 self.calls.extend(found.into_iter().map(|found| found.call));
@@ -262,10 +262,10 @@ impl JsonReader {
         }
     }
 
-    /// Reads the calls before the seam of a value that holds two.
+    /// Reads the calls before the seam of a value that contains two.
     fn split(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
         let value = &text[self.start..end];
-        if sound(value) {
+        if is_json(value) {
             return None;
         }
         let seam = seam(value, keys, context)?;
@@ -273,29 +273,29 @@ impl JsonReader {
         self.take(text, seam.end, keys, context).then_some(seam)
     }
 
-    /// Whether a value does not end there although its brackets say so: those of its call are open, or are once its syntax is
+    /// Whether a value continues after `end` although its brackets are balanced: its call is open, or is open once its syntax is
     /// repaired.
     fn is_torn(&self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         let value = &text[self.start..end];
         let open = |found: Vec<Found>| found.iter().any(|found| !found.closed);
-        !sound(value)
+        !is_json(value)
             && match calls(value, keys, context, 0, false) {
                 Some(found) => open(found) && !PlainExtent::closes(value),
                 None => repaired(value, keys, context).is_some_and(open),
             }
     }
 
-    /// The same for a value that was torn: what was read of it before is replaced.
+    /// Reads the calls of a torn value again, and replaces those read before.
     fn retake(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> bool {
         self.calls.truncate(self.before);
         self.take(text, end, keys, context)
     }
 
-    /// Braces right after a value whose quotes are broken belong to it. Returns how many there are.
+    /// Adds braces right after a value with broken quotes to it. Returns how many there are.
     fn widen(&mut self, text: &str, end: usize, keys: &JsonKeys, context: Context<'_>) -> usize {
         let braces = text[end..].bytes().take_while(|&byte| byte == b'}').count();
         if braces > 0
-            && !sound(&text[self.start..end])
+            && !is_json(&text[self.start..end])
             && let Some(found) = calls(&text[self.start..end + braces], keys, context, 0, false)
         {
             self.calls.truncate(self.before);
@@ -304,12 +304,12 @@ impl JsonReader {
         braces
     }
 
-    /// Nothing more belongs to it: a call if anything was read.
+    /// Finishes at `end`. `Reject` if no call was read.
     fn leave(&mut self, end: usize) -> Step {
         if self.calls.is_empty() { Step::Reject } else { Step::Done { calls: std::mem::take(&mut self.calls), end } }
     }
 
-    /// The text is over, and nobody saw the value end: its quotes may be broken.
+    /// The text ended before the value did, or its quotes are broken.
     fn end_anyhow(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         let goes_on = self.seeming_end.and_then(|end| reopened_to_end(&text[self.start..], end - self.start));
         if goes_on.is_some() && self.take(text, text.len(), keys, context) {
@@ -321,7 +321,7 @@ impl JsonReader {
         }
     }
 
-    /// The text is over inside of a value.
+    /// The text ended inside a value.
     fn cut(&mut self, text: &str, keys: &JsonKeys, context: Context<'_>) -> Step {
         let mut found = calls(&text[self.start..], keys, context, 0, true).unwrap_or_default();
         let Found { call: cut, closed } = found.pop().unwrap_or_default();
@@ -344,7 +344,7 @@ fn opening_fence(text: &str, over: bool) -> Start {
     }
 }
 
-/// Whether a value begins here that may be a call: `None` while that cannot be seen.
+/// Whether a value that may be a call begins here. `None`: more text is needed.
 fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> {
     let mut rest = text.trim_start();
     let mut quoted = false;
@@ -356,7 +356,7 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     }
     match rest.as_bytes().first()? {
         b'{' => {}
-        // A call in another language, as a string.
+        // A string may contain a call in another language.
         b'_' | b'a'..=b'z' | b'A'..=b'Z' if quoted => return called(rest, context),
         _ => return Some(false),
     }
@@ -372,7 +372,7 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     let end = bare.find(|c: char| !(c.is_alphanumeric() || "_-./:".contains(c)));
     let Some(end) = end else { return (bare.len() > 128).then_some(false) };
     let key = &bare[..end];
-    // A key without quotes ends with the colon.
+    // A colon ends a key without quotes.
     let key = if quote.is_alphabetic() { key.split(':').next().unwrap_or(key) } else { key };
     let known = keys.name.iter().chain(&keys.arguments).any(|known| known == key)
         || [&OTHER_KEYS[..], &UNSURE_NAMES, &THOUGHTS, &MESSAGE].concat().contains(&key)
@@ -381,17 +381,17 @@ fn plausible(text: &str, keys: &JsonKeys, context: Context<'_>) -> Option<bool> 
     Some(known && (quote.is_alphabetic() || QUOTES.iter().any(|known| known.starts_with(quote))))
 }
 
-/// What a key may be quoted with, also where the whole was escaped.
+/// The quotes of a key, also in escaped text.
 const QUOTES: [&str; 8] = ["\\\"", "\"", "\\'", "'", "&quot;", "&#34;", "\u{201c}", "\u{201d}"];
 
-/// Whether the name of an offered tool and a parenthesis are here.
+/// Whether `text` begins with the name of an offered tool and a parenthesis. `None`: more text is needed.
 fn called(text: &str, context: Context<'_>) -> Option<bool> {
     let length = text.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)));
     let Some(length) = length else { return (text.len() > WORD_BYTES).then_some(false) };
     Some(text[length..].starts_with('(') && is_known(context.tools, &text[..length]))
 }
 
-/// Whether a call has a member for everything that its tool requires.
+/// Whether a call has every parameter that its tool requires.
 fn complete(call: &Parsed, tools: &Tools) -> bool {
     let Some(tool) = known_tool(tools, &call.name) else { return true };
     let given = members(&call.arguments).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! A name, then a brace dictionary with bare keys and string delimiters of its own: `f{city:<|"|>Oslo<|"|>,days:3}`; with all
-//! that models make of it: plain quotes, `=`, parentheses, a missing or superfluous delimiter, and after a backend removed
-//! the special tokens `f{city:Oslo,days:3}`.
+//! Reads a name, then a brace dictionary with bare keys and special string delimiters: `f{city:<|"|>Oslo<|"|>,days:3}`. Also the
+//! variations that models write: plain quotes, `=`, parentheses, missing or extra delimiters, and `f{city:Oslo,days:3}` if a
+//! backend strips special tokens.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
+    Closing, Context, Parsed, Start, Step, WORD_BYTES, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     markdown::name_length,
     place::Document,
@@ -14,14 +14,11 @@ use crate::{
     fix::name::{is_known, known_tool},
 };
 
-/// Maximum length of a name, in bytes.
-const NAME_BYTES: usize = 256;
-
-/// Reads one call, or several that share a pair of markers.
+/// Reads one call, or several between one pair of markers.
 #[derive(Debug, Default)]
 pub(crate) struct LaxReader {
     calls: Vec<Parsed>,
-    /// Where the current call, or the text after the last one, begins.
+    /// Start of the current call, or of the text after the last one.
     at: usize,
     body: Option<Body>,
 }
@@ -35,7 +32,7 @@ struct Body {
     /// The tool's parameters.
     keys: Vec<String>,
     literal: Literal,
-    /// It is not written like that: only a closing marker can end it.
+    /// The search for the closing marker of a malformed call.
     torn: Option<Closing>,
 }
 
@@ -44,7 +41,7 @@ enum Head {
         name: String,
         open: usize,
     },
-    /// The name alone; the closing marker follows it.
+    /// The name alone, before the closing marker.
     Bare {
         name: String,
         end: usize,
@@ -64,7 +61,7 @@ impl LaxReader {
         }
     }
 
-    /// The name of the call that is being read.
+    /// The name of the current call.
     pub(crate) fn name(&self) -> Option<String> {
         self.body.as_ref().map(|body| body.name.clone())
     }
@@ -77,7 +74,7 @@ impl LaxReader {
             let Some((begin, end)) = closing.find(text, context.close) else {
                 return Some(if context.end { self.cut(None) } else { Step::More });
             };
-            let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[*open..begin].trim().to_owned() };
+            let torn = Parsed::new(std::mem::take(name), text[*open..begin].trim());
             return Some(Step::Torn {
                 whole: std::mem::take(&mut self.calls),
                 torn,
@@ -89,7 +86,7 @@ impl LaxReader {
         let dialect = Dialect { delimiters: &lax.strings, loose: true, words: true, keys, ends: &ends, end: context.end };
         let read = match literal.read(text, dialect) {
             Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
-            // Half a delimiter in a value.
+            // A value contains an incomplete delimiter.
             Read::Done { items, .. } if items.iter().any(|(_, node)| node.has_any(&lax.strings)) => None,
             Read::Done { items, end } => arguments(items, document).map(|arguments| (arguments, end)),
             Read::More if !context.end => return Some(Step::More),
@@ -103,7 +100,7 @@ impl LaxReader {
         };
         match read {
             Some((arguments, end)) => {
-                self.calls.push(Parsed { name: std::mem::take(name), id: None, arguments });
+                self.calls.push(Parsed::new(std::mem::take(name), arguments));
                 (self.at, self.body) = (end, None);
                 None
             }
@@ -116,13 +113,14 @@ impl LaxReader {
     }
 
     /// Begins a call.
+    /// Begins a call whose brackets open at `open`.
     fn open(&mut self, name: String, open: usize, context: Context<'_>) {
         let document = Document::new(known_tool(context.tools, &name));
         let keys = document.root().keys();
         self.body = Some(Body { name, open, document, keys, literal: Literal::new(open), torn: None });
     }
 
-    /// Before a call, or after the last one.
+    /// Reads what is before a call or after the last one.
     fn head(&mut self, text: &str, lax: &Lax, context: Context<'_>) -> Option<Step> {
         if self.calls.is_empty() {
             return match head(text, self.at, lax, context) {
@@ -136,7 +134,7 @@ impl LaxReader {
                 // A word between the tags.
                 Head::Bare { name, .. } if !is_known(context.tools, &name) && !self.is_announced(text, lax) => Some(Step::Reject),
                 Head::Bare { name, end } => {
-                    self.calls.push(Parsed { name, id: None, arguments: "{}".to_owned() });
+                    self.calls.push(Parsed::new(name, "{}"));
                     Some(self.done(end))
                 }
                 Head::Maybe if !context.end => Some(Step::More),
@@ -170,7 +168,7 @@ impl LaxReader {
         }
     }
 
-    /// Whether what announces a name is here.
+    /// Whether what precedes a name is here.
     fn is_announced(&self, text: &str, lax: &Lax) -> bool {
         lax.open.iter().any(|open| text[self.at..].trim_start().starts_with(open.as_str()))
     }
@@ -179,11 +177,10 @@ impl LaxReader {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside of a call; `so_far` are its arguments where only the closing bracket is missing.
+    /// The text ended inside a call. `so_far`: its arguments, if only the closing bracket is missing.
     fn cut(&mut self, so_far: Option<String>) -> Step {
-        let name = self.name().unwrap_or_default();
-        let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments }, closed: false }
+        let cut = Parsed::new(self.name().unwrap_or_default(), unclosed(&so_far.unwrap_or_default()));
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut, closed: false }
     }
 }
 
@@ -196,9 +193,9 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {
     }
     at += blank(&text[at..]);
     let rest = &text[at..];
-    let Some(length) = name_length(rest, "_-.:/") else { return if rest.len() > NAME_BYTES { Head::No } else { Head::Maybe } };
+    let Some(length) = name_length(rest, "_-.:/") else { return if rest.len() > WORD_BYTES { Head::No } else { Head::Maybe } };
     let name = rest[..length].to_owned();
-    if name.is_empty() || length > NAME_BYTES {
+    if name.is_empty() || length > WORD_BYTES {
         return Head::No;
     }
     // Empty parentheses, then the arguments: `f(){a:1}`.
@@ -220,7 +217,7 @@ fn head(text: &str, at: usize, lax: &Lax, context: Context<'_>) -> Head {
     }
 }
 
-/// Whether a call whose last value has no delimiters may end where `rest` begins.
+/// Whether a call whose last value has no delimiters may end before `rest`.
 fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
     let rest = rest.trim_start();
     if rest.is_empty() {
@@ -230,7 +227,7 @@ fn ends(rest: &str, lax: &Lax, context: Context<'_>) -> Start {
     starts_with_any(rest, next, context.end)
 }
 
-/// The arguments as JSON text; `None` if some have no key.
+/// The arguments as JSON text. `None`: some have no key.
 fn arguments(items: Vec<Item>, document: &Document) -> Option<String> {
     if let [(None, Node::Dict(members))] = items.as_slice() {
         return Some(document.root().object(members.clone()));

@@ -1,8 +1,8 @@
-//! Bracketed values as models write them outside of JSON -> a tree: Python literals (`(city="Oslo", tags=['a'])`), and brace
-//! dictionaries with bare keys and delimiters of their own (`{city:<|"|>Oslo<|"|>, days:3}`).
+//! Parses bracketed values other than JSON into a tree: Python literals (`(city="Oslo", tags=['a'])`), and brace dictionaries
+//! with bare keys and special delimiters (`{city:<|"|>Oslo<|"|>, days:3}`).
 //!
-//! The text is read strictly first. Where that fails, a quote was not escaped inside of a string: the same text is read
-//! again, and a string now ends only where structure follows it. Nothing is ever closed that the model did not close.
+//! The text is read strictly first. If that fails, a quote inside a string is not escaped. Then the text is read again, and a
+//! string ends only where structure follows. Nothing is closed that the model did not close.
 
 use super::{Start, ahead::Seen, blank};
 use crate::fix::{ends_inside, has_odd_quote, holds_structure};
@@ -12,15 +12,16 @@ mod token;
 
 /// Maximum length of a key, in bytes.
 const KEY_BYTES: usize = 128;
+/// Maximum depth of brackets.
 const DEPTH: usize = 128;
 
-/// A value as it was written.
+/// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
     Text(String),
-    /// JSON text of a number, `true`, `false` or `null`.
+    /// The JSON text of a number, `true`, `false` or `null`.
     Atom(String),
-    /// Text without quotes; the schema says what it means.
+    /// Text without quotes. The schema decides what it means.
     Bare(String),
     /// A list, a tuple or a set.
     List(Vec<Node>),
@@ -31,7 +32,7 @@ pub(crate) enum Node {
 // === impl Node ===
 
 impl Node {
-    /// Whether this holds for a text in it.
+    /// Whether `test` holds for any text in it.
     pub(crate) fn any_text(&self, test: &dyn Fn(&str) -> bool) -> bool {
         match self {
             Node::Text(text) | Node::Bare(text) => test(text),
@@ -41,14 +42,15 @@ impl Node {
         }
     }
 
-    /// Whether a text in it holds one of these delimiters, or all of one but its first and last characters, with any quote.
+    /// Whether a text in it contains one of these delimiters, or a delimiter without its first and last characters, with any
+    /// quotes.
     pub(crate) fn has_any(&self, delimiters: &[String]) -> bool {
         let core = |delimiter: &'_ String| delimiter.get(1..delimiter.len() - 1).filter(|core| core.len() > 1).map(str::to_owned);
         let cores: Vec<String> = delimiters.iter().filter_map(core).flat_map(|core| [core.replace('"', "'"), core]).collect();
         self.any_text(&|text| cores.iter().any(|core| text.contains(core)))
     }
 
-    /// Whether a text inside of a list or an object in it may be several values; `nested`: it is inside of one.
+    /// Whether a text inside one of its lists or objects may be several values. `nested`: this node is inside one.
     fn holds_structure(&self, nested: bool) -> bool {
         match self {
             Node::Text(text) => nested && holds_structure(text),
@@ -62,34 +64,34 @@ impl Node {
     }
 }
 
-/// A member of the outermost brackets: its key, if it has one, and its value.
+/// A member of the outermost brackets: its key, if any, and its value.
 pub(crate) type Item = (Option<String>, Node);
 
 /// How the values are written.
 #[derive(Clone, Copy)]
 pub(crate) struct Dialect<'a> {
-    /// Delimiters of strings besides the quotes; between them nothing is escaped.
+    /// Delimiters of strings besides quotes. Nothing is escaped between them.
     pub(crate) delimiters: &'a [String],
-    /// Text without quotes runs to the next key or bracket; every member has a key. Otherwise the values are Python's.
+    /// Whether unquoted text extends to the next key or bracket and every member has a key. Otherwise the values are Python's.
     pub(crate) loose: bool,
-    /// A name may stand for a string; otherwise only literals are values.
+    /// Whether a name is accepted as a string. Otherwise only literals are values.
     pub(crate) words: bool,
-    /// Keys of the outermost brackets, where they are known.
+    /// The known keys of the outermost brackets.
     pub(crate) keys: &'a [String],
-    /// Whether the call may end where this text begins.
+    /// Whether the call may end before this text.
     pub(crate) ends: &'a dyn Fn(&str) -> Start,
-    /// No more text will come.
+    /// Whether the text is complete.
     pub(crate) end: bool,
 }
 
-/// What a step of reading says.
+/// The result of a reading step.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Read {
     /// The brackets are still open.
     More,
-    /// It is not written like that.
+    /// The text does not follow the dialect.
     Fail,
-    /// The members, and where the text goes on after the closing bracket.
+    /// The members. The text continues at `end`, after the closing bracket.
     Done { items: Vec<Item>, end: usize },
 }
 
@@ -101,11 +103,11 @@ pub(crate) struct Literal {
     lenient: bool,
     stack: Vec<Frame>,
     expect: Expect,
-    /// Everything before was taken.
+    /// The offset up to which everything was consumed.
     at: usize,
-    /// The token that is being read.
+    /// The current token.
     token: Option<token::Token>,
-    /// A closing bracket was met that nothing fitting follows.
+    /// A closing bracket was passed over because nothing fitting follows it.
     refused_end: bool,
 }
 
@@ -114,7 +116,7 @@ struct Frame {
     close: u8,
     items: Vec<Item>,
     key: Option<String>,
-    /// A comma was met: in parentheses it makes a tuple.
+    /// A comma was read. In parentheses it makes a tuple.
     comma: bool,
 }
 
@@ -141,13 +143,13 @@ impl Literal {
         self.refused_end
     }
 
-    /// Whether a quote was not escaped inside of a string.
+    /// Whether a quote inside a string is not escaped.
     pub(crate) fn is_repaired(&self) -> bool {
         self.lenient
     }
 
-    /// Whether damage explains these members better than quotes that are not escaped: a string holds another parameter's key
-    /// (`f(a="x", b=="y")`), or has a quote too many at an end.
+    /// Whether other damage explains these members better than unescaped quotes: a string contains the key of another parameter
+    /// (`f(a="x", b=="y")`), or has an extra quote at an end.
     pub(crate) fn is_damaged(&self, items: &[Item], dialect: Dialect<'_>) -> bool {
         if !self.lenient {
             return false;
@@ -169,7 +171,7 @@ impl Literal {
                     || items.iter().any(|(_, node)| node.holds_structure(false)))
     }
 
-    /// The members of the outermost brackets where only their end is missing.
+    /// The members of the outermost brackets, if only the closing bracket is missing.
     pub(crate) fn unclosed(&self) -> Option<Vec<Item>> {
         match self.stack.as_slice() {
             [outermost] if !self.lenient && self.token.is_none() && self.expect == Expect::After => Some(outermost.items.clone()),
@@ -177,7 +179,7 @@ impl Literal {
         }
     }
 
-    /// Reads on; `text` is the same text, longer with every call.
+    /// Reads on. `text` is the same text, longer with every call.
     pub(crate) fn read(&mut self, text: &str, dialect: Dialect<'_>) -> Read {
         loop {
             match self.step(text, dialect) {
@@ -214,7 +216,7 @@ impl Literal {
                 }
             };
         }
-        // A comma too many.
+        // An extra comma.
         let after_comma = self.expect == Expect::Item && self.stack.last().is_some_and(|frame| frame.comma);
         if first == b',' && after_comma {
             self.at += 1;
@@ -261,7 +263,7 @@ impl Literal {
             }
         }
         let frame = self.stack.last_mut()?;
-        // Python joins strings that are side by side, or have a `+` between them.
+        // Python joins adjacent strings, also with a `+` between them.
         let joins = !dialect.loose && matches!(frame.items.last(), Some((_, Node::Text(_))));
         let plus = usize::from(joins && first == b'+');
         let next = self.at + plus + blank(&text[self.at + plus..]);
@@ -275,7 +277,7 @@ impl Literal {
         }
     }
 
-    /// Whether another known key follows the bracket that closes the whole: the length of what closes it.
+    /// Whether another known key follows the bracket that closes everything. `Yes` has the length of the closing brackets.
     fn closed_too_early(&self, text: &str, dialect: Dialect<'_>) -> Start {
         if !dialect.loose || self.stack.len() != 1 {
             return Start::No;
@@ -292,7 +294,7 @@ impl Literal {
         }
     }
 
-    /// A key and its separator, if the next member has one.
+    /// Reads a key and its separator, if the next member has one.
     fn member(&mut self, text: &str, dialect: Dialect<'_>) -> Start {
         if !self.in_members() {
             return Start::No;
@@ -328,7 +330,7 @@ impl Literal {
         None
     }
 
-    /// A value is complete: it becomes a member of the brackets around it.
+    /// Adds a complete value to the brackets around it.
     fn put(&mut self, node: Node) -> Option<Read> {
         let Some(frame) = self.stack.last_mut() else { return Some(Read::Fail) };
         match (frame.items.last_mut(), &node) {
@@ -365,7 +367,7 @@ impl Literal {
         self.put(node)
     }
 
-    /// Inside brackets whose members may have keys.
+    /// Whether the innermost brackets may contain keys.
     fn in_members(&self) -> bool {
         self.stack.last().is_some_and(|frame| frame.close != b']')
     }

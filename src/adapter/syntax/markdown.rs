@@ -1,5 +1,5 @@
-//! Calls that were escaped for Markdown: `solve\_quadratic(a=2)`. Models that were trained on rendered pages write a
-//! backslash before every underscore, in names and keys too, where no backslash can stand.
+//! Calls escaped for Markdown: `solve\_quadratic(a=2)`. Models trained on rendered pages write a backslash before every
+//! underscore, also in names and keys, where a backslash is never valid.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use super::{Parsed, members::members};
 
 const ESCAPED: &str = "\\_";
 
-/// A name or key without Markdown's backslashes.
+/// Removes Markdown's backslashes from a name or key.
 pub(super) fn plain(word: &str) -> Cow<'_, str> {
     if word.contains(ESCAPED) { Cow::Owned(word.replace(ESCAPED, "_")) } else { Cow::Borrowed(word) }
 }
 
-/// The same call as it was meant. Its values are escaped where its name or one of its keys is: in a value alone, the
-/// backslash may be the model's.
+/// Removes Markdown's backslashes from a call. Its values are unescaped only if its name or one of its keys is escaped: in values
+/// alone, the backslash may be the model's.
 pub(super) fn unescaped(call: Parsed) -> Parsed {
     let keyed = || {
         call.arguments.contains(ESCAPED)
@@ -22,13 +22,13 @@ pub(super) fn unescaped(call: Parsed) -> Parsed {
     if !call.name.contains(ESCAPED) && !keyed() {
         return call;
     }
-    // In JSON a backslash is written as two.
-    let sound = super::value::sound(&call.arguments);
-    let arguments = without_escapes(&call.arguments, if sound { "\\\\_" } else { ESCAPED });
+    // JSON writes a backslash as two.
+    let is_json = super::value::is_json(&call.arguments);
+    let arguments = without_escapes(&call.arguments, if is_json { "\\\\_" } else { ESCAPED });
     Parsed { name: plain(&call.name).into_owned(), arguments, ..call }
 }
 
-/// Replaces `escape`, read from the left in pairs of backslashes, by an underscore.
+/// Replaces `escape` by an underscore, reading pairs of backslashes from the left.
 fn without_escapes(text: &str, escape: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -51,7 +51,7 @@ fn without_escapes(text: &str, escape: &str) -> String {
     out + rest
 }
 
-/// How long the name is that `text` begins with: letters, digits and `marks`. `None`: it may go on after the end of the
+/// The length of the name that `text` begins with: letters, digits and `marks`. `None`: it may continue after the end of the
 /// text.
 pub(super) fn name_length(text: &str, marks: &str) -> Option<usize> {
     let mut chars = text.char_indices().peekable();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn call(name: &str, arguments: &str) -> Parsed {
-        Parsed { name: name.to_owned(), id: None, arguments: arguments.to_owned() }
+        Parsed::new(name, arguments)
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Markers as models misspell them: `<parameter  name = `, `</ Parameter >`, `<<parameter=`. Only tags in angle brackets are read so;
-//! a family's special tokens are single tokens and have one spelling.
+//! Recognises misspelt tags: `<parameter  name = `, `</ Parameter >`, `<<parameter=`. Only tags in angle brackets are read so. A
+//! special token is a single token and has one spelling.
 
 use super::{Start, starts_with_any};
 
-/// Most blanks that may be where a tag has one or none.
+/// Maximum number of spaces where a tag has one or none.
 const BLANKS: usize = 8;
-/// Longest name that a closing tag repeats, with its sign.
+/// Maximum length of a name repeated in a closing tag, with its sign, in bytes.
 const REPEATED_BYTES: usize = 80;
 
-/// The same as [`starts_with_any`]; a tag may be in other cases and have other blanks between its parts.
+/// Like [`starts_with_any`], but a tag may differ in case and in the spaces between its parts.
 pub(super) fn starts_with_tag<'m>(text: &str, markers: impl IntoIterator<Item = &'m String> + Clone, end: bool) -> Start {
     let exact = starts_with_any(text, markers.clone(), end);
     if exact != Start::No || !text.starts_with('<') {
@@ -23,7 +23,7 @@ pub(super) fn starts_with_tag<'m>(text: &str, markers: impl IntoIterator<Item = 
     })
 }
 
-/// The first place after `from` where the marker is, as it is written there.
+/// The first occurrence of the marker after `from`: its offset, and how it is written there.
 pub(super) fn find_tag<'t>(text: &'t str, from: usize, marker: &'t String) -> Option<(usize, &'t str)> {
     if !is_tag(marker) {
         return text[from..].find(marker.as_str()).map(|at| (from + at, marker.as_str()));
@@ -34,8 +34,8 @@ pub(super) fn find_tag<'t>(text: &'t str, from: usize, marker: &'t String) -> Op
     })
 }
 
-/// The same for a tag that holds a key after its marker: `<parameter=k`, `<parameter name="k"`, `<parameter k`, whichever of them
-/// the form has.
+/// Like [`starts_with_tag`], for a tag with a key after its marker: `<parameter=k`, `<parameter name="k"` and `<parameter k` are
+/// equivalent.
 pub(super) fn starts_with_key_tag<'m>(text: &str, markers: impl IntoIterator<Item = &'m String> + Clone, end: bool) -> Start {
     let known = starts_with_tag(text, markers.clone(), end);
     if known != Start::No || !text.starts_with('<') {
@@ -45,7 +45,7 @@ pub(super) fn starts_with_key_tag<'m>(text: &str, markers: impl IntoIterator<Ite
     names.filter(|name| is_tag(name)).map(|name| sign(text, name, end)).find(|start| *start != Start::No).unwrap_or(Start::No)
 }
 
-/// Whether `text` begins with a tag of this name and what comes before a key.
+/// Whether `text` begins with a tag of this name and what precedes a key.
 fn sign(text: &str, name: &str, end: bool) -> Start {
     let length = match misspelt(text, name, end) {
         Start::Yes(length) => length,
@@ -65,12 +65,12 @@ fn sign(text: &str, name: &str, end: bool) -> Start {
     }
 }
 
-/// Whether the marker is a tag with a name, and no special token.
+/// Whether the marker is a tag with a name, not a special token.
 fn is_tag(marker: &str) -> bool {
     marker.strip_prefix('<').is_some_and(|rest| rest.trim_start_matches('/').starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether `text` begins with the tag, its parts compared without cases and with any blanks between them.
+/// Whether `text` begins with the tag, compared without case and with any spaces between its parts.
 fn misspelt(text: &str, tag: &str, end: bool) -> Start {
     let mut rest = text;
     if text.starts_with("<<") {

@@ -1,21 +1,20 @@
-//! The members of a JSON-like object or the elements of an array, one level deep, as slices of the source: strict JSON and
-//! what models make of it (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not judged here.
+//! Splits a JSON-like object into members, or an array into elements, one level deep, as slices of the source. Reads strict JSON
+//! and its usual variations (single quotes, bare keys, trailing commas, a missing brace at the end). Values are not validated.
 
 use crate::json::{extent::Extent, lex::is_odd_space};
 
-/// Quotes that are written in place of `"`, from the left and from the right.
+/// Typographic quotes that replace `"`, opening and closing.
 const TYPOGRAPHIC: [char; 4] = ['\u{201c}', '\u{201e}', '\u{201d}', '\u{201f}'];
 /// What a string may begin with.
 const QUOTES: [char; 7] = ['"', '\'', '`', TYPOGRAPHIC[0], TYPOGRAPHIC[1], TYPOGRAPHIC[2], TYPOGRAPHIC[3]];
 
-/// The members of an object, in source order: (key without quotes, value as written).
-/// `None` if the text does not begin as an object. A value that is broken runs to the end of the text without the
-/// object's own closing brace, so that nothing of it is lost.
+/// The members of an object in source order: the key without quotes, and the value as written. `None`: the text does not begin as
+/// an object. A broken value extends to the end of the text without the object's closing brace, so that nothing of it is lost.
 pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('{')?;
     let mut last = "";
-    // Out of step: quotes inside of the value are not escaped. What is left belongs to it, less the closing brace.
+    // Quotes inside the value are not escaped. The rest of the text belongs to it, except for the closing brace.
     let whole = |value: &str| {
         let whole = value.trim_end();
         whole.strip_suffix('}').unwrap_or(whole).trim_end().len()
@@ -23,7 +22,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     loop {
         rest = beyond_gap(rest);
         if rest.is_empty() || rest.starts_with('}') {
-            // An escape after the object: its brace was one of the string's.
+            // An escape after the object: its brace was part of the string.
             if rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')')).starts_with('\\')
                 && let Some((_, value)) = out.last_mut()
             {
@@ -33,7 +32,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
         }
         let (key, after) = key(rest)?;
         let after = beyond_comments(after);
-        // A colon too many, and one quote too many after a word (`"f"", ..`), are passed over.
+        // An extra colon, and an extra quote after a word (`"f"", ..`), are skipped.
         let value = beyond_comments(after.trim_start_matches([':', '=']));
         if value.len() == after.len() {
             return None;
@@ -63,7 +62,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
     }
 }
 
-/// The elements of an array, as written. `None` if the text does not begin as an array.
+/// The elements of an array, as written. `None`: the text does not begin as an array.
 pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     let mut out = Vec::new();
     let mut rest = text.trim().strip_prefix('[')?;
@@ -72,7 +71,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
         if rest.is_empty() || rest.starts_with(']') {
             return Some(out);
         }
-        // A brace too many.
+        // An extra brace.
         if let Some(after) = rest.strip_prefix('}') {
             rest = after;
             continue;
@@ -83,7 +82,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// After whitespace, commas (or semicolons in their place) and comments.
+/// Skips whitespace, commas or semicolons, and comments.
 fn beyond_gap(text: &str) -> &str {
     let mut rest = beyond_comments(text);
     while let Some(after) = rest.strip_prefix([',', ';']) {
@@ -92,8 +91,8 @@ fn beyond_gap(text: &str) -> &str {
     rest
 }
 
-/// After whitespace, also what only a model writes as such (a byte order mark), and comments. A comment that does not end takes the
-/// rest of the text.
+/// Skips whitespace, including characters that only models use as such (a byte order mark), and comments. An unterminated comment
+/// extends to the end of the text.
 pub(super) fn beyond_comments(text: &str) -> &str {
     let mut rest = text.trim_start_matches(is_odd_space);
     while let Some(end) = comment(rest) {
@@ -102,7 +101,7 @@ pub(super) fn beyond_comments(text: &str) -> &str {
     rest
 }
 
-/// Where the comment ends that `text` begins with; `Some(None)` if its end has not come.
+/// The end of the comment that `text` begins with. `Some(None)`: its end is not there yet.
 pub(super) fn comment(text: &str) -> Option<Option<usize>> {
     if text.starts_with("/*") {
         return Some(text.find("*/").map(|at| at + 2));
@@ -111,7 +110,13 @@ pub(super) fn comment(text: &str) -> Option<Option<usize>> {
     (text.starts_with("//") || text.starts_with("# ")).then(|| text.find('\n'))
 }
 
-/// The text of a string value without its quotes and with JSON's escapes resolved; a bare word as it is.
+/// Writes members, whose values are JSON text, as an object without its braces.
+pub(super) fn joined(members: &[(String, String)]) -> String {
+    let member = |(key, value): &(String, String)| format!("{}:{value}", serde_json::Value::from(key.as_str()));
+    members.iter().map(member).collect::<Vec<_>>().join(",")
+}
+
+/// The text of a string value, without quotes and with JSON's escapes resolved. A bare word stays as it is.
 pub(crate) fn unquote(value: &str) -> String {
     if let Ok(text) = serde_json::from_str::<String>(value) {
         return text;
@@ -119,7 +124,7 @@ pub(crate) fn unquote(value: &str) -> String {
     value.trim().trim_matches(QUOTES).to_owned()
 }
 
-/// Whether a string or a bracketed value is closed by its own last character.
+/// Whether a string or bracketed value is closed by its last character.
 pub(crate) fn is_closed(value: &str) -> bool {
     let value = value.trim();
     match value.as_bytes().first() {
@@ -133,7 +138,7 @@ pub(crate) fn is_open(value: &str) -> bool {
     Extent::default().feed(value.as_bytes()).is_none()
 }
 
-/// Whether a value is one word in quotes: no quote inside of it lacks its escape.
+/// Whether a value is one quoted word, so that no quote inside it can be unescaped.
 fn is_word(value: &str) -> bool {
     let word = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     word.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c)))
@@ -156,7 +161,7 @@ fn value_end(text: &str) -> usize {
     }
 }
 
-/// After the closing quote of the string that `text` begins with.
+/// The offset after the closing quote of the string that `text` begins with.
 fn string_end(text: &str) -> Option<usize> {
     if let Some(inside) = text.strip_prefix(TYPOGRAPHIC) {
         let (at, quote) = inside.char_indices().find(|(_, c)| *c == '"' || TYPOGRAPHIC.contains(c))?;

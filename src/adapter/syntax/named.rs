@@ -1,5 +1,5 @@
-//! The name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`; with an id
-//! before or after the name, or in its place.
+//! Reads the name, then JSON: `get_weather[ARGS]{...}`, `functions.f:0<|tool_call_argument_begin|>{...}`, `f\n{...}`. An id may
+//! precede the name, follow it, or take its place.
 
 use super::{
     Context, Parsed, Start, Step,
@@ -9,7 +9,7 @@ use super::{
     members::members,
     starts_with_any,
     typing::Types,
-    value::{Behind, Got, TornReader, Trail, ValueReader, goes_on, plain_end, reopened, reopened_to_end, sound},
+    value::{After, Got, TornReader, Trail, ValueReader, goes_on, is_json, plain_end, reopened, reopened_to_end},
 };
 use crate::{
     adapter::Named,
@@ -19,7 +19,7 @@ use crate::{
 /// Maximum length of an id, in bytes.
 const ID_BYTES: usize = 256;
 const FENCE: &str = "```";
-/// Arguments of a call that ends before them, as unfinished as the call is.
+/// The arguments of a call that ends before them, as incomplete as the call.
 const NO_ARGUMENTS: &str = "{ ";
 
 /// Reads one call.
@@ -29,29 +29,28 @@ pub(crate) struct NamedReader {
     body: Body,
 }
 
-/// What comes before the arguments.
+/// What precedes the arguments.
 #[derive(Debug, Clone, Default)]
 struct Head {
     name: String,
     id: Option<String>,
-    /// Where the arguments begin.
+    /// Start of the arguments.
     body: usize,
-    /// They are in a code fence.
+    /// Whether they are in a code fence.
     fenced: bool,
-    /// One of the markers that carry nothing comes before them.
+    /// Whether one of `Named::skip` precedes them.
     announced: bool,
-    /// A marker of its own says that arguments follow.
+    /// Whether a marker says that arguments follow.
     opened: bool,
 }
 
 #[derive(Debug, Default)]
 enum Body {
-    /// Not begun.
     #[default]
     Before,
     /// An object or array.
     Value(ValueReader),
-    /// JSON inside of a string, looked at up to `seen`.
+    /// JSON inside a string, scanned up to `seen`.
     Quoted {
         quote: u8,
         seen: usize,
@@ -68,7 +67,7 @@ enum Body {
 
 impl Body {
     fn ended(end: usize) -> Body {
-        Body::Ended { end, trail: Trail::behind(end) }
+        Body::Ended { end, trail: Trail::after(end) }
     }
 }
 
@@ -93,9 +92,8 @@ impl NamedReader {
         let (head, from) = (&*head, head.body);
         let parsed =
             |end: usize| Parsed { name: head.name.clone(), id: head.id.clone(), arguments: text[from..end].trim().to_owned() };
-        let unfinished =
-            || if context.end { Step::Cut { whole: Vec::new(), cut: parsed(text.len()), closed: false } } else { Step::More };
-        // The quotes of a value whose end nobody saw may be broken.
+        let unfinished = || if context.end { Step::cut(parsed(text.len())) } else { Step::More };
+        // The quotes of a value without a visible end may be broken.
         let ended_anyhow = || {
             let (begin, end) = plain_end(&text[from..], context.close)?;
             Some(done(parsed(from + begin), from + end, named, context))
@@ -108,12 +106,11 @@ impl NamedReader {
                         Some(&quote @ (b'"' | b'\'')) => Body::Quoted { quote, seen: from + 1 },
                         None if !context.end => return Step::More,
                         None if !head.opened && takes_nothing(&head.name, context) => {
-                            let cut = Parsed { arguments: NO_ARGUMENTS.to_owned(), ..parsed(from) };
-                            return Step::Cut { whole: Vec::new(), cut, closed: false };
+                            return Step::cut(Parsed { arguments: NO_ARGUMENTS.to_owned(), ..parsed(from) });
                         }
                         None => return unfinished(),
                         Some(_) => match starts_with_any(&text[from..], context.close, context.end) {
-                            // A name alone in a fence is a command, or an item of a list.
+                            // A name alone in a fence is a command or a list item.
                             Start::Yes(_) if context.call.whole_answer => return Step::Reject,
                             Start::Yes(_) => Body::ended(from),
                             Start::Maybe => return Step::More,
@@ -173,23 +170,23 @@ impl NamedReader {
                         return Step::More;
                     }
                     let end = *end;
-                    let behind = match trail.read(text, context.close, context.end) {
-                        behind if text[from..].starts_with('{') => behind.of_object(&text[end..], context.close, context.end),
-                        behind => behind,
+                    let after = match trail.read(text, context.close, context.end) {
+                        after if text[from..].starts_with('{') => after.of_object(&text[end..], context.close, context.end),
+                        after => after,
                     };
-                    match behind {
-                        Behind::More => return Step::More,
-                        Behind::Marker(at) => return done(parsed(end), at, named, context),
-                        Behind::Inside => self.body = Body::Torn(TornReader::inside(end)),
-                        Behind::Nothing if text[from..].starts_with(['{', '[', '"', '\'']) && !sound(text[from..end].trim()) => {
+                    match after {
+                        After::More => return Step::More,
+                        After::Marker(at) => return done(parsed(end), at, named, context),
+                        After::Inside => self.body = Body::Torn(TornReader::inside(end)),
+                        After::Nothing if text[from..].starts_with(['{', '[', '"', '\'']) && !is_json(text[from..end].trim()) => {
                             match goes_on(&text[end..]) {
-                                _ if !context.close.is_empty() => self.body = Body::Torn(TornReader::behind(end)),
+                                _ if !context.close.is_empty() => self.body = Body::Torn(TornReader::after(end)),
                                 Start::Maybe if !context.end => return Step::More,
                                 Start::Yes(_) => self.body = Body::Torn(TornReader::inside(end)),
                                 Start::Maybe | Start::No => return done(parsed(end), trail.end, named, context),
                             }
                         }
-                        Behind::Nothing => return done(parsed(end), trail.end, named, context),
+                        After::Nothing => return done(parsed(end), trail.end, named, context),
                     }
                 }
             }
@@ -202,23 +199,22 @@ impl NamedReader {
     }
 }
 
-/// A call was read, up to `end`.
+/// A call was read up to `end`.
 fn done(call: Parsed, end: usize, named: &Named, context: Context<'_>) -> Step {
     if let Some(calls) = introduced(&call.name, &call.arguments, context) {
         return Step::Done { calls, end };
     }
     if !(named.name_from_arguments && call.name.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Step::Done { calls: vec![call], end };
+        return Step::done(call, end);
     }
     match fitting(&call.arguments, context.tools) {
-        Some(tool) => Step::Done { calls: vec![Parsed { name: tool.name.clone(), id: None, ..call }], end },
+        Some(tool) => Step::done(Parsed::new(&tool.name, call.arguments), end),
         None => Step::Reject,
     }
 }
 
-/// Whether a marked call at the end of the text may lack no more than empty arguments: an offered tool has exactly this name, its
-/// schema says that it takes no parameters, and no other tool's name goes on from it. The model may still have meant to write some, so
-/// it is asked again.
+/// Whether a marked call at the end of the text may lack only empty arguments: an offered tool has exactly this name and takes no
+/// parameters, and no other tool's name continues it. The model may have meant to write some, so it is asked again.
 fn takes_nothing(name: &str, context: Context<'_>) -> bool {
     let longer = |tool: &Tool| tool.name.len() > name.len() && tool.name.starts_with(name);
     context.end
@@ -228,7 +224,7 @@ fn takes_nothing(name: &str, context: Context<'_>) -> bool {
         && context.tools.get(name).is_some_and(|tool| Types::new(Some(tool)).is_empty())
 }
 
-/// The one offered tool that has all of these parameters and needs no other.
+/// The only offered tool that has all of these parameters and requires no other.
 fn fitting<'t>(arguments: &str, tools: &'t Tools) -> Option<&'t Tool> {
     let given: Vec<String> = members(arguments)?.into_iter().map(|(key, _)| key).collect();
     let mut fitting = tools.iter().filter(|tool| Types::new(Some(tool)).take(given.iter().map(String::as_str)));
@@ -257,11 +253,11 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     if context.call.whole_answer && !begins_with_a_name(&text[at..], &named.close, context) {
         return Seen::No;
     }
-    // An id after the name and the markers that carry nothing end it too, and are read again below.
+    // An id after the name and the markers without information end the name too. They are read again below.
     let id_marker = named.id.as_ref().filter(|_| !named.id_first).map(|[open, _]| open);
     let brace = named.close.iter().any(String::is_empty).then_some("{");
     let ends = named.close.iter().map(String::as_str).filter(|end| !end.is_empty());
-    // The arguments of a tool that has none may be missing with all that would come before them.
+    // The arguments of a tool without parameters may be missing, with everything before them.
     let ends = ends.chain(id_marker.map(String::as_str)).chain(brace).chain(context.close.iter().map(String::as_str));
     let (written, end, length) = match word(&text[at..], ends, context.end) {
         Seen::Yes(Word { name, at: end, length }) => (&text[at + name.start..at + name.end], at + end, length),
@@ -298,8 +294,8 @@ fn head(text: &str, named: &Named, context: Context<'_>) -> Seen<Head> {
     }
 }
 
-/// The id that `text` begins with, and the length of it with its markers. One without a closing marker ends where its
-/// letters and digits end.
+/// The id that `text` begins with, and its length including the markers. Without a closing marker, the id ends with its letters
+/// and digits.
 fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> {
     if !text.starts_with(open) {
         return if !over && open.starts_with(text) { Seen::Maybe } else { Seen::No };
@@ -314,7 +310,7 @@ fn id(text: &str, open: &str, close: &str, over: bool) -> Seen<(String, usize)> 
     }
 }
 
-/// The name without a word after it that ends names, where a removed marker was between them (`fcommentary json{...}`).
+/// Removes a word that ends names from the end of a name, where a stripped marker was between them (`fcommentary json{...}`).
 fn unglued<'t>(written: &'t str, named: &Named, tools: &Tools) -> &'t str {
     if tools.get(written).is_some() {
         return written;
@@ -323,7 +319,7 @@ fn unglued<'t>(written: &'t str, named: &Named, tools: &Tools) -> &'t str {
     ends.filter_map(|end| written.strip_suffix(end.as_str())).find(|bare| tools.get(bare).is_some()).unwrap_or(written)
 }
 
-/// Name and id out of what takes the place of the name; `None` if it cannot be a name.
+/// Splits the text in place of the name into name and id. `None`: it cannot be a name.
 fn name(written: &str, named: &Named) -> Option<(String, Option<String>)> {
     let mut name = written;
     for prefix in &named.prefix {

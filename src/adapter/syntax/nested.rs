@@ -1,6 +1,6 @@
-//! Elements named after the parameters, nested, with a prefix before every tag:
-//! `P<invoke name="f">P<point>P<x>1P</x>P</point>P</invoke>`. Children make an object, `item`s an array, bare text is typed
-//! by the schema. Read with a stack, tag by tag; inside of a parameter that is text by its schema tags are content.
+//! Reads nested elements named after the parameters, with a prefix before every tag:
+//! `P<invoke name="f">P<point>P<x>1P</x>P</point>P</invoke>`. Children form an object, `item`s an array, and the schema types
+//! bare text. Tags are read with a stack. Tags inside a parameter that is text by its schema are content.
 
 use super::{
     Context, Parsed, Start, Step,
@@ -15,11 +15,11 @@ use crate::{adapter::Nested, fix::name::known_tool};
 
 /// Maximum length of a tag, in bytes.
 const TAG_BYTES: usize = 256;
-/// Elements deeper than this are not read.
+/// Maximum depth of elements.
 const DEPTH: usize = 64;
-/// The element of an array.
+/// The name of an array's element.
 const ITEM: &str = "item";
-/// The key of text that is beside children.
+/// The key of text beside children.
 const TEXT: &str = "$text";
 
 /// Reads one call.
@@ -27,28 +27,27 @@ const TEXT: &str = "$text";
 pub(crate) struct NestedReader {
     name: Option<String>,
     types: Types,
-    /// After the last tag.
+    /// The offset after the last tag.
     at: usize,
-    /// Up to where the next one was searched.
+    /// The offset up to which the next tag was searched.
     seen: usize,
-    /// The open elements; the first one is the call itself.
+    /// The open elements. The first one is the call itself.
     open: Vec<Element>,
 }
 
-/// An element whose end has not come.
+/// An open element.
 #[derive(Debug, Default)]
 struct Element {
     name: String,
-    /// Where its content begins.
     start: usize,
     children: Vec<(String, String)>,
-    /// Its text outside of its children.
+    /// Its text outside its children.
     text: String,
-    /// Elements of the same name that are content.
+    /// Number of open elements of the same name that are content.
     depth: usize,
 }
 
-/// A tag: its name, whether it closes, and where it ends.
+/// A tag. `closes`: it is a closing tag.
 struct Tag<'t> {
     name: &'t str,
     closes: bool,
@@ -80,17 +79,13 @@ impl NestedReader {
             }
         }
         let name = self.name.clone().unwrap_or_default();
-        let parsed = |arguments: String| Parsed { name: name.clone(), id: None, arguments };
+        let parsed = |arguments: String| Parsed::new(&name, arguments);
         let lead = lead(nested);
         loop {
             let Some(at) = text[self.seen..].find(lead).map(|at| self.seen + at) else {
                 let tail = text.len().saturating_sub(lead.len() - 1).max(self.seen);
                 self.seen = text.floor_char_boundary(tail).max(self.seen);
-                return if context.end {
-                    Step::Cut { whole: Vec::new(), cut: parsed(self.cut(context.marked)), closed: false }
-                } else {
-                    Step::More
-                };
+                return if context.end { Step::cut(parsed(self.cut(context.marked))) } else { Step::More };
             };
             let tag = match tag(text, at + nested.prefix.len(), context.end) {
                 Seen::Yes(tag) => tag,
@@ -104,19 +99,18 @@ impl NestedReader {
                 }
             };
             self.seen = tag.end;
-            match self.enter_or_leave(text, at, &tag, nested, context.end) {
-                Turn::On => {}
-                Turn::More => {
+            match self.read_tag(text, at, &tag, nested, context.end) {
+                Progress::On => {}
+                Progress::More => {
                     self.seen = at;
                     return Step::More;
                 }
-                Turn::Reject => return Step::Reject,
-                Turn::Done(arguments) => return Step::Done { calls: vec![parsed(arguments)], end: tag.end },
+                Progress::Reject => return Step::Reject,
+                Progress::Done(arguments) => return Step::done(parsed(arguments), tag.end),
             }
         }
     }
 
-    /// The name, if it was seen.
     pub(crate) fn name(&self) -> Option<String> {
         self.name.clone()
     }
@@ -127,89 +121,90 @@ impl NestedReader {
         close.rsplit('/').next().unwrap_or_default().trim_end_matches('>').to_owned()
     }
 
-    fn enter_or_leave(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, end: bool) -> Turn {
+    fn read_tag(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, end: bool) -> Progress {
         let types = std::mem::take(&mut self.types);
-        let turn = self.turn(text, at, tag, nested, &types, end);
+        let progress = self.follow_tag(text, at, tag, nested, &types, end);
         self.types = types;
-        turn
+        progress
     }
 
-    fn turn(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Turn {
+    fn follow_tag(&mut self, text: &str, at: usize, tag: &Tag<'_>, nested: &Nested, types: &Types, end: bool) -> Progress {
         let path: Vec<&str> = self.open.iter().skip(1).map(|element| element.name.as_str()).collect();
         let (kind, depth) = (kind(types, &path), self.open.len());
         let encloses = self.open.iter().rev().skip(1).any(|element| element.name == tag.name);
-        let Some(top) = self.open.last_mut() else { return Turn::Reject };
+        let Some(top) = self.open.last_mut() else { return Progress::Reject };
         let inside = depth > 1;
         if inside && kind.is_some_and(flat) {
-            // Text by its schema: tags are content but for its own closing tag, and those that can only be markup.
+            // The parameter is text by its schema: tags are content, except its own closing tag and those that can only be
+            // markup.
             if tag.name != top.name {
-                return if tag.closes && encloses { Turn::Reject } else { Turn::On };
+                return if tag.closes && encloses { Progress::Reject } else { Progress::On };
             }
             if !tag.closes {
                 top.depth += 1;
-                return Turn::On;
+                return Progress::On;
             }
             if top.depth > 0 {
                 top.depth -= 1;
-                return Turn::On;
+                return Progress::On;
             }
-            // Without a prefix before it, a tag closes only where another one or the end follows.
+            // Without a prefix, a tag closes only if another one or the end follows.
             let rest = text[tag.end..].trim_start();
             return match nested.prefix.is_empty() && !rest.starts_with('<') {
-                true if rest.is_empty() && !end => Turn::More,
-                true if !rest.is_empty() => Turn::On,
+                true if rest.is_empty() && !end => Progress::More,
+                true if !rest.is_empty() => Progress::On,
                 _ => self.close(text, at, tag.end, kind),
             };
         }
         if !tag.closes {
             if depth > DEPTH || (!inside && tag.name == top.name) {
-                return Turn::Reject;
+                return Progress::Reject;
             }
             top.text.push_str(&text[self.at..at]);
             self.at = tag.end;
             self.open.push(Element { name: tag.name.to_owned(), start: tag.end, ..Element::default() });
-            return Turn::On;
+            return Progress::On;
         }
         if tag.name == top.name {
             return self.close(text, at, tag.end, kind);
         }
-        // An empty container whose closing tag is missing shows in the closing tag of its parent.
+        // An empty container without a closing tag ends at the closing tag of its parent.
         let empty = top.children.is_empty() && top.text.is_empty() && text[self.at..at].trim().is_empty();
         let container = kind.is_some_and(|kind| !kind.allows(&serde_json::Value::from("")) && !flat(kind));
         let parent = depth.checked_sub(2).and_then(|at| self.open.get(at));
         if inside && empty && container && parent.is_some_and(|parent| parent.name == tag.name) {
             return match self.close(text, at, at, kind) {
-                Turn::On => self.turn(text, at, tag, nested, types, end),
+                Progress::On => self.follow_tag(text, at, tag, nested, types, end),
                 other => other,
             };
         }
-        Turn::Reject
+        Progress::Reject
     }
 
-    /// The innermost element ends at `at`, its tag at `end`.
-    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>) -> Turn {
-        let Some(mut element) = self.open.pop() else { return Turn::Reject };
+    /// Closes the innermost element, whose content ends at `at` and whose tag ends at `end`.
+    fn close(&mut self, text: &str, at: usize, end: usize, kind: Option<Type<'_>>) -> Progress {
+        let Some(mut element) = self.open.pop() else { return Progress::Reject };
         element.text.push_str(&text[self.at.max(element.start)..at]);
         self.at = end;
-        let Some(parent) = self.open.last_mut() else { return Turn::Done(arguments(element)) };
+        let Some(parent) = self.open.last_mut() else { return Progress::Done(arguments(element)) };
         let value = element.value(&text[element.start..at], kind);
         parent.children.push((element.name, value));
-        Turn::On
+        Progress::On
     }
 
-    /// The arguments of a call that was cut: they lack the brace between two parameters, and more inside of one.
+    /// The arguments of a truncated call. They lack the brace between two parameters, and more inside one.
     fn cut(&self, marked: bool) -> String {
         let members = self.open.first().map(|call| members(&call.children)).unwrap_or_default();
         match self.open.len() == 1 && !members.is_empty() && marked {
-            // The space shows that the last value is whole.
+            // The space tells the fixer that the last value is complete.
             true => format!("{{{members} "),
             false => format!("{{{members}{}\"", if members.is_empty() { "" } else { "," }),
         }
     }
 }
 
-/// What a tag led to.
-enum Turn {
+/// The result of reading a tag.
+enum Progress {
     On,
     More,
     Reject,
@@ -219,7 +214,7 @@ enum Turn {
 // === impl Element ===
 
 impl Element {
-    /// Its value as JSON text; `source` is all that is between its tags.
+    /// Its value as JSON text. `source` is the text between its tags.
     fn value(&self, source: &str, kind: Option<Type<'_>>) -> String {
         let plain = |text: &str| match kind {
             Some(kind) => kind.value(&decoded(text), Hint::None),
@@ -261,7 +256,7 @@ fn lead(nested: &Nested) -> &str {
     if nested.prefix.is_empty() { "<" } else { &nested.prefix }
 }
 
-/// The arguments of a whole call.
+/// The arguments of a complete call.
 fn arguments(call: Element) -> String {
     if call.children.is_empty() && call.text.trim().starts_with('{') {
         call.text.trim().to_owned()
@@ -270,7 +265,7 @@ fn arguments(call: Element) -> String {
     }
 }
 
-/// Members of an object; a name that comes again makes an array of its values.
+/// The members of an object. A repeated name makes an array of its values.
 fn members(children: &[(String, String)]) -> String {
     let mut out: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, value) in children {
@@ -286,7 +281,7 @@ fn members(children: &[(String, String)]) -> String {
     out.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
-/// The type of the element at this path; `None` for the call itself.
+/// The type of the element at this path. `None` for the call itself.
 fn kind<'a>(types: &'a Types, path: &[&str]) -> Option<Type<'a>> {
     let (first, rest) = path.split_first()?;
     let step =
@@ -294,12 +289,12 @@ fn kind<'a>(types: &'a Types, path: &[&str]) -> Option<Type<'a>> {
     Some(rest.iter().fold(types.parameter(first), step))
 }
 
-/// Whether neither an object nor an array may be here.
+/// Whether the schema allows neither an object nor an array here.
 fn flat(kind: Type<'_>) -> bool {
     !kind.allows(&serde_json::json!({})) && !kind.allows(&serde_json::json!([]))
 }
 
-/// The tag at `at` after a prefix; spaces may be between.
+/// The tag at `at` after a prefix. Whitespace may precede it.
 fn tag(text: &str, at: usize, end: bool) -> Seen<Tag<'_>> {
     let undecided = if end { Seen::No } else { Seen::Maybe };
     let rest = text[at..].trim_start_matches([' ', '\t', '\n', '\r']);

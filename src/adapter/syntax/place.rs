@@ -1,4 +1,4 @@
-//! Where in a tool's schema a value is, and what a text without quotes means there.
+//! A position in a tool's schema, and what unquoted text means there.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Document(View);
 
-/// A place in it; nothing is known of a place that the schema does not describe.
+/// A position in the schema. Nothing is known about a position that the schema does not describe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'s>(fix::Place<'s>);
 
@@ -35,7 +35,7 @@ impl Document {
 // === impl Place ===
 
 impl<'s> Place<'s> {
-    /// The names of the members that are described here, in the schema's order.
+    /// The names of the members described here, in the schema's order.
     pub(crate) fn keys(&self) -> Vec<String> {
         self.0.keys().map(str::to_owned).collect()
     }
@@ -44,28 +44,28 @@ impl<'s> Place<'s> {
         Place(self.0.member(&plain(key)))
     }
 
-    /// The place of a list's elements.
+    /// The position of a list's elements.
     pub(crate) fn element(&self) -> Place<'s> {
         Place(self.0.element())
     }
 
-    /// Whether the schema allows one of these types here; `None` if it says nothing of types.
+    /// Whether the schema allows one of these types here. `None`: it says nothing about types.
     pub(crate) fn allows(&self, types: Types) -> Option<bool> {
         self.0.allows(types)
     }
 
-    /// Whether only listed values are allowed here.
+    /// Whether the schema lists the allowed values.
     pub(crate) fn is_listed(&self) -> bool {
         self.0.is_listed()
     }
 
-    /// The JSON text of an object that is here. Numbers keep their digits, and a key that is there twice stays there twice.
+    /// Writes an object as JSON text. Numbers keep their digits, and repeated keys stay repeated.
     pub(crate) fn object(&self, members: Vec<(String, Node)>) -> String {
         let member = |(key, node): (String, Node)| format!("{}:{}", string(&key), self.member(&key).json(node));
         format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
     }
 
-    /// The JSON text of a value that is here.
+    /// Writes a value as JSON text.
     fn json(&self, node: Node) -> String {
         match node {
             Node::Text(text) => string(&text),
@@ -79,7 +79,7 @@ impl<'s> Place<'s> {
         }
     }
 
-    /// A text without quotes: what it looks like, if the schema allows that here, else a string. `null` is never a string.
+    /// Writes unquoted text as what it looks like if the schema allows that here, else as a string. `null` is never a string.
     fn bare(&self, text: &str) -> String {
         let exact = atom(text).or_else(|| is_null(text).then(|| "null".to_owned()));
         let looks = exact.clone().or_else(|| number(text));

@@ -1,8 +1,8 @@
-//! Calls as Python: `[f(a=1), g(b="x")]`, or one `f(a=1)` a line, also as `print(f(a=1))` or `r = f(a=1)` and in a fence of
-//! its own. Positional arguments take the names of the tool's parameters in the schema's order.
+//! Reads calls as Python: `[f(a=1), g(b="x")]`, or one `f(a=1)` per line, also as `print(f(a=1))` or `r = f(a=1)`, and in a fence
+//! of its own. Positional arguments get the names of the tool's parameters in the schema's order.
 
 use super::{
-    Closing, Context, Parsed, Start, Step, UNFINISHED, blank,
+    Closing, Context, Parsed, Start, Step, blank,
     literal::{Dialect, Item, Literal, Node, Read},
     place::Document,
     starts_with_any, unclosed,
@@ -20,37 +20,37 @@ use items::{arguments, swallows_call, words_fit};
 const FENCE: &str = "```";
 const PRINT: &str = "print(";
 
-/// Reads a list of calls, or calls in lines.
+/// Reads a list of calls, or calls on lines.
 #[derive(Debug, Default)]
 pub(crate) struct PythonReader {
     calls: Vec<Parsed>,
     phase: Phase,
-    /// Where the current call or the text after the last one begins.
+    /// Start of the current call, or of the text after the last one.
     at: usize,
-    /// The calls are in brackets.
+    /// Whether the calls are in brackets.
     bracket: bool,
-    /// Names that results were assigned to.
+    /// The variables that results were assigned to.
     assigned: Vec<String>,
 }
 
 #[derive(Debug, Default)]
 enum Phase {
-    /// Before everything.
+    /// At the beginning.
     #[default]
     Begin,
     /// Before a call.
     Head,
-    /// Inside of its parentheses; so many others are open around it.
+    /// Inside its parentheses, with `around` others open around the call.
     Arguments { name: String, around: usize, document: Box<Document>, keys: Vec<String>, literal: Box<Literal> },
-    /// After a call that still has parentheses around it.
+    /// After a call that still has this many parentheses around it.
     Around(usize),
-    /// After a call; whether a newline is between it and this place.
+    /// After a call. `newline`: a newline was read since.
     Between { newline: bool },
-    /// After all calls; what may belong to them was looked at up to `seen`.
-    Behind { seen: usize },
-    /// The next call takes the result of one before it, which nobody knows yet: it and all after it are left out.
+    /// After all calls. Text that may belong to them was scanned up to `seen`.
+    After { seen: usize },
+    /// The next call uses the result of an earlier one, which is not known yet. It and all later calls are left out.
     Waiting(Closing),
-    /// The arguments are no literals: only a closing marker can end the call.
+    /// The arguments are not literals: only a closing marker can end the call.
     Torn { name: String, closing: Closing },
 }
 
@@ -65,7 +65,7 @@ impl PythonReader {
         }
     }
 
-    /// The name of the call that is being read.
+    /// The name of the current call.
     pub(crate) fn name(&self) -> Option<String> {
         match &self.phase {
             Phase::Arguments { name, .. } | Phase::Torn { name, .. } => Some(name.clone()),
@@ -91,7 +91,7 @@ impl PythonReader {
                         return None;
                     }
                     Read::Done { items, .. } if literal.is_damaged(&items, dialect) => None,
-                    // A quote or a bracket is missing: the text of a repaired string is no call.
+                    // A quote or bracket is missing: a repaired string contains a call.
                     Read::Done { items, .. } if literal.is_repaired() && swallows_call(&items, context) => None,
                     Read::Done { items, end } if words_fit(&items, document, context.marked) => {
                         arguments(items, document).map(|arguments| (arguments, end))
@@ -107,7 +107,7 @@ impl PythonReader {
                 };
                 match read {
                     Some((arguments, end)) => {
-                        self.calls.push(Parsed { name: std::mem::take(name), id: None, arguments });
+                        self.calls.push(Parsed::new(std::mem::take(name), arguments));
                         (self.at, self.phase) = (end, Phase::Around(*around));
                     }
                     None if context.close.is_empty() || !context.marked => return Some(Step::Reject),
@@ -127,7 +127,7 @@ impl PythonReader {
                         None
                     }
                     None if !context.end => Some(Step::More),
-                    // The call is whole, only what surrounds it is open.
+                    // The call is complete, and only what surrounds it is open.
                     None => Some(self.done(at)),
                     Some(_) => Some(Step::Reject),
                 }
@@ -136,9 +136,9 @@ impl PythonReader {
                 let newline = *newline;
                 self.between(text, newline, context)
             }
-            Phase::Behind { seen } => {
+            Phase::After { seen } => {
                 let seen = *seen;
-                Some(self.behind(text, seen, context))
+                Some(self.after_calls(text, seen, context))
             }
             Phase::Waiting(_) if self.calls.is_empty() => Some(Step::Reject),
             Phase::Waiting(closing) => match closing.find(text, context.close) {
@@ -148,7 +148,7 @@ impl PythonReader {
             },
             Phase::Torn { name, closing } => match closing.find(text, context.close) {
                 Some((begin, end)) => {
-                    let torn = Parsed { name: std::mem::take(name), id: None, arguments: text[self.at..begin].trim().to_owned() };
+                    let torn = Parsed::new(std::mem::take(name), text[self.at..begin].trim());
                     let whole = std::mem::take(&mut self.calls);
                     Some(Step::Torn { whole, torn, why: "an argument is no literal, or has no parameter", end })
                 }
@@ -182,7 +182,7 @@ impl PythonReader {
             }
         }
         self.bracket = rest.starts_with('[');
-        // A call by itself is the other form's; who prints its result wants it, too.
+        // A bare call belongs to the other form. A printed call is meant too.
         if context.call.whole_answer && context.close.is_empty() && !rest.starts_with(PRINT) {
             return Some(if PRINT.starts_with(rest) && !context.end { Step::More } else { Step::Reject });
         }
@@ -230,7 +230,7 @@ impl PythonReader {
         }
     }
 
-    /// What follows is no call: those before it count, unless they are in brackets that are still open.
+    /// No call follows. The calls before it count, unless they are in brackets that are still open.
     fn stop(&mut self, text: &str) -> Step {
         let end = text[..self.at].trim_end().len();
         if self.bracket || self.calls.is_empty() { Step::Reject } else { self.done(end) }
@@ -243,7 +243,7 @@ impl PythonReader {
         let rest = &text[self.at..];
         match rest.as_bytes().first() {
             None if !context.end => return Some(Step::More),
-            // The calls are whole; at most the bracket is missing.
+            // The calls are complete. At most the bracket is missing.
             None => return Some(self.done(self.at)),
             Some(b',' | b';') => (self.at, self.phase) = (self.at + 1, Phase::Head),
             Some(b']') if self.bracket => self.end_calls(self.at + 1),
@@ -256,22 +256,22 @@ impl PythonReader {
                 Start::No => return Some(Step::Reject),
             },
             Some(_) if newline => self.phase = Phase::Head,
-            // A call in a sentence is not the call.
+            // A call within a sentence does not count.
             Some(_) => return Some(Step::Reject),
         }
         None
     }
 
     fn end_calls(&mut self, at: usize) {
-        (self.at, self.phase) = (at, Phase::Behind { seen: at });
+        (self.at, self.phase) = (at, Phase::After { seen: at });
     }
 
-    /// The closing marker is part of the call, and so is the fence that was inside of the markers.
-    fn behind(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
+    /// Reads the closing marker, and the end of a fence inside the markers.
+    fn after_calls(&mut self, text: &str, seen: usize, context: Context<'_>) -> Step {
         let junk = |c: char| c.is_whitespace() || (context.marked && matches!(c, '`' | ']' | ';'));
         let rest = text[seen..].trim_start_matches(junk);
         let seen = text.len() - rest.len();
-        self.phase = Phase::Behind { seen };
+        self.phase = Phase::After { seen };
         if rest.is_empty() && !context.end {
             return Step::More;
         }
@@ -288,21 +288,19 @@ impl PythonReader {
         Step::Done { calls: std::mem::take(&mut self.calls), end }
     }
 
-    /// The text ended inside of the name of a call.
+    /// The text ended inside the name of a call.
     fn cut_between(&mut self) -> Step {
         Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed::default(), closed: false }
     }
 
-    /// The text ended inside of a call. `so_far` are the arguments of a call that
-    /// lacks nothing but its end.
+    /// The text ended inside a call. `so_far`: its arguments, if only the closing parenthesis is missing.
     fn cut(&mut self, so_far: Option<String>) -> Step {
-        let name = self.name().unwrap_or_default();
-        let arguments = so_far.map_or_else(|| UNFINISHED.to_owned(), |arguments| unclosed(&arguments));
-        Step::Cut { whole: std::mem::take(&mut self.calls), cut: Parsed { name, id: None, arguments }, closed: false }
+        let cut = Parsed::new(self.name().unwrap_or_default(), unclosed(&so_far.unwrap_or_default()));
+        Step::Cut { whole: std::mem::take(&mut self.calls), cut, closed: false }
     }
 }
 
-/// The tool's name: `f.call(...)` calls `f` where no tool has the longer name.
+/// The name of the tool. `f.call(...)` calls `f` unless a tool has the longer name.
 fn callee(name: String, context: Context<'_>) -> String {
     let known = |name: &str| is_known(context.tools, name);
     match name.strip_suffix(".call") {
@@ -311,7 +309,7 @@ fn callee(name: String, context: Context<'_>) -> String {
     }
 }
 
-/// Whether the calls have a place of their own, where lines may be around them.
+/// Whether the calls have a place of their own, where other lines may be around them.
 fn in_lines(context: Context<'_>) -> bool {
     !context.close.is_empty() || context.call.whole_answer
 }
@@ -324,12 +322,12 @@ fn closes(rest: &str, context: Context<'_>) -> Start {
     }
 }
 
-/// Whether a call may end where `rest` begins.
+/// Whether a call may end before `rest`.
 fn ends(rest: &str, bracket: bool, context: Context<'_>) -> Start {
     let gap = blank(rest);
     let newline = rest[..gap].contains('\n');
     let rest = &rest[gap..];
-    // Asked where quotes are not escaped: the end of the text proves nothing then.
+    // This is asked if quotes are not escaped: then the end of the text proves nothing.
     let Some(first) = rest.as_bytes().first() else { return if context.end { Start::No } else { Start::Maybe } };
     let begins_call = |text: &str| match head(text, !bracket && in_lines(context), &[]) {
         Head::Call { .. } | Head::Skip(_) => Start::Yes(0),

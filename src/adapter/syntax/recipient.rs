@@ -1,11 +1,12 @@
-//! A header that names the recipient, then the body: `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}`,
-//! `>>>f\n{...}`. The recipient may come before or after the channel, and what kind of body follows may hang on its name.
+//! Reads a header that names the recipient, then the body:
+//! `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{...}`, `>>>f\n{...}`. The recipient may precede or follow
+//! the channel. The kind of the body may be glued to its name.
 
 use super::{
     Context, Parsed, Seen, Start, Step, UNFINISHED, blank, find_any, starts_with_any,
     tagged::TaggedReader,
     unclosed,
-    value::{Behind, Got, TornReader, Trail, ValueReader, plain_end, sound},
+    value::{After, Got, TornReader, Trail, ValueReader, is_json, plain_end},
 };
 use crate::{
     adapter::{Parameters, Recipient, Tagged, Trim, syntax::place::Document},
@@ -27,7 +28,7 @@ const HEADER_BYTES: usize = 512;
 /// A header that was read.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Header {
-    /// Up to where its message begins.
+    /// Its length, up to the start of the message.
     pub(crate) length: usize,
     pub(crate) kind: Kind,
 }
@@ -37,51 +38,50 @@ pub(crate) struct Header {
 pub(crate) enum Kind {
     Reasoning,
     Content,
-    /// A call of this tool, as the model wrote its name.
+    /// A call of this tool, named as the model wrote it.
     Call(String),
-    /// What a tool answers: another's message.
+    /// A tool's result, which is another's message.
     Result,
 }
 
-/// Reads one call; the body begins at the header.
+/// Reads one call. The body begins at the header.
 #[derive(Debug, Default)]
 pub(crate) struct RecipientReader {
     head: Option<Head>,
     body: Body,
 }
 
-/// What comes before the arguments, and what is known of them.
+/// The header of the call.
 #[derive(Debug)]
 struct Head {
     name: String,
-    /// Where the arguments begin.
+    /// Start of the arguments.
     body: usize,
     /// The tags that they may be written in.
     tags: Option<Tagged>,
-    /// What ends the message: the next header does too, and is not part of it.
+    /// What ends the message. The next header also ends it, and is not consumed.
     ends: Vec<String>,
 }
 
 #[derive(Debug, Default)]
 enum Body {
-    /// Not begun.
     #[default]
     Before,
     /// One tag for each argument.
     Tagged(Box<TaggedReader>),
     /// An object.
     Value(ValueReader),
-    /// Its brackets are balanced.
+    /// After an object whose brackets are balanced.
     Ended(Trail),
     Torn(TornReader),
-    /// Text, searched for its end from here: the one parameter of the tool, or whatever else the fixer can make of it.
+    /// Text, searched for its end from `seen`: the value of the tool's only parameter (`key`), or whatever the fixer makes of it.
     Raw {
         key: Option<String>,
         seen: usize,
     },
 }
 
-/// The header that `text` begins with. `inside`: the text begins after its first marker.
+/// The header that `text` begins with. `inside`: the text begins after the header's first marker.
 pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> Seen<Header> {
     match stripped::stripped_header(text, data, inside, end) {
         Seen::No => {}
@@ -92,7 +92,7 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
         Some(at) => &text[..at],
         None if limit < text.len() => return Seen::No,
         None if !end && (!data.plain || name_end(text, data) == text.len()) => return Seen::Maybe,
-        // The answer ended inside of it.
+        // The answer ended inside it.
         None if end && !data.plain && known_words(text, data) => text,
         None => return Seen::No,
     };
@@ -132,7 +132,7 @@ pub(crate) fn header(text: &str, data: &Recipient, inside: bool, end: bool) -> S
     Seen::Yes(Header { length, kind })
 }
 
-/// Whether an answer may begin inside of a header.
+/// Whether the answer begins inside a header.
 pub(crate) fn begins_inside(text: &str, data: &Recipient, tools: &Tools, end: bool) -> Seen<()> {
     match stripped::stripped_header(text, data, true, end) {
         Seen::Yes(_) => return Seen::Yes(()),
@@ -171,14 +171,14 @@ pub(crate) fn is_arguments(body: &str, data: &Recipient, tool: Option<&Tool>, en
     let tags = data.parameters.iter().map(|parameters| &parameters.argument[0]);
     match starts_with_any(body, data.end.iter().chain(&data.start).chain(tags), end) {
         Start::No if body.is_empty() || body.starts_with('{') => Start::Yes(0),
-        // What is addressed to a tool is no text, whatever it is.
+        // Whatever is addressed to a tool is not text.
         Start::No if !data.forms && tool.is_some_and(|tool| !data.plain || raw_parameter(tool).is_some()) => Start::Yes(0),
         _ if body.is_empty() && !end => Start::Maybe,
         start => start,
     }
 }
 
-/// The parameter that a body without JSON is: the only one, and a string.
+/// The parameter that a body without JSON is: the only one, if it may be a string.
 pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
     let document = Document::new(Some(tool));
     let mut keys = document.root().keys();
@@ -186,11 +186,11 @@ pub(crate) fn raw_parameter(tool: &Tool) -> Option<String> {
     (document.root().member(&key).allows(Types::STRING) != Some(false)).then_some(key)
 }
 
-/// The recipient in a header, without prefixes and without the kind of body that hangs on it. `None`: nothing fits.
+/// The recipient in a header, without prefixes. `None`: there is none.
 fn recipient<'t>(head: &'t str, data: &Recipient, inside: bool) -> Option<&'t str> {
     let mut marked = data.to.iter().filter(|marker| !marker.is_empty()).filter_map(|marker| {
         let at = head.rfind(marker.as_str())?;
-        // A word may not end in the marker.
+        // The marker must not end a word.
         let before = head[..at].chars().next_back();
         before.is_none_or(|c| !c.is_alphanumeric()).then(|| head[at + marker.len()..].trim_start())
     });
@@ -214,13 +214,13 @@ fn word(text: &str) -> &str {
     &text[..end]
 }
 
-/// Whether the writer of a message is a tool: `<|start|>functions.f to=assistant`.
+/// Whether a tool wrote the message: `<|start|>functions.f to=assistant`.
 fn names_a_tool(head: &str, data: &Recipient) -> bool {
     let writer = data.start.iter().find_map(|start| head.strip_prefix(start.as_str())).unwrap_or_default().trim_start();
     data.prefix.iter().any(|prefix| writer.starts_with(prefix.as_str()))
 }
 
-/// Up to where a header of plain text may be one: marker and name.
+/// The offset up to which `text` may be a plain header: marker and name.
 fn name_end(text: &str, data: &Recipient) -> usize {
     let start = data.start.iter().filter(|marker| text.starts_with(marker.as_str())).map(String::len).max().unwrap_or(0);
     let tail = &text[start..];
@@ -228,7 +228,7 @@ fn name_end(text: &str, data: &Recipient) -> usize {
     text.len() - text[name..].trim_start_matches([' ', '\r']).len()
 }
 
-/// Whether a header that was not ended is made of nothing but what headers are made of.
+/// Whether a truncated header consists only of words of headers.
 fn known_words(text: &str, data: &Recipient) -> bool {
     let markers = data.start.iter().chain(&data.channel);
     let bare = markers.fold(text.to_owned(), |text, marker| text.replace(marker.as_str(), " "));
@@ -283,15 +283,15 @@ impl RecipientReader {
         }
         let Head { name, body: from, tags, ends } = &*head;
         let from = *from;
-        let parsed = |arguments: &str| Parsed { name: name.clone(), id: None, arguments: arguments.trim().to_owned() };
-        let done = |arguments: &str, end: usize| Step::Done { calls: vec![parsed(arguments)], end };
+        let parsed = |arguments: &str| Parsed::new(name, arguments.trim());
+        let done = |arguments: &str, end: usize| Step::done(parsed(arguments), end);
         let cut = |arguments: &str| {
-            if context.end { Step::Cut { whole: Vec::new(), cut: parsed(arguments), closed: false } } else { Step::More }
+            if context.end { Step::cut(parsed(arguments)) } else { Step::More }
         };
         let behind_end = |begin: usize, end: usize| {
             if data.start.iter().any(|marker| text[begin..].starts_with(marker.as_str())) { begin } else { end }
         };
-        // The quotes of a value whose end nobody saw may be broken.
+        // The quotes of a value without a visible end may be broken.
         let ended_anyhow = || {
             let (begin, end) = plain_end(&text[from..], ends)?;
             Some(done(&text[from..from + begin], behind_end(from + begin, from + end)))
@@ -327,16 +327,18 @@ impl RecipientReader {
                     Got::More if context.end => return ended_anyhow().unwrap_or_else(|| cut(&text[from..])),
                     Got::More => return Step::More,
                     Got::Closed(begin, end) => return done(&text[from..begin], behind_end(begin, end)),
-                    Got::Balanced(end) => self.body = Body::Ended(Trail::behind(end)),
+                    Got::Balanced(end) => self.body = Body::Ended(Trail::after(end)),
                 },
                 Body::Ended(trail) => {
-                    let behind = trail.read(text, &data.end, context.end);
-                    match behind.of_object(&text[trail.end..], ends, context.end) {
-                        Behind::More => return Step::More,
-                        Behind::Marker(at) => return done(&text[from..trail.end], at),
-                        Behind::Inside => self.body = Body::Torn(TornReader::inside(trail.end)),
-                        Behind::Nothing if sound(text[from..trail.end].trim()) => return done(&text[from..trail.end], trail.end),
-                        Behind::Nothing => self.body = Body::Torn(TornReader::behind(trail.end)),
+                    let after = trail.read(text, &data.end, context.end);
+                    match after.of_object(&text[trail.end..], ends, context.end) {
+                        After::More => return Step::More,
+                        After::Marker(at) => return done(&text[from..trail.end], at),
+                        After::Inside => self.body = Body::Torn(TornReader::inside(trail.end)),
+                        After::Nothing if is_json(text[from..trail.end].trim()) => {
+                            return done(&text[from..trail.end], trail.end);
+                        }
+                        After::Nothing => self.body = Body::Torn(TornReader::after(trail.end)),
                     }
                 }
                 Body::Torn(torn) => {
@@ -365,19 +367,20 @@ impl RecipientReader {
         }
     }
 
-    /// The name, if it was seen.
+    /// The name, or `None` if it was not read yet.
     pub(crate) fn name(&self) -> Option<String> {
         self.head.as_ref().map(|head| head.name.clone())
     }
 }
 
-/// The arguments that a text is: the value of this parameter, or as it is, also where only the brace of an object is missing.
+/// The arguments in a raw text: the value of parameter `key`. The text as it is if there is no such parameter, or if only the
+/// opening brace of an object is missing.
 fn raw(key: Option<&str>, text: &str) -> String {
     let member = begins_as_member(text.strip_prefix('"').unwrap_or(text), &['"']) && text.trim_end().ends_with('}');
     key.filter(|_| !member).map_or_else(|| text.trim().to_owned(), |key| serde_json::json!({ key: text.trim() }).to_string())
 }
 
-/// The name without the kind of body that hangs on it, where only that names a tool.
+/// Removes the kind of body from the end of a name, if only the rest names a tool.
 fn without_constraint(name: String, data: &Recipient, tools: &Tools) -> String {
     let known = |name: &str| is_known(tools, name);
     let bare =

@@ -1,6 +1,6 @@
-//! What a text without quotes says: a word of JSON or Python, a number in any spelling, nothing.
+//! Unquoted values: a word of JSON or Python, a number in any notation, a null.
 
-/// The JSON text of a number, `true`, `false` or `null` in JSON's or Python's spelling.
+/// The JSON text of a number, `true`, `false` or `null` in the notation of JSON or Python.
 pub(super) fn atom(text: &str) -> Option<String> {
     match text {
         "True" => Some("true".to_owned()),
@@ -11,7 +11,7 @@ pub(super) fn atom(text: &str) -> Option<String> {
     }
 }
 
-/// JSON text of a number that only JSON does not spell so: `007`, `1_000`, `+3`, `.5`, `0x1F`.
+/// The JSON text of a number in a notation that JSON lacks: `007`, `1_000`, `+3`, `.5`, `0x1F`.
 pub(super) fn number(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(|&c| c != '_').collect();
     if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
@@ -26,7 +26,7 @@ pub(super) fn number(text: &str) -> Option<String> {
     }
 }
 
-/// Other languages' names of nothing.
+/// Whether the text is a null of another language.
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "none" | "nil" | "NULL" | "Null" | "undefined")
 }

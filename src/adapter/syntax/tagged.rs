@@ -1,4 +1,4 @@
-//! A name, then one tag for each argument: `<function=f><parameter=k>v</parameter></function>`,
+//! Reads a name, then one tag for each argument: `<function=f><parameter=k>v</parameter></function>`,
 //! `<invoke name="f"><parameter name="k">v</parameter></invoke>`, `f<arg_key>k</arg_key><arg_value>v</arg_value>`.
 
 use super::{
@@ -12,7 +12,10 @@ use super::{
     starts_with_any,
     typing::Types,
 };
-use crate::{adapter::Tagged, fix::name::known_tool};
+use crate::{
+    adapter::Tagged,
+    fix::name::{is_known, known_tool},
+};
 
 mod markers;
 
@@ -31,9 +34,10 @@ pub(crate) struct TaggedReader {
 /// What follows the head.
 #[derive(Debug, Default)]
 enum Body {
-    /// It begins there, and how it is written is not known yet.
+    /// The head was not read yet.
     #[default]
     Unknown,
+    /// It begins at this offset, and its form is not known yet.
     At(usize),
     /// The form's own tags, or JSON.
     Tags,
@@ -46,7 +50,7 @@ enum Body {
 // === impl TaggedReader ===
 
 impl TaggedReader {
-    /// A call whose name is known already; its arguments begin at `body`.
+    /// Reads a call whose name is known. Its arguments begin at `body`.
     pub(crate) fn headed(name: String, body: usize, tagged: &Tagged, context: Context<'_>) -> TaggedReader {
         let types = Types::new(known_tool(context.tools, &name));
         let arguments = Arguments::new(body, None, &Markers { tagged, context, name: "" });
@@ -96,52 +100,52 @@ impl TaggedReader {
         match outcome {
             Outcome::More => Step::More,
             Outcome::Reject => Step::Reject,
-            // Its head is written twice: the second one counts.
+            // The head is written twice, and the second one counts.
             Outcome::Done { .. } if twin == Start::Maybe => Step::More,
             Outcome::Done { end, .. } if twin != Start::No => Step::Done { calls: Vec::new(), end },
-            // A name alone in a fence is a command, or an item of a list.
+            // A name alone in a fence is a command or a list item.
             Outcome::Done { arguments, .. } if arguments == "{}" && context.call.whole_answer => Step::Reject,
-            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !form.offered(&name) => Step::Reject,
-            Outcome::Cut { .. } if self.lone && !form.offered(&name) => Step::Reject,
+            Outcome::Done { arguments, .. } if arguments == "{}" && self.lone && !is_known(context.tools, &name) => Step::Reject,
+            Outcome::Cut { .. } if self.lone && !is_known(context.tools, &name) => Step::Reject,
             Outcome::Done { arguments, end } => {
                 if let Some(why) = self.arguments.damage(&self.types) {
-                    return Step::Torn { whole: Vec::new(), torn: parsed(name, arguments), why, end };
+                    return Step::Torn { whole: Vec::new(), torn: Parsed::new(name, arguments), why, end };
                 }
-                // What is around a call without closing markers ends it.
+                // The fence around a call without closing markers ends it.
                 let at = end + gap(&text[end..]);
                 let around = context.call.whole_answer.then(|| starts_with_any(&text[at..], context.close, true));
                 let end = if let Some(Start::Yes(length)) = around { at + length } else { end };
-                let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![parsed(name, arguments)]);
+                let calls = introduced(&name, &arguments, context).unwrap_or_else(|| vec![Parsed::new(name, arguments)]);
                 Step::Done { calls, end }
             }
-            Outcome::Cut { arguments } => Step::Cut { whole: Vec::new(), cut: parsed(name, arguments), closed: false },
+            Outcome::Cut { arguments } => Step::cut(Parsed::new(name, arguments)),
         }
     }
 
-    /// The head was read. `Err`: the call ends with it.
+    /// Handles the head. `Err`: the call ends with it.
     fn open(&mut self, head: Head, form: &Markers<'_>) -> Result<String, Step> {
         self.types = Types::new(known_tool(form.context.tools, &head.name));
         self.body = if head.key.is_some() { Body::Tags } else { Body::At(head.body) };
         self.lone = head.lone;
         self.arguments = Arguments::new(head.body, head.key, form);
         if let Some(object) = whole_attribute(&head.attributes) {
-            return Err(Step::Done { calls: vec![parsed(head.name, object)], end: head.body });
+            return Err(Step::done(Parsed::new(head.name, object), head.body));
         }
         let attributes = head.attributes.trim_end_matches('/');
         match assignments(attributes, &self.types) {
             Some(pairs) => self.arguments.given(pairs),
-            // A parameter is there and cannot be read.
+            // There is a parameter that cannot be read.
             None if self.types.keys().any(|key| attribute(attributes, key).is_some()) => return Err(Step::Reject),
             None => {}
         }
         if head.closed {
             let arguments = self.arguments.object();
-            return Err(Step::Done { calls: vec![parsed(head.name, arguments)], end: head.body });
+            return Err(Step::done(Parsed::new(head.name, arguments), head.body));
         }
         Ok(self.name.insert(head.name).clone())
     }
 
-    /// Assignments that a marker closed, which ends there.
+    /// Reads assignments that a marker closed. The marker ends at `end`.
     fn done_lines(&mut self, body: &str, end: usize, context: Context<'_>) -> Outcome {
         let read = if context.call.whole_answer { lines } else { assignments };
         let Some(pairs) = read(body, &self.types) else { return Outcome::Reject };
@@ -149,8 +153,8 @@ impl TaggedReader {
         Outcome::Done { arguments: self.arguments.object(), end }
     }
 
-    /// Assignments that only the end of the answer closes: the last value has its own end, or no parameter is left that could
-    /// follow.
+    /// Reads assignments that only the end of the answer closed: the last value has its own end, or no parameter is missing that
+    /// could follow.
     fn end_lines(&mut self, body: &str, end: usize, form: &Markers<'_>) -> Outcome {
         let pairs = lines(body, &self.types).filter(|_| form.open_ended()).unwrap_or_default();
         let given = || pairs.iter().map(|(key, _)| key.as_str());
@@ -163,7 +167,7 @@ impl TaggedReader {
         Outcome::Done { arguments: self.arguments.object(), end }
     }
 
-    /// How the arguments are written that begin at `at`. `None`: that cannot be seen yet.
+    /// How the arguments from `at` on are written. `None`: more text is needed.
     fn begin(&mut self, text: &str, at: usize, name: &str, form: &Markers<'_>) -> Option<Body> {
         let Markers { tagged, context, .. } = form;
         let mut from = at;
@@ -206,19 +210,15 @@ impl TaggedReader {
         Some(Body::Tags)
     }
 
-    /// The name, if it was seen.
+    /// The name, or `None` if it was not read yet.
     pub(crate) fn name(&self) -> Option<String> {
         self.name.clone()
     }
 }
 
-/// What closes a call, itself or with what is around it.
+/// What closes a call, or the section around it.
 fn closers(context: Context<'_>) -> Vec<String> {
     context.close.iter().chain(&context.call.section_close).cloned().collect()
-}
-
-fn parsed(name: String, arguments: String) -> Parsed {
-    Parsed { name, id: None, arguments }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Types for values that a model wrote as bare text: the tool's schema decides whether a text stays a string or is the
-//! number, list or `null` that it looks like. Converting what does not fit is the fixer's task, not done here.
+//! Types values that a model wrote as bare text. The tool's schema decides whether a text stays a string or is the number, list
+//! or `null` that it looks like. The fixer, not this module, converts what does not fit.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::{
     json::extent::Extent,
 };
 
-/// What the form itself says of a value's type.
+/// What the form says about a value's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Hint {
     /// Nothing: the schema decides.
@@ -18,7 +18,7 @@ pub(crate) enum Hint {
     None,
     /// It is a string.
     Text,
-    /// It is JSON (where the schema does not want a string).
+    /// JSON, unless the schema wants a string.
     Json,
 }
 
@@ -29,17 +29,17 @@ pub(crate) struct Types(View);
 // === impl Types ===
 
 impl Types {
-    /// Those of this tool; without one every value is what it looks like.
+    /// The parameters of `tool`. Without a tool, every value is what it looks like.
     pub(crate) fn new(tool: Option<&Tool>) -> Types {
         Types(View::of(tool))
     }
 
-    /// The names of the parameters in the schema's order.
+    /// The names of the parameters, in the schema's order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.root().keys()
     }
 
-    /// The names of the parameters that a call must have.
+    /// The names of the required parameters.
     pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
         self.0.root().required()
     }
@@ -49,12 +49,12 @@ impl Types {
         self.0.root().is_empty()
     }
 
-    /// Whether it is a parameter of the tool.
+    /// Whether the tool has this parameter.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.0.root().has(&plain(key))
     }
 
-    /// Whether a call may have exactly these parameters: it has no others, and all that it must have are among them.
+    /// Whether a call with exactly these parameters is complete: the tool has all of them and requires no other.
     pub(crate) fn take<'k>(&self, given: impl Iterator<Item = &'k str> + Clone) -> bool {
         given.clone().all(|key| self.has(key)) && self.required().all(|required| given.clone().any(|key| key == required))
     }
@@ -64,10 +64,10 @@ impl Types {
         let parameter = self.parameter(key);
         let role = Role::of(key, false);
         let bare = match unquoted(text) {
-            // Neither begins with a quote of Markdown's or of JSON's.
+            // Neither a path nor a command begins with such a quote.
             Some((_, inner)) if role.path => inner,
             Some(('`', inner)) if role.command => inner,
-            // In a line of its own.
+            // A path on a line of its own.
             _ if role.path && text.contains('\n') && !text.trim().contains('\n') => text.trim(),
             _ => text,
         };
@@ -79,8 +79,8 @@ impl Types {
     }
 }
 
-/// A JSON string of a text that was written without escapes. Its control characters are no escapes of the model's, which may be
-/// parts of a path: they are spelled as `\u000a`, and the fixer writes them as usual.
+/// Writes a text without escapes as a JSON string. Control characters are written as `\u000a`, so that the fixer does not take
+/// them for escapes in a path that the model wrote.
 pub(super) fn verbatim(text: &str) -> String {
     let json = Value::from(text).to_string();
     if !text.contains(|c: char| c < ' ') {
@@ -104,7 +104,7 @@ pub(crate) struct Type<'a>(Place<'a>);
 // === impl Type ===
 
 impl<'a> Type<'a> {
-    /// A text as JSON: the literal that it spells where that is accepted, else a string.
+    /// Writes a text as JSON: the literal that it spells if the schema accepts it, else a string.
     pub(crate) fn value(self, text: &str, hint: Hint) -> String {
         let accepted = |text: &str| self.0.accepts(&Value::from(text)) == Some(true);
         if self.known() && !accepted(text) && !self.takes(text) {
@@ -123,7 +123,7 @@ impl<'a> Type<'a> {
             return string();
         }
         let Some((written, value)) = literal(text) else {
-            // `007` where no string may stand: the fixer knows what that is.
+            // `007` where no string is allowed: the fixer knows what that is.
             let number = self.known() && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
             return if number && !self.allows(&Value::from(text)) { text.to_owned() } else { string() };
         };
@@ -132,7 +132,7 @@ impl<'a> Type<'a> {
         }
         let accepts = |value: &Value| self.0.accepts(value);
         let as_text = accepts(&Value::from(text));
-        // Only a named constant accepts this text and no other.
+        // A listed constant accepts this text and no other.
         if as_text == Some(true) && accepts(&Value::from(format!("{text}\0"))) == Some(false) {
             return string();
         }
@@ -150,7 +150,7 @@ impl<'a> Type<'a> {
         literal(text).is_some_and(|(_, value)| !value.is_string() && self.0.accepts(&value) == Some(true))
     }
 
-    /// A list or an object that is written as elements, or a list with a dash before each item; only if it is accepted here.
+    /// Reads a list or object written as elements, or a list with a dash before each item. `None`: it is not accepted here.
     fn listed(self, text: &str) -> Option<String> {
         let written = if let Some(elements) = elements(text) {
             let (first, _) = *elements.first()?;
@@ -172,17 +172,17 @@ impl<'a> Type<'a> {
         self.takes(&written).then_some(written)
     }
 
-    /// Whether a value of this kind is allowed here; unknown counts as yes.
+    /// Whether a value of this type is allowed here. Unknown counts as allowed.
     pub(crate) fn allows(self, value: &Value) -> bool {
         self.0.accepts(value) != Some(false)
     }
 
-    /// Whether a list is wanted here, and no text.
+    /// Whether a list is wanted here, and no string.
     pub(crate) fn is_list(self) -> bool {
         self.0.allows(crate::fix::Types::ARRAY) == Some(true) && self.0.allows(crate::fix::Types::STRING) == Some(false)
     }
 
-    /// Whether the schema says anything of it.
+    /// Whether the schema says anything about it.
     pub(crate) fn known(self) -> bool {
         self.0.is_known()
     }
@@ -198,7 +198,7 @@ impl<'a> Type<'a> {
     }
 }
 
-/// What a pair of quotes is around, and which quotes: only if there is none of them inside.
+/// The quote and the content of a quoted text. `None`: not quoted, or the content contains that quote or a newline.
 fn unquoted(text: &str) -> Option<(char, &str)> {
     let text = text.trim();
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
@@ -206,7 +206,7 @@ fn unquoted(text: &str) -> Option<(char, &str)> {
     (!inner.is_empty() && !inner.contains([quote, '\n'])).then_some((quote, inner))
 }
 
-/// The names and contents of elements side by side, if a text is nothing else: `<item>a</item><item>b</item>`.
+/// The names and contents of adjacent elements, if the text is nothing else: `<item>a</item><item>b</item>`.
 fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
     let mut found = Vec::new();
     let mut rest = text.trim();
@@ -222,7 +222,7 @@ fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The JSON or Python literal that a text spells: as JSON text, number lexemes kept, and its value.
+/// The JSON or Python literal that a text spells: its JSON text with numbers as written, and its value.
 fn literal(text: &str) -> Option<(String, Value)> {
     let text = text.trim();
     let word = match text {

@@ -1,43 +1,41 @@
-//! One JSON-like value inside a call: where it ends. The value itself says so; a closing marker ends it only where it is
-//! outside of the value's strings, because such a text is never JSON: the model forgot a brace.
+//! Finds the end of one JSON-like value inside a call. The value itself determines it. A closing marker ends the value only
+//! outside its strings: such a text is never JSON, so the model forgot a brace.
 
 use super::{Start, members::comment, starts_with_any};
 use crate::json::extent::{Extent, Halt, PlainExtent};
 
-/// Braces too many, separators and whitespace after a value.
+/// Extra braces, separators and whitespace after a value.
 pub(crate) const FRAMING: fn(char) -> bool = |c| c.is_whitespace() || matches!(c, '}' | ']' | ';' | ',');
 
-/// Longest key of a member after an object that was closed too early, in bytes.
+/// Maximum length of a key after an object that was closed too early, in bytes.
 const KEY_BYTES: usize = 64;
 
 /// Follows one value, which begins with a bracket, through a growing text.
 #[derive(Debug, Default)]
 pub(crate) struct ValueReader {
     extent: Extent,
-    /// Up to where the text was looked at.
+    /// The offset up to which the text was scanned.
     seen: usize,
 }
 
-/// How far the value has got.
+/// How far the value was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Got {
-    /// It goes on.
     More,
-    /// Its brackets are balanced here.
+    /// Its brackets are balanced at this offset.
     Balanced(usize),
-    /// A closing marker is where the value cannot go on: it begins and ends here.
+    /// A closing marker is where the value cannot continue: its start and end.
     Closed(usize, usize),
 }
 
 // === impl ValueReader ===
 
 impl ValueReader {
-    /// The value begins at `start`.
     pub(crate) fn at(start: usize) -> ValueReader {
         ValueReader { extent: Extent::default(), seen: start }
     }
 
-    /// Reads on; `text` is everything from where the body of the call begins.
+    /// Reads on. `text` is everything from the start of the call's body.
     pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Got {
         let mut leads = [false; 256];
         for byte in close.iter().filter_map(|marker| marker.bytes().next()) {
@@ -71,30 +69,29 @@ impl ValueReader {
     }
 }
 
-/// Whether the last character of this text may be outside of strings in JSON: elsewhere the marker is most likely part of
-/// a string whose quotes are broken.
+/// Whether the last character of this text may be outside strings in JSON. If not, the marker after it is most likely part of a
+/// string with broken quotes.
 fn ends_value(text: &str) -> bool {
     text.trim_end().ends_with(|c: char| "}]{[\"',:el".contains(c) || c.is_ascii_digit())
 }
 
 /// What follows a value whose brackets are balanced.
-pub(crate) enum Behind {
-    /// More text is needed to know.
+pub(crate) enum After {
     More,
-    /// A closing marker that ends here; braces too many and separators before it are framing.
+    /// A closing marker that ends at this offset. Extra braces and separators before it are framing.
     Marker(usize),
-    /// More of the value: what seemed to be its end is in one of its strings.
+    /// More of the value: its seeming end is inside one of its strings.
     Inside,
     /// Nothing that belongs to the call.
     Nothing,
 }
 
-/// Follows the text after a value whose brackets are balanced.
+/// Scans the text after a value whose brackets are balanced.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trail {
-    /// Where the value ended.
+    /// The end of the value.
     pub(crate) end: usize,
-    /// Braces too many, separators and whitespace stand up to here.
+    /// The end of the extra braces, separators and whitespace after it.
     seen: usize,
 }
 
@@ -102,16 +99,16 @@ pub(crate) struct Trail {
 
 impl Trail {
     /// The value ended at `end`.
-    pub(crate) fn behind(end: usize) -> Trail {
+    pub(crate) fn after(end: usize) -> Trail {
         Trail { end, seen: end }
     }
 
-    /// Whether a code fence closes there: it is part of the value then.
+    /// Whether a code fence closes here. If so, it becomes part of the value.
     pub(crate) fn fence(&mut self, text: &str, fence: &str, over: bool) -> Start {
         self.skip(text);
         let found = starts_with_any(&text[self.seen..], [&fence.to_owned()], over);
         if let Start::Yes(length) = found {
-            *self = Trail::behind(self.seen + length);
+            *self = Trail::after(self.seen + length);
         }
         found
     }
@@ -121,71 +118,71 @@ impl Trail {
         self.seen = text.len() - rest.len();
     }
 
-    /// What is there.
-    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> Behind {
+    /// What follows the value.
+    pub(crate) fn read(&mut self, text: &str, close: &[String], over: bool) -> After {
         if close.is_empty() {
-            return Behind::Nothing;
+            return After::Nothing;
         }
         self.skip(text);
         let mut rest = &text[self.seen..];
         while let Some(end) = comment(rest) {
             match end {
                 Some(end) => rest = rest[end..].trim_start_matches(FRAMING),
-                None if !over => return Behind::More,
+                None if !over => return After::More,
                 None => break,
             }
         }
         self.seen = text.len() - rest.len();
-        // Half the sign of a comment.
+        // An incomplete comment sign.
         if !over && matches!(rest, "/" | "#") {
-            return Behind::More;
+            return After::More;
         }
         match starts_with_any(rest, close, over) {
-            Start::Yes(length) => Behind::Marker(self.seen + length),
-            Start::Maybe => Behind::More,
-            Start::No => Behind::Nothing,
+            Start::Yes(length) => After::Marker(self.seen + length),
+            Start::Maybe => After::More,
+            Start::No => After::Nothing,
         }
     }
 }
 
-impl Behind {
-    /// The same after an object: where nothing of the call follows, the object itself may go on. `text` begins after it, and `close`
-    /// may end it.
-    pub(crate) fn of_object(self, text: &str, close: &[String], over: bool) -> Behind {
+impl After {
+    /// Like [`Trail::read`], after an object: if nothing of the call follows, the object itself may continue. `text` begins after
+    /// the object, and `close` may end it.
+    pub(crate) fn of_object(self, text: &str, close: &[String], over: bool) -> After {
         match self {
-            Behind::Nothing => match ends_inside(text, close, over) {
-                Start::Maybe => Behind::More,
-                Start::Yes(_) => Behind::Inside,
-                Start::No => Behind::Nothing,
+            After::Nothing => match ends_inside(text, close, over) {
+                Start::Maybe => After::More,
+                Start::Yes(_) => After::Inside,
+                Start::No => After::Nothing,
             },
-            behind => behind,
+            after => after,
         }
     }
 }
 
-/// Looks for a closing marker after a value that lost its place (quotes inside of it are not escaped, so that its brackets say
-/// nothing): the first one that comes after a closing bracket.
+/// Searches for the closing marker of a value with broken quotes, whose brackets say nothing: the first marker after a closing
+/// bracket.
 #[derive(Debug)]
 pub(crate) struct TornReader {
     /// Where the value seemed to end.
     pub(crate) end: usize,
-    /// It certainly did not end there.
+    /// Whether that is certainly not its end.
     pub(crate) inside: bool,
     seen: usize,
 }
 
 impl TornReader {
     /// The value seemed to end at `end`.
-    pub(crate) fn behind(end: usize) -> TornReader {
+    pub(crate) fn after(end: usize) -> TornReader {
         TornReader { end, inside: false, seen: end }
     }
 
-    /// The value seemed to end at `end`, inside one of its strings.
+    /// The value seemed to end at `end`, which is inside one of its strings.
     pub(crate) fn inside(end: usize) -> TornReader {
         TornReader { end, inside: true, seen: end }
     }
 
-    /// Where the marker begins and ends; `None` if it is not there yet.
+    /// The start and end of the marker. `None`: it is not there yet.
     pub(crate) fn read(&mut self, text: &str, close: &[String]) -> Option<(usize, usize)> {
         while self.seen < text.len() {
             let rest = &text[self.seen..];
@@ -208,8 +205,8 @@ impl TornReader {
     }
 }
 
-/// Where a value ends whose quotes are broken ([`PlainExtent`]): before a closing marker, or at the end of the text; and where the
-/// marker ends.
+/// The end of a value with broken quotes ([`PlainExtent`]), before a closing marker or at the end of the text; and the end of the
+/// marker.
 pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> {
     let (mut extent, mut end) = (PlainExtent::default(), None);
     for (at, byte) in text.bytes().enumerate() {
@@ -228,28 +225,28 @@ pub(crate) fn plain_end(text: &str, close: &[String]) -> Option<(usize, usize)> 
     end.map(|end| (end, text.len()))
 }
 
-/// Whether a quote follows a value at once, or escapes that are no layout: what seemed to be the value's end is in one of its
-/// strings. The same if another member follows: the value was closed too early.
+/// Whether the seeming end of a value is inside one of its strings: a quote or an escape follows it at once. Also whether another
+/// member follows, so that the value was closed too early.
 fn ends_inside(text: &str, close: &[String], over: bool) -> Start {
     let rest = text.trim_start_matches(['}', ']', ')']);
-    let mut behind = rest.trim_start();
-    while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| behind.strip_prefix(escape)) {
-        behind = next.trim_start();
+    let mut after = rest.trim_start();
+    while let Some(next) = ["\\n", "\\t", "\\r"].iter().find_map(|escape| after.strip_prefix(escape)) {
+        after = next.trim_start();
     }
-    let escapes = behind.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
-    match member(behind, over) {
+    let escapes = after.len() < rest.trim_start().len() || rest.starts_with(['"', '\\']);
+    match member(after, over) {
         Start::No => {}
         found => return found,
     }
-    match starts_with_any(behind, close, over) {
-        _ if matches!(behind, "" | "\\") && !over => Start::Maybe,
-        Start::No if escapes && !behind.is_empty() => Start::Yes(0),
+    match starts_with_any(after, close, over) {
+        _ if matches!(after, "" | "\\") && !over => Start::Maybe,
+        Start::No if escapes && !after.is_empty() => Start::Yes(0),
         Start::Maybe => Start::Maybe,
         _ => Start::No,
     }
 }
 
-/// Whether a list goes on after a value: a comma, and the next element.
+/// Whether a list continues after a value, with a comma and the next element.
 pub(crate) fn goes_on(text: &str) -> Start {
     let rest = text.trim_start();
     match rest.strip_prefix(',').map(str::trim_start) {
@@ -260,7 +257,7 @@ pub(crate) fn goes_on(text: &str) -> Start {
     }
 }
 
-/// Whether another member follows, after a comma or without one: a bracket closed the object before it too early.
+/// Whether another member follows, with or without a comma: a bracket closed the object before it too early.
 fn member(text: &str, over: bool) -> Start {
     let rest = text.strip_prefix(',').unwrap_or(text).trim_start();
     let Some(key) = rest.strip_prefix('"') else {
@@ -278,21 +275,21 @@ fn member(text: &str, over: bool) -> Start {
     }
 }
 
-/// An object without the brackets that close it at `end` although another member follows them.
+/// Removes the brackets that close an object at `end` although another member follows. `None`: no member follows.
 pub(crate) fn reopened(value: &str, end: usize) -> Option<String> {
     let before = value.get(..end)?.strip_suffix(['}', ']'])?;
     let rest = value[end..].trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '}' | ']'));
     (member(rest, true) != Start::No).then(|| format!("{before}{}{rest}", if rest.starts_with(',') { "" } else { ", " }))
 }
 
-/// The same at the end of the text: only if all of it belongs to the object then.
+/// Like [`reopened`], at the end of the text: only if the whole text belongs to the object then.
 pub(crate) fn reopened_to_end(value: &str, end: usize) -> Option<String> {
     let whole = reopened(value, end)?;
     let stop = Extent::default().feed(whole.as_bytes())?;
     whole[stop..].trim_matches(FRAMING).is_empty().then_some(whole)
 }
 
-/// After the quote that closes a string. `Err`: it does not close up to there.
+/// The offset after the quote that closes a string. `Err` has the offset up to which there is none.
 pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize, usize> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -307,7 +304,7 @@ pub(crate) fn closing_quote(text: &str, from: usize, quote: u8) -> Result<usize,
     Err(bytes.len().max(at))
 }
 
-/// Whether it is strict JSON.
-pub(crate) fn sound(text: &str) -> bool {
+/// Whether the text is strict JSON.
+pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

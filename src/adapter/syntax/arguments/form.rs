@@ -1,4 +1,4 @@
-//! What the one engine for arguments as tags has to know of a form: its markers, and what is between them.
+//! What the arguments engine must know about a form: its markers, and what is between them.
 
 use crate::adapter::syntax::{Start, ahead::Seen, typing::Hint};
 
@@ -6,49 +6,48 @@ use crate::adapter::syntax::{Start, ahead::Seen, typing::Hint};
 pub(in crate::adapter::syntax) struct Tag {
     pub(in crate::adapter::syntax) key: String,
     pub(in crate::adapter::syntax) hint: Hint,
-    /// Length of the tag.
     pub(in crate::adapter::syntax) length: usize,
-    /// The value, where it is an attribute: `<parameter name="x" value="1"/>`; empty for `<parameter name="x"/>`.
+    /// The value if it is an attribute: `<parameter name="x" value="1"/>`. Empty for `<parameter name="x"/>`.
     pub(in crate::adapter::syntax) value: Option<String>,
 }
 
-/// The markers of one form. Every function looks at the beginning of a text, of which there may be more unless `end`.
+/// The markers of one form. Each method tests the beginning of `text`; `end` means that the text is complete.
 pub(in crate::adapter::syntax) trait Form {
-    /// An argument's tag begins here.
+    /// Whether an argument's tag begins here.
     fn argument_begins(&self, text: &str, end: bool) -> Start;
-    /// An argument's whole tag.
+    /// Reads an argument's whole tag.
     fn argument(&self, text: &str, end: bool) -> Seen<Tag>;
-    /// The value opens here, after its key; always `No` where nothing is between the two.
+    /// Whether the tag that opens a value is here. Always `No` if the form has none.
     fn value_open(&self, text: &str, end: bool) -> Start;
-    /// Something is between key and value.
+    /// Whether the form has a tag that opens values.
     fn opens_values(&self) -> bool;
-    /// Markers around the type between key and value.
+    /// The markers around a type between key and value.
     fn type_tag(&self) -> Option<&[String; 2]>;
-    /// The value of this argument closes.
+    /// Whether the value of argument `key` closes here.
     fn value_close(&self, text: &str, key: &str, end: bool) -> Start;
-    /// The name in the tag that closes the value of this argument; empty where no tag does.
+    /// The name in the tag that closes the value of argument `key`. Empty if no tag does.
     fn closing_name<'a>(&'a self, key: &'a str) -> &'a str;
     /// The markers that close any value.
     fn closers(&self) -> &[String];
-    /// The call closes.
+    /// Whether the call closes here.
     fn close(&self, text: &str, end: bool) -> Start;
-    /// What is around the calls closes.
+    /// Whether the section or fence around the calls closes here.
     fn outer(&self, text: &str, end: bool) -> Start;
-    /// Another call begins.
+    /// Whether another call begins here.
     fn call(&self, text: &str, end: bool) -> Start;
-    /// A call begins here with structure after its head: the length of the head.
+    /// Whether a call begins here and structure follows its head. `Yes` has the length of the head.
     fn nested(&self, text: &str, end: bool) -> Seen<usize>;
-    /// Nothing closes the call but the end of the text.
+    /// Whether only the end of the text closes the call.
     fn open_ended(&self) -> bool;
     /// Whether `<![CDATA[` is markup.
     fn cdata(&self) -> bool;
-    /// The value of this argument without what belongs to the form.
+    /// The value of argument `key` without what belongs to the form.
     fn value(&self, text: &str, key: &str, between: Between) -> String;
     /// The first bytes of all markers.
     fn leads(&self) -> Vec<u8>;
 }
 
-/// What the model puts between the tags of a call.
+/// What the model writes between the tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::adapter::syntax) enum Between {
     Nothing,

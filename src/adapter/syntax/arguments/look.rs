@@ -1,4 +1,4 @@
-//! What is at a place between the tags of a call, and what a place inside of a value is: content, or the value's end.
+//! Decides what follows a tag, and whether a position inside a value is content or the value's end.
 
 use super::{Arguments, Between, Form, next};
 use crate::adapter::syntax::{
@@ -9,10 +9,9 @@ use crate::adapter::syntax::{
     typing::Types,
 };
 
-/// So many signs after a closing tag may be what is left of another tag.
+/// At most this many characters after a closing tag may be the remains of another tag.
 const TAG_SIGNS: usize = 3;
 
-/// What comes after a tag.
 pub(super) enum Mark {
     Argument,
     ValueOpen(usize),
@@ -25,33 +24,33 @@ pub(super) enum Mark {
     Other,
 }
 
-/// What a place in a value is.
+/// What a position inside a value is.
 pub(super) enum Place {
     Content,
-    /// A call that is content begins: the length of its head.
+    /// A nested call begins, which is content. Has the length of its head.
     Enter(usize),
-    /// It ends.
+    /// A nested call ends.
     Leave,
-    /// The value ends here, and the text goes on there.
+    /// The value ends here, and the text continues at this offset.
     End(usize),
-    /// The value ends here as far as the end of the text proves it.
+    /// The value ends here if the text does.
     Cut,
     Maybe,
 }
 
-/// How far the text was searched: every place is looked at once.
+/// How far the text was searched, so that every position is scanned once.
 #[derive(Debug, Default)]
 pub(super) struct Searched {
-    /// The whitespace after the first offset was looked at up to the second.
+    /// The whitespace from the first offset on extends to the second.
     blank: (usize, usize),
-    /// In the value that begins at the first offset, whether its closing tag comes before the second one.
+    /// Whether the value that begins at the first offset has a closing tag before the second.
     closed: (usize, usize, bool),
-    /// After the first offset the text was searched up to the second for the closing tag of a value.
+    /// From the first offset on, the text was searched for a value's closing tag up to the second.
     ahead: (usize, usize),
 }
 
 impl Arguments {
-    /// What the place `at` of a value is that begins at `start`.
+    /// What the position `at` is in the value that begins at `start`.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn place(
         &mut self,
@@ -82,7 +81,7 @@ impl Arguments {
             Start::Yes(length) => {
                 let mut stop = at + length;
                 let (mut next, mut mark) = self.mark(text, stop, form, end);
-                // It may close twice.
+                // The value may close twice.
                 if matches!(mark, Mark::Other) && !text[start..at].contains('<') {
                     match form.value_close(&text[next..], &key, end) {
                         Start::Yes(length) => {
@@ -110,7 +109,7 @@ impl Arguments {
             Start::No if literal => return Place::Content,
             Start::No => {}
         }
-        // The value's own closing tag may be missing: the call's end or another of its parameters shows that.
+        // The value's own closing tag may be missing: the end of the call, or a tag of another parameter, shows that.
         let outer = form.outer(rest, end);
         for (tag, own) in [(close, true), (outer, false)] {
             match tag {
@@ -130,7 +129,7 @@ impl Arguments {
                         Mark::Outer if own => Place::End(at),
                         // Text on one line that nothing else can close.
                         Mark::End if own && !text[start..at].contains(['\n', '<']) => Place::End(at),
-                        // With a closing tag inside there are two readings.
+                        // With a closing tag inside, there are two readings.
                         Mark::End | Mark::Outer if self.has_close(text, start, at, &key, form) => Place::Content,
                         Mark::Outer => Place::End(at),
                         Mark::End => Place::Cut,
@@ -158,7 +157,7 @@ impl Arguments {
         }
     }
 
-    /// Whether `text` is a tag that names a parameter which has not come: a misspelt one. `None` if its end is not there yet.
+    /// Whether `text` is a misspelt tag of a parameter that is still missing. `None`: the end of the tag is not there yet.
     fn names_another(&self, text: &str, types: &Types) -> Option<bool> {
         let Some(inside) = text.strip_prefix('<') else { return Some(false) };
         let Some(stop) = inside.find(['>', '\n']) else { return (inside.len() > FIELD_BYTES).then_some(false) };
@@ -175,8 +174,8 @@ impl Arguments {
         Some(types.keys().any(|key| !self.members.has(key) && mentions(key)))
     }
 
-    /// Whether the closing tag of a value, which structure follows, is the next tag after `from`: what came before it is content. `None`:
-    /// that cannot be seen yet.
+    /// Whether the next tag after `from` is the closing tag of the value and structure follows it; then the text before it is
+    /// content. `None`: more text is needed.
     fn closes_ahead(&mut self, text: &str, from: usize, key: &str, form: &dyn Form, end: bool) -> Option<bool> {
         let (begun, seen) = self.searched.ahead;
         let mut seen = if begun == from { seen.max(from) } else { from };
@@ -201,10 +200,10 @@ impl Arguments {
         end.then_some(false)
     }
 
-    /// Looks for closing tags in a value that its own tag ends. One that is in quotes is content. Any other may close the value, and what
-    /// follows it be what is left of another parameter.
+    /// Searches a value that its own tag ended for more closing tags. A quoted one is content. Any other makes the value
+    /// doubtful: it may have closed there, with the remains of another parameter after it.
     pub(super) fn look_into(&mut self, value: &str, form: &dyn Form) {
-        // `<parameter>` too, which opens none of the form's.
+        // `<parameter>` too, although it opens none of the form's tags.
         let names = || form.closers().iter().filter_map(|closer| closer.strip_prefix("</")?.strip_suffix('>'));
         let opens = |rest: &str| {
             let named = |name: &str| rest.strip_prefix('<')?.strip_prefix(name);
@@ -224,13 +223,13 @@ impl Arguments {
                 continue;
             }
             self.doubtful = true;
-            // What is that short was a part of a tag.
+            // Text that short was part of a tag.
             let after = after.trim();
             self.damaged |= after.len() < TAG_SIGNS && !after.contains(char::is_alphanumeric);
         }
     }
 
-    /// Whether a closing tag of the value that begins at `start` comes before `at`.
+    /// Whether a closing tag of the value that begins at `start` precedes `at`.
     pub(super) fn has_close(&mut self, text: &str, start: usize, at: usize, key: &str, form: &dyn Form) -> bool {
         let (begun, seen, found) = self.searched.closed;
         let (mut seen, mut found) = if begun == start { (seen.max(start), found) } else { (start, false) };
@@ -242,7 +241,7 @@ impl Arguments {
         found
     }
 
-    /// What is at or after `from`, whitespace aside, and where.
+    /// The first thing at or after `from` that is not whitespace, and its offset.
     pub(super) fn mark(&mut self, text: &str, from: usize, form: &dyn Form, end: bool) -> (usize, Mark) {
         let known = if self.searched.blank.0 == from { self.searched.blank.1 } else { from };
         let at = known + gap(&text[known..]);

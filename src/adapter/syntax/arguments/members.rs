@@ -1,58 +1,58 @@
-//! The members of the arguments of one call: the keys that were read, and the values that have come.
+//! The arguments of one call: the keys and values read so far.
 
 use std::collections::VecDeque;
 
-use crate::adapter::syntax::typing::Hint;
+use crate::adapter::syntax::{members::joined, typing::Hint};
 
-/// The members so far. Keys come before their values; in some forms all keys come first.
+/// The members read so far. Keys precede their values; in some forms all keys come first.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    /// With their values as JSON text.
+    /// Complete members, with their values as JSON text.
     whole: Vec<(String, String)>,
-    /// Keys whose values are the items of a list, each in a tag of its own.
+    /// Keys whose values are lists with each item in a tag of its own.
     listed: Vec<String>,
-    /// All keys that were read, in order.
+    /// All keys, in order.
     known: Vec<String>,
-    /// Those of them whose values have not come.
+    /// The keys without a value, oldest first.
     waiting: VecDeque<(String, Hint)>,
 }
 
 impl Members {
-    /// These are complete, with their values as JSON text.
+    /// Adds complete members, with their values as JSON text.
     pub(super) fn given(&mut self, pairs: Vec<(String, String)>) {
         self.whole.extend(pairs);
     }
 
-    /// A key was read; its value comes later.
+    /// Adds a key whose value follows later.
     pub(super) fn expect(&mut self, key: String, hint: Hint) {
         self.known.push(key.clone());
         self.waiting.push_back((key, hint));
     }
 
-    /// The type of the value that waits since last is this one.
+    /// Sets the type of the newest key without a value.
     pub(super) fn hint(&mut self, hint: Hint) {
         if let Some((_, last)) = self.waiting.back_mut() {
             *last = hint;
         }
     }
 
-    /// How many values have not come.
+    /// How many values are missing.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The key whose value comes next; empty if no value is awaited.
+    /// The key of the next value. Empty if no value is missing.
     pub(super) fn awaited(&self) -> &str {
         self.waiting.front().map_or("", |(key, _)| key)
     }
 
-    /// The value of the key that waits longest has come.
+    /// Takes the key of the next value.
     pub(super) fn arrived(&mut self) -> Option<(String, Hint)> {
         self.waiting.pop_front()
     }
 
-    /// Adds a value, as JSON text. `wants_list`: the schema wants a list, and this is no list, so a second value of the same key is its
-    /// next item.
+    /// Adds a value as JSON text. `wants_list`: the schema wants a list and `value` is not one, so a second value of the same key
+    /// is the next item.
     pub(super) fn add(&mut self, key: String, value: String, wants_list: bool) {
         match self.whole.iter_mut().find(|(known, _)| *known == key).filter(|_| wants_list) {
             Some((_, list)) if self.listed.contains(&key) => {
@@ -77,9 +77,8 @@ impl Members {
         self.known.is_empty()
     }
 
-    /// The complete members as JSON text without the braces.
+    /// The complete members as JSON text without braces.
     pub(super) fn text(&self) -> String {
-        let members = self.whole.iter().map(|(key, value)| format!("{}:{value}", serde_json::Value::from(key.as_str())));
-        members.collect::<Vec<_>>().join(",")
+        joined(&self.whole)
     }
 }

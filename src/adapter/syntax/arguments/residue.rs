@@ -1,14 +1,15 @@
-//! Remains of a form's own tags in a key or a value: a misspelt tag ended no value, or a second one begins it.
+//! Detects remains of a form's own tags in a key or value: a misspelt tag that did not end the value, or a repeated one before
+//! it.
 
 use crate::{adapter::syntax::typing::Types, fix::fold};
 
-/// How far from the ends of a value remains are looked for, in bytes. What is in the middle of a long value is content.
+/// How far from the ends of a value remains are searched, in bytes. The middle of a long value is content.
 const REACH: usize = 512;
-/// A tag of up to so many bytes is too short to be told from other text once a character is missing.
+/// Maximum length of a tag that is too short to recognise once a character is missing, in bytes.
 const SHORT_TAG: usize = 6;
 
-/// Whether a value holds a tag of this name that is misspelt, or that has no other half. `name` is what is between `</` and `>`;
-/// `is_key` knows the names of parameters: the tag of another one is content. So are closing tags if the value is `closed` by its own.
+/// Whether a value contains a misspelt or unpaired tag of this form. `name` is the text between `</` and `>`. A tag of a key that
+/// is not a parameter (`is_key`) is content, and so are closing tags if the value is `closed` by its own.
 pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(&str) -> bool) -> bool {
     let core = name.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
     if core.is_empty() || memchr::memchr(b'<', value.as_bytes()).is_none() && !value.contains(core) {
@@ -16,7 +17,7 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
     }
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let halves = [value.contains(&open), value.contains(&close)];
-    // A value that an own tag closes before one opens.
+    // A closing tag before an opening one.
     if !closed && value.find(&close).is_some_and(|closed| value.find(&open).is_some_and(|opened| closed < opened)) {
         return true;
     }
@@ -56,12 +57,12 @@ pub(super) fn is_residue(value: &str, name: &str, closed: bool, is_key: &dyn Fn(
             && after.starts_with(['=', ' '])
             && line.contains('=')
             && line.contains(['>', ']']);
-        // Elsewhere it is a word of the content.
+        // Anywhere else it is a word of the content.
         misspelt_end || misspelt_begin
     })
 }
 
-/// The key without the remains of its tag: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`.
+/// Removes the remains of a tag from a key: `tags,`, `=tags`, `tags/arg_key>`, `name"="tags`.
 pub(super) fn known_key(key: String, types: &Types) -> String {
     let signs = |c: char| !(c.is_alphanumeric() || "_-.$".contains(c));
     let first = key.split(signs).find(|word| !matches!(*word, "" | "name"));
@@ -70,8 +71,8 @@ pub(super) fn known_key(key: String, types: &Types) -> String {
     known.unwrap_or(key)
 }
 
-/// Where a closing tag of this name begins at the end of a value that is not written as one: `<parameter>`, `</parameter`,
-/// `</parameter>>`, `<//parameter>`, `</parameter=key>`.
+/// The start of a misspelt closing tag at the end of a value: `<parameter>`, `</parameter`, `</parameter>>`, `<//parameter>`,
+/// `</parameter=key>`.
 pub(super) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
     const BRACKETS: usize = 3;
     let at = value.rfind(name).filter(|_| !name.is_empty())?;
@@ -82,7 +83,7 @@ pub(super) fn torn_tag(value: &str, name: &str, key: &str) -> Option<usize> {
     (opened && after.len() < BRACKETS && after.chars().all(|c| matches!(c, '>' | '/'))).then_some(begin)
 }
 
-/// Where a closing tag begins at the end of a value that lacks one of its characters: `</parametr>`.
+/// The start of a closing tag at the end of a value that lacks one of its characters: `</parametr>`.
 pub(super) fn shortened_tag(value: &str, closers: &[String]) -> Option<usize> {
     let value = value.trim_end();
     closers.iter().filter(|closer| closer.len() > SHORT_TAG).find_map(|closer| {
@@ -101,7 +102,7 @@ pub(super) fn ends_with_lone_tag(value: &str) -> bool {
     is_name && !before.contains(&format!("<{name}"))
 }
 
-/// Whether a value begins with an attribute of the tag that opens it.
+/// Whether a value begins with an attribute of its opening tag.
 pub(super) fn begins_as_attribute(value: &str) -> bool {
     let inside = value.trim_start_matches([' ', '\t']);
     let word = inside.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(inside.len());

@@ -1,5 +1,5 @@
-//! An element in the form of a call whose name is not offered: `<rename_file><uri>a.rs</uri></rename_file>`. No client executes
-//! it, so that its user would see markup; it is answered to the model, like an unknown name in JSON.
+//! Reads an element in the form of a call whose tool is not offered: `<rename_file><uri>a.rs</uri></rename_file>`. No client
+//! executes it, and a user would see the markup. So the model is told about it, as with an unknown name in JSON.
 
 use serde_json::{Map, Value};
 
@@ -10,19 +10,17 @@ use crate::{
 
 /// Maximum length of a tool's name, in bytes.
 const NAME_BYTES: usize = 64;
-/// Maximum length of an element that may be a call with a wrong name, in bytes.
+/// Maximum length of such an element, in bytes.
 const ELEMENT_BYTES: usize = 4096;
 
-/// What a text begins with.
 pub(super) enum Foreign {
-    /// A call, and where its element ends.
+    /// A call, and the end of its element.
     Call(Parsed, usize),
-    /// More text is needed to know.
     Maybe,
     No,
 }
 
-/// Whether `text`, which follows the bracket of a tag, may begin with the name of a tool: an identifier alone in its tag.
+/// Whether a tag may have a tool's name: an identifier without attributes. `text` follows the bracket.
 pub(in crate::adapter) fn may_begin(text: &str, end: bool) -> bool {
     match name(text) {
         Name::Whole(_) => true,
@@ -31,8 +29,8 @@ pub(in crate::adapter) fn may_begin(text: &str, end: bool) -> bool {
     }
 }
 
-/// Reads the element that `text` begins with. Inside of it there are parameters of offered tools and nothing else. An element
-/// without any has a name of several words, and at most one line of text.
+/// Reads the element that `text` begins with. It may contain only parameters of offered tools. An element without parameters must
+/// have a name of several words and at most one line of text.
 pub(super) fn read(text: &str, context: Context<'_>) -> Foreign {
     match element(text, context.tools) {
         None if context.end || text.len() > ELEMENT_BYTES => Foreign::No,
@@ -41,7 +39,7 @@ pub(super) fn read(text: &str, context: Context<'_>) -> Foreign {
     }
 }
 
-/// `None`: the text ends too early to know.
+/// `None`: more text is needed.
 fn element(text: &str, tools: &Tools) -> Option<Foreign> {
     let tag = text[blank(text)..].chars().next()?;
     let inside = &text[blank(text) + tag.len_utf8()..];
@@ -57,7 +55,7 @@ fn element(text: &str, tools: &Tools) -> Option<Foreign> {
         rest = rest.trim_start();
         if let Some(after) = rest.strip_prefix(&close) {
             let counts = !members.is_empty() || name.contains('_');
-            let call = Parsed { name: name.to_owned(), id: None, arguments: Value::Object(members).to_string() };
+            let call = Parsed::new(name, Value::Object(members).to_string());
             return Some(if counts { Foreign::Call(call, text.len() - after.len()) } else { Foreign::No });
         }
         if close.starts_with(rest) {
@@ -91,12 +89,12 @@ enum Name<'t> {
     No,
 }
 
-/// The length of the name of a tag, also of one that was escaped for Markdown.
+/// The length of a tag's name, which may be escaped for Markdown.
 pub(in crate::adapter) fn name_length(text: &str) -> usize {
     text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\\'))).unwrap_or(text.len())
 }
 
-/// The name of a tag without attributes.
+/// The name in a tag without attributes.
 fn name(text: &str) -> Name<'_> {
     let length = name_length(text);
     let name = &text[..length];

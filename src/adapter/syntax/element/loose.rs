@@ -1,15 +1,17 @@
-//! The body of an element that does not follow its own prompt, read with the tool's parameters: tags that are missing,
-//! misspelt or unclosed, tags of another form (`<parameter name="uri">`), `key = "value"` lines, attributes in the opening tag.
-
-use serde_json::Value;
+//! Reads malformed bodies of elements with the help of the tool's parameters: missing, misspelt or unclosed tags, tags of another
+//! form (`<parameter name="uri">`), `key = "value"` lines, attributes in the opening tag.
 
 use crate::{
-    adapter::syntax::typing::{Hint, Types},
+    adapter::syntax::{
+        field::one_each,
+        members::joined,
+        typing::{Hint, Types},
+    },
     fix::fold,
 };
 
-/// The arguments as JSON text. `attributes` is what the opening tag holds after the name, `body` what is between the tags.
-/// `None`: nobody can say what is meant.
+/// The arguments as JSON text. `attributes` is the text after the name in the opening tag, `body` the text between the tags.
+/// `None`: the meaning is not certain.
 pub(super) fn arguments(attributes: &str, body: &str, types: &Types) -> Option<String> {
     let mut members = pairs(attributes, types)?;
     let body = unfenced(body.trim());
@@ -24,32 +26,31 @@ pub(super) fn arguments(attributes: &str, body: &str, types: &Types) -> Option<S
     Some(object(&values(&members, types)))
 }
 
-/// Parameters and their texts.
+/// Parameters with their texts.
 pub(super) type Members = Vec<(String, String)>;
 
-/// The same with each text as a JSON value of its parameter's type.
+/// Converts each text to a JSON value of its parameter's type.
 pub(super) fn values(members: &Members, types: &Types) -> Vec<(String, String)> {
     members.iter().map(|(key, value)| (key.clone(), types.value(key, value, Hint::None))).collect()
 }
 
-/// The JSON object of these keys and JSON values.
+/// Writes keys and JSON values as a JSON object.
 pub(super) fn object(members: &[(String, String)]) -> String {
-    let members: Vec<String> = members.iter().map(|(key, value)| format!("{}:{value}", Value::from(key.as_str()))).collect();
-    format!("{{{}}}", members.join(","))
+    format!("{{{}}}", joined(members))
 }
 
-/// An opening tag, or a closing one after its `</`.
+/// An opening tag, or a closing one without its `</`.
 struct Tag<'t> {
-    /// What its closing tag is named.
+    /// The name that its closing tag has.
     word: &'t str,
     /// The parameter that it names: `uri` in `<uri>`, `<parameter=uri>` and `<arg name="uri">`.
     name: &'t str,
-    /// It has no content: `<uri/>`.
+    /// It is self-closing: `<uri/>`.
     empty: bool,
     after: &'t str,
 }
 
-/// `<key>value</key>`, where a tag may be misspelt or missing, but not both of them.
+/// Reads `<key>value</key>`. One of the two tags may be misspelt or missing.
 pub(super) fn elements(body: &str, types: &Types) -> Option<Members> {
     if let Some(members) = wrapped(body, types) {
         return Some(members);
@@ -62,10 +63,10 @@ pub(super) fn elements(body: &str, types: &Types) -> Option<Members> {
             continue;
         }
         let (key, value, after) = opened(rest, types).or_else(|| unopened(rest, types))?;
-        members.push((key, one_line_break_each(value).to_owned()));
+        members.push((key, one_each(value, &["\r\n", "\n"]).to_owned()));
         rest = after.trim_start();
     }
-    // One unknown tag around the one thing that the tool needs.
+    // A single unknown tag around the only thing that the tool needs.
     if let ([(key, value)], Some(only)) = (members.as_mut_slice(), only(types))
         && parameter(key, types).is_none()
         && !is_tagged(value)
@@ -75,7 +76,7 @@ pub(super) fn elements(body: &str, types: &Types) -> Option<Members> {
     Some(members)
 }
 
-/// Parameters with one more element around all of them: `<parameters>..</parameters>`, `<file><path>..</path></file>`.
+/// Reads parameters inside another element: `<parameters>..</parameters>`, `<file><path>..</path></file>`.
 fn wrapped(body: &str, types: &Types) -> Option<Members> {
     let tag = Tag::read(body.strip_prefix('<')?).filter(|tag| parameter(tag.name, types).is_none())?;
     let inner = tag.after.strip_suffix('>')?.strip_suffix(tag.word)?.strip_suffix("</")?.trim();
@@ -83,7 +84,7 @@ fn wrapped(body: &str, types: &Types) -> Option<Members> {
     members.iter().all(|(key, _)| parameter(key, types).is_some()).then_some(members)
 }
 
-/// What says nothing: a comment, or a parameter without content. What follows it.
+/// Skips a comment or an empty parameter. Returns the rest.
 fn nothing<'t>(text: &'t str, types: &Types) -> Option<&'t str> {
     if let Some(comment) = text.strip_prefix("<!--") {
         return comment.split_once("-->").map(|(_, after)| after);
@@ -91,7 +92,7 @@ fn nothing<'t>(text: &'t str, types: &Types) -> Option<&'t str> {
     Tag::read(text.strip_prefix('<')?).filter(|tag| tag.empty && parameter(tag.name, types).is_some()).map(|tag| tag.after)
 }
 
-/// A parameter with its opening tag: its name, its value, and what follows.
+/// Reads a parameter with its opening tag. Returns its name, its value and the rest.
 fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)> {
     let Tag { word, name, after, .. } = Tag::read(text.strip_prefix('<')?).filter(|tag| !tag.empty)?;
     let known = parameter(name, types);
@@ -101,7 +102,7 @@ fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)
         return Some((key.to_owned(), &after[..end], &after[end + close.len()..]));
     }
     known?;
-    // Closed by another name, or by nothing: then the next parameter or the end of the line ends it.
+    // Closed by another name, or unclosed: the next parameter or the end of the line ends it.
     let next = after.match_indices('<').find_map(|(at, _)| {
         let closes = after[at + 1..].strip_prefix('/');
         let tag = Tag::read(closes.unwrap_or(&after[at + 1..]))?;
@@ -112,20 +113,20 @@ fn opened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)
             None => parameter(tag.name, types).filter(|other| *other != key).map(|_| (at, &after[at..], false)),
         }
     });
-    let (end, behind, misspelt) = next.unwrap_or((after.len(), "", false));
+    let (end, rest, misspelt) = next.unwrap_or((after.len(), "", false));
     let value = &after[..end];
-    // A closing tag inside may be half of this one's.
+    // A closing tag inside may be a misspelt one of this parameter.
     let whole = (misspelt || !value.trim().contains('\n')) && !value.contains("</");
-    whole.then(|| (key.to_owned(), value, behind))
+    whole.then(|| (key.to_owned(), value, rest))
 }
 
-/// Whether two names differ in spelling, or in that one of them is the plural.
+/// Whether two names differ only in spelling or in a plural `s`.
 fn alike(one: &str, other: &str) -> bool {
     let (one, other) = (fold(one), fold(other));
     one.strip_suffix('s').unwrap_or(&one) == other.strip_suffix('s').unwrap_or(&other)
 }
 
-/// A parameter of which only the closing tag is there, on one line.
+/// Reads a parameter on one line that has only a closing tag.
 fn unopened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t str)> {
     let (value, after) = text.split_once("</")?;
     let tag = Tag::read(after)?;
@@ -133,7 +134,7 @@ fn unopened<'t>(text: &'t str, types: &Types) -> Option<(String, &'t str, &'t st
     (!value.trim().is_empty() && !value.contains(['<', '\n'])).then_some((key, value, tag.after))
 }
 
-/// `key = "value"` or `key: value`, each on a line of its own.
+/// Reads `key = "value"` or `key: value` lines.
 fn lines(body: &str, types: &Types) -> Option<Members> {
     let member = |line: &str| {
         let (key, value) = line.split_once(['=', ':'])?;
@@ -143,7 +144,7 @@ fn lines(body: &str, types: &Types) -> Option<Members> {
     body.lines().map(str::trim).filter(|line| !line.is_empty()).map(member).collect()
 }
 
-/// A line without a tag before parameters with theirs: the one required parameter that is missing among them.
+/// Reads an untagged line before tagged parameters: the only required parameter that is missing among them.
 fn led(body: &str, types: &Types) -> Option<Members> {
     let (line, rest) = body.split_once('\n').filter(|(line, _)| !line.contains('<'))?;
     let mut members = elements(rest.trim_start(), types).filter(|members| !members.is_empty())?;
@@ -153,10 +154,10 @@ fn led(body: &str, types: &Types) -> Option<Members> {
     Some(members)
 }
 
-/// The value alone, of the one parameter that it can be.
+/// Reads a bare value: the only parameter that it can be.
 fn lone(body: &str, given: &Members, types: &Types) -> Option<Members> {
     let key = only(types).or_else(|| first(body, types)).filter(|key| given.iter().all(|(given, _)| given != key))?;
-    // Tags of its own mean that something else was written here.
+    // Tags inside mean that something else was written here.
     let torn = is_tagged(body)
         || body.match_indices('<').any(|(at, _)| {
             let inside = &body[at + 1..];
@@ -166,12 +167,12 @@ fn lone(body: &str, given: &Members, types: &Types) -> Option<Members> {
     (!torn).then(|| vec![(key.to_owned(), unquoted(body).to_owned())])
 }
 
-/// Whether a text begins with a tag, of whatever kind.
+/// Whether a text begins with any tag.
 fn is_tagged(text: &str) -> bool {
     text.trim_start().strip_prefix('<').is_some_and(|inside| inside.starts_with(char::is_alphabetic) && inside.contains('>'))
 }
 
-/// The one required parameter, or the only one.
+/// The only required parameter, or the only parameter.
 pub(super) fn only(types: &Types) -> Option<&str> {
     let (mut required, mut all) = (types.required(), types.keys());
     match (required.next(), required.next(), all.next(), all.next()) {
@@ -180,19 +181,20 @@ pub(super) fn only(types: &Types) -> Option<&str> {
     }
 }
 
-/// Of a tool that needs nothing: the parameter that is declared first. A line alone in its element is meant for that one.
+/// The first parameter of a tool that requires nothing, for a single line of text.
 fn first<'t>(line: &str, types: &'t Types) -> Option<&'t str> {
     let needs_nothing = types.required().next().is_none();
     types.keys().next().filter(|_| needs_nothing && !line.contains('\n'))
 }
 
-/// The parameter that a name means: its own, in any spelling, or its plural.
+/// The parameter that a name means: exact, in another spelling, or in the plural.
 fn parameter<'t>(written: &str, types: &'t Types) -> Option<&'t str> {
     let spelt = || types.keys().find(|key| fold(key) == fold(written));
     types.keys().find(|key| *key == written).or_else(spelt).or_else(|| types.keys().find(|key| alike(key, written)))
 }
 
-/// `key="value"` in a tag; the only attribute is the one thing that the tool needs. `None`: something else is there.
+/// Reads the attributes of a tag. A single unknown attribute is the only thing that the tool needs. `None`: the text contains
+/// something else.
 fn pairs(text: &str, types: &Types) -> Option<Members> {
     let mut members = Members::new();
     let mut rest = text.trim();
@@ -200,12 +202,12 @@ fn pairs(text: &str, types: &Types) -> Option<Members> {
         let (key, after) = rest.split_once('=')?;
         let key = parameter(key.trim(), types).or_else(|| only(types).filter(|_| members.is_empty()))?.to_owned();
         let after = after.trim_start();
-        let (value, behind) = match after.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let (value, next) = match after.chars().next().filter(|c| matches!(c, '"' | '\'')) {
             Some(quote) => after.get(1..)?.split_once(quote)?,
             None => after.split_at(after.find(char::is_whitespace).unwrap_or(after.len())),
         };
         members.push((key, value.to_owned()));
-        rest = behind.trim_start();
+        rest = next.trim_start();
     }
     Some(members)
 }
@@ -213,7 +215,7 @@ fn pairs(text: &str, types: &Types) -> Option<Members> {
 // === impl Tag ===
 
 impl<'t> Tag<'t> {
-    /// The tag whose opening bracket was read. `None`: attributes that name no parameter, or no tag at all.
+    /// Reads the tag that `text` begins with, after its bracket. `None`: attributes that name no parameter, or no tag at all.
     fn read(text: &'t str) -> Option<Tag<'t>> {
         let (inside, after) = text.split_once('>')?;
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\\');
@@ -232,7 +234,7 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Without a code fence around the whole.
+/// Removes a code fence around the whole text.
 fn unfenced(body: &str) -> &str {
     let inner = body.strip_prefix("```").and_then(|rest| rest.split_once('\n')).and_then(|(_, rest)| rest.strip_suffix("```"));
     inner.filter(|inner| !inner.contains("```")).map_or(body, str::trim)
@@ -241,9 +243,4 @@ fn unfenced(body: &str) -> &str {
 fn unquoted(text: &str) -> &str {
     let quoted = ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     quoted.filter(|inner| !inner.contains(['"', '\''])).unwrap_or(text)
-}
-
-fn one_line_break_each(value: &str) -> &str {
-    let value = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n')).unwrap_or(value);
-    value.strip_suffix("\r\n").or_else(|| value.strip_suffix('\n')).unwrap_or(value)
 }

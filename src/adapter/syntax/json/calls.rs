@@ -1,6 +1,5 @@
-//! The calls that one JSON value holds: under which keys name and arguments are, and what may be wrapped around them.
+//! Extracts the calls from one JSON value: the keys of name and arguments, and what may be wrapped around them.
 
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
         python::PythonReader,
         typing::Types,
         unclosed,
+        value::is_json,
     },
     keys::{
         ARGUMENT_KEYS, BUNDLE, CALLS_A_TOOL, DESCRIPTION, NAME_KEYS, OTHER_KEYS, RECORD, THOUGHTS, UNSURE_NAMES, WHOLE_MESSAGE,
@@ -28,10 +28,10 @@ use crate::{
     json::Code,
 };
 
-/// How deep calls may be wrapped.
+/// Maximum depth of wrappers.
 const NESTED_WRAPPERS: usize = 4;
 
-/// A call in a value, and whether the model closed its name and its arguments.
+/// A call in a value. `closed`: the model closed its name and arguments.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) call: Parsed,
@@ -41,7 +41,7 @@ pub(super) struct Found {
 // === impl JsonKeys ===
 
 impl JsonKeys {
-    /// The keys of calls whose adapter names none.
+    /// The keys of calls if the adapter specifies none.
     pub(in crate::adapter) fn usual() -> JsonKeys {
         let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
         JsonKeys {
@@ -55,8 +55,8 @@ impl JsonKeys {
     }
 }
 
-/// The calls in one value; `None` if it is not made like a call. `open`: the text may be over inside of it, and of the last
-/// call only what was ended is there.
+/// The calls in one value. `None`: it does not have the form of a call. `open`: the text may end inside the value, and only what
+/// was closed of the last call is returned.
 pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: usize, open: bool) -> Option<Vec<Found>> {
     if depth > NESTED_WRAPPERS {
         return None;
@@ -111,7 +111,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             return Some(vec![Found::default()]);
         }
         let written = unquote(name);
-        // Two names are two calls or none: the fixer refuses a key that has two values.
+        // Two names are two calls or none. The fixer refuses a key with two values.
         if let Some((_, other)) = members.iter().find(|(known, other)| known == key && unquote(other) != written) {
             let arguments = format!("{{\"{key}\": {name}, \"{key}\": {other}}}");
             return Some(vec![Found { call: Parsed { name: written, id, arguments }, closed: true }]);
@@ -127,7 +127,7 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
             Some((at, arguments)) if is_closed(arguments) => {
                 let beside = members.iter().filter(|(other, _)| other != key && other != at);
                 let whole = with_members_beside(arguments, beside, &written, context.tools);
-                // A brace is missing, and it may be one of the arguments: the fixer knows where that makes a difference.
+                // A brace is missing, perhaps one of the arguments. The fixer knows where that makes a difference.
                 let doubtful = is_open(value) && may_lack_brace(&whole, &written, context.tools);
                 (if doubtful { without_brace(whole) } else { whole }, true)
             }
@@ -143,20 +143,20 @@ pub(super) fn calls(value: &str, keys: &JsonKeys, context: Context<'_>, depth: u
         && arguments.starts_with('{')
         && (keys.name_is_key || context.tools.get(name).is_some())
     {
-        let call = Parsed { name: name.clone(), id: None, arguments: (*arguments).to_owned() };
+        let call = Parsed::new(name, *arguments);
         return Some(vec![Found { call, closed: is_closed(arguments) }]);
     }
     match &context.tools.choice {
         ToolChoice::Named(name) if !context.marked => {
-            let call = Parsed { name: name.clone(), id: None, arguments: value.to_owned() };
+            let call = Parsed::new(name, value);
             Some(vec![Found { call, closed: is_closed(value) }])
         }
         _ => None,
     }
 }
 
-/// The calls in a value whose own syntax has to be repaired: `{"name" "f", "arguments": {..}}`. Only offered tools are called so. They
-/// are closed unless the repair closed them.
+/// The calls in a value whose syntax must be repaired: `{"name" "f", "arguments": {..}}`. All must be of offered tools. A call
+/// that the repair closed is not `closed`.
 pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Vec<Found>> {
     let report = fix(value, None, &[], End::Closed);
     let plain = report.accepted().filter(|_| report.verdict != Verdict::Clean)?;
@@ -171,8 +171,8 @@ pub(super) fn repaired(value: &str, keys: &JsonKeys, context: Context<'_>) -> Op
     found.iter().all(|found| is_known(context.tools, &found.call.name)).then_some(found)
 }
 
-/// The text of a value that was escaped as a whole: a call as a JSON string, with every brace written twice, or with HTML's
-/// entities for all of its quotes.
+/// Decodes a value that was escaped as a whole: a call as a JSON string, with doubled braces, or with HTML entities for its
+/// quotes.
 fn decoded(value: &str, open: bool) -> Option<String> {
     if value.starts_with(['"', '\'']) {
         return Some(unquote(value));
@@ -185,17 +185,16 @@ fn decoded(value: &str, open: bool) -> Option<String> {
     if escaped { Some(unescaped(value)) } else { half_escaped(value) }
 }
 
-/// The text of an object whose last member is escaped as if it was in a string: `{"name": "f", "arguments": {\"a\": 1}}`. Only if
-/// the result is strict JSON.
+/// Decodes an object whose last member is escaped as if inside a string: `{"name": "f", "arguments": {\"a\": 1}}`. `None`: the
+/// result is not strict JSON.
 fn half_escaped(value: &str) -> Option<String> {
-    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
     let at = value.find("{\\\"").filter(|&at| value[..at].trim_end().ends_with(':') && !is_json(value))?;
     let member: String = serde_json::from_str(&format!("\"{}\"", &value[at..])).ok()?;
     let whole = format!("{}{member}", &value[..at]);
     is_json(&whole).then_some(whole)
 }
 
-/// Calls in Python that are the whole of a string.
+/// Python calls that are a whole string.
 fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
     match PythonReader::default().read(text, Context { marked: false, close: &[], end: true, ..context }) {
         Step::Done { calls, end } if text[end..].trim().is_empty() => {
@@ -205,7 +204,7 @@ fn in_python(text: &str, context: Context<'_>) -> Option<Vec<Found>> {
     }
 }
 
-/// The calls that a call of `multi_tool_use.parallel`, or however the model names it, bundles; any other call as it is.
+/// Unpacks a call of `multi_tool_use.parallel`, however the model names it. Any other call is returned as it is.
 pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
     if !call.arguments.contains(BUNDLE) || is_known(context.tools, &call.name) {
         return vec![call];
@@ -218,7 +217,7 @@ pub(crate) fn bundled(call: Parsed, context: Context<'_>) -> Vec<Parsed> {
     }
 }
 
-/// The calls that `value` holds, if all of them are of offered tools and words before them take the place of a name: `Sure: {..}`.
+/// The calls in `value` if a phrase before them takes the place of a name: `Sure: {..}`. All must be of offered tools.
 pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Option<Vec<Parsed>> {
     if !name.ends_with(':') || is_known(context.tools, name) {
         return None;
@@ -228,7 +227,7 @@ pub(crate) fn introduced(name: &str, value: &str, context: Context<'_>) -> Optio
     known.then(|| found.into_iter().map(|found| found.call).collect())
 }
 
-/// The name in a value that may not have ended.
+/// The name in a value that may be incomplete.
 pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option<String> {
     let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
     let members = members(if value.starts_with(DOUBLED) { &value[1..] } else { value })?;
@@ -244,24 +243,23 @@ pub(super) fn written_name(value: &str, keys: &JsonKeys, depth: usize) -> Option
     }
 }
 
-/// Whether a key is one of what calls may be wrapped in, however it is spelt.
+/// Whether a key is one of [`WRAPPERS`], in any spelling.
 pub(super) fn wraps(key: &str) -> bool {
     WRAPPERS.into_iter().any(|known| fold(known) == fold(key))
 }
 
-/// What is wrapped around the calls of an object.
+/// The value of the wrapper in an object.
 fn wrapped<'t>(members: &[(String, &'t str)]) -> Option<&'t str> {
     let written = |wrapper: &str| members.iter().find(|(key, _)| fold(key) == fold(wrapper)).map(|(_, value)| *value);
     WRAPPERS.into_iter().find_map(written)
 }
 
-/// The first of these keys that is there, and its value.
+/// The first of these keys that is present, and its value.
 fn find<'k, 't>(members: &[(String, &'t str)], keys: &'k [String]) -> Option<(&'k str, &'t str)> {
     keys.iter().find_map(|key| members.iter().find(|(known, _)| known == key).map(|(_, value)| (key.as_str(), *value)))
 }
 
-/// Whether a list names tools and calls none: each element holds a name and nothing else, and one of them is a tool that requires
-/// parameters.
+/// Whether a list only names tools: each element contains a name and nothing else, and one of the tools requires parameters.
 fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
     let name = |element: &&str| match members(element)?.as_slice() {
         [(key, name)] if keys.name.contains(key) => Some(unquote(name)),
@@ -272,13 +270,13 @@ fn lists_names(list: &[&str], keys: &JsonKeys, tools: &Tools) -> bool {
     names.is_some_and(|names| names.len() > 1 && names.iter().any(requires))
 }
 
-/// Whether an object with arguments is the record of a call, or describes a tool.
+/// Whether an object with arguments is the record of a call or the description of a tool.
 fn reports(members: &[(String, &str)], arguments: &str) -> bool {
     let has = |key: &str| members.iter().any(|(known, _)| known == key);
     RECORD.into_iter().any(has) || (arguments == "parameters" && has("description"))
 }
 
-/// Whether these arguments are the schema of a tool's parameters, and no values are filled in.
+/// Whether these arguments are the schema of a tool's parameters, without values.
 fn is_schema(arguments: &str) -> bool {
     let Ok(Value::Object(schema)) = serde_json::from_str(arguments) else { return false };
     let described = |property: &Value| property.as_object().is_some_and(|property| property.contains_key("type"));
@@ -286,10 +284,10 @@ fn is_schema(arguments: &str) -> bool {
     schema.get("type").is_some_and(|name| name == "object") && properties.is_some_and(|all| all.values().all(described))
 }
 
-/// Whether an object that names a tool is no call of it, but says something about it: its result, its description, a package of
-/// that name. A key of a description shows that at once, unless it is a parameter. For a tool that requires nothing, all keys
-/// beside the name must be parameters. For any other, as many may be unknown as required ones are missing, because these may be
-/// misspelt; where the key of the name says that a tool is meant, any number.
+/// Whether an object that names a tool describes it instead of calling it: its result, its description, a package of that name. A
+/// key of descriptions decides that, unless it is a parameter. If the tool requires nothing, all other keys must be parameters.
+/// If it requires some, as many keys may be unknown as required ones are missing, because these may be misspelt; and any number
+/// if the key of the name is not just `name`.
 fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> bool {
     let Some(tool) = known_tool(tools, written) else { return false };
     let types = Types::new(Some(tool));
@@ -303,7 +301,7 @@ fn describes(members: &[(String, &str)], name: &str, written: &str, tools: &Tool
     unknown > missing && (name == "name" || types.required().next().is_none())
 }
 
-/// The arguments together with parameters of the tool that are beside them: `{"name": f, "arguments": {"a": 1}, "b": 2}`.
+/// Adds parameters that are beside the arguments: `{"name": f, "arguments": {"a": 1}, "b": 2}`.
 fn with_members_beside<'m>(
     arguments: &str,
     beside: impl Iterator<Item = &'m (String, &'m str)>,
@@ -324,28 +322,27 @@ fn with_members_beside<'m>(
     whole
 }
 
-/// Whether a brace that is missing around the arguments of an offered tool may be missing inside of them: they hold other containers,
-/// or the id of the call.
+/// Whether a missing brace may be one of the arguments: they contain other containers, or the id of the call.
 fn may_lack_brace(arguments: &str, name: &str, tools: &Tools) -> bool {
     let nested = arguments.strip_prefix('{').is_some_and(|inside| inside.contains(['{', '[']));
     let given = || members(arguments).unwrap_or_default();
     is_known(tools, name) && (nested || given().iter().any(|(key, _)| IDS.contains(&key.as_str())))
 }
 
-/// An object without its last brace.
+/// Removes the last brace of an object.
 fn without_brace(object: String) -> String {
     object.strip_suffix('}').map(str::to_owned).unwrap_or(object)
 }
 
-/// Arguments that are beside the name instead of in an object of their own. A key that calls have too (`id`) is an argument if the tool
-/// requires it.
+/// The arguments as an object, if they are beside the name. A key that calls have too (`id`) is an argument if the tool requires
+/// it.
 fn flattened(members: &[(String, &str)], name: &str, written: &str, tools: &Tools) -> String {
     let types = Types::new(known_tool(tools, written));
     let is_argument = |key: &str| !OTHER_KEYS.contains(&key) || types.required().any(|required| required == key);
     let rest: Vec<String> = members
         .iter()
         .filter(|(key, _)| key != name && is_argument(key))
-        .map(|(key, value)| format!("{}: {value}", serde_json::Value::from(key.as_str())))
+        .map(|(key, value)| format!("{}: {value}", Value::from(key.as_str())))
         .collect();
     format!("{{{}}}", rest.join(", "))
 }

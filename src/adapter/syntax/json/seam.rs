@@ -1,29 +1,27 @@
-//! Where one call ends and the next begins although a quote is missing between them: the reader took both for one value.
+//! Finds the seam between two calls that the reader took for one value because a quote is missing.
 
 use super::super::{
     Context, WORD_BYTES,
     ahead::Start,
     starts_with_any,
-    value::{FRAMING, sound},
+    value::{FRAMING, is_json},
 };
 use crate::{adapter::JsonKeys, fix::name::is_known};
 
-/// How much of a value is looked at for the name of a tool, in bytes.
+/// How much of a value is searched for the name of a tool, in bytes.
 const WINDOW: usize = 2 * WORD_BYTES;
 
-/// The place between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seam {
-    /// Where the first call ends.
     pub(super) end: usize,
-    /// Where the next one begins, its marker included.
+    /// The start of the next call, including its marker.
     pub(super) next: usize,
-    /// A marker is between them.
+    /// Whether a marker is between them.
     pub(super) marked: bool,
 }
 
-/// The first seam in a value whose quotes are broken that comes after a damaged call. Brackets count wherever they are: only where
-/// all of them are closed, the form's markers follow or an offered tool is called next.
+/// The first seam after a damaged call in a value with broken quotes. Brackets count even inside strings. Only where all of them
+/// are closed may a seam be, and only if the form's markers or a call of an offered tool follow.
 pub(super) fn seam(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option<Seam> {
     let (mut braces, mut brackets) = (0_i64, 0_i64);
     let list = i64::from(value.starts_with('['));
@@ -39,7 +37,7 @@ pub(super) fn seam(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option
                     && (brackets == list || brackets == 0)
                     && let Some((next, marked)) = next(value, at + 1, keys, context)
                 {
-                    if marked || !sound(&value[from..=at]) {
+                    if marked || !is_json(&value[from..=at]) {
                         return Some(Seam { end: at + 1, next, marked });
                     }
                     from = next;
@@ -51,7 +49,8 @@ pub(super) fn seam(value: &str, keys: &JsonKeys, context: Context<'_>) -> Option
     None
 }
 
-/// Where the next call begins behind `at`, if nothing but separators and the form's markers come before it.
+/// The start of the next call after `at`, and whether a marker precedes it. Only separators and the form's markers may precede
+/// it.
 fn next(value: &str, at: usize, keys: &JsonKeys, context: Context<'_>) -> Option<(usize, bool)> {
     let beyond = |at: usize| value.len() - value[at..].trim_start_matches(|c: char| c.is_whitespace() || ",;]".contains(c)).len();
     let marker = |at: usize, markers: &[String]| match starts_with_any(&value[at..], markers, true) {
@@ -69,7 +68,7 @@ fn next(value: &str, at: usize, keys: &JsonKeys, context: Context<'_>) -> Option
         .then_some((if opened > 0 { begin } else { body }, closed + opened > 0))
 }
 
-/// Whether another value comes next that calls no offered tool: an element of a list that did not end there.
+/// Whether another value follows that calls no offered tool: an element of a list that did not end there.
 pub(super) fn next_value(text: &str, keys: &JsonKeys, context: Context<'_>) -> Start {
     let rest = text.trim_start_matches(FRAMING);
     let window = &rest[..rest.floor_char_boundary(WINDOW)];
@@ -80,7 +79,7 @@ pub(super) fn next_value(text: &str, keys: &JsonKeys, context: Context<'_>) -> S
     }
 }
 
-/// Whether an object begins here whose first member names an offered tool.
+/// Whether `text` begins with an object whose first member names an offered tool.
 fn calls_an_offered_tool(text: &str, keys: &JsonKeys, context: Context<'_>) -> bool {
     let word = |text: &'_ str| {
         let inside = text.trim_start().strip_prefix('"')?;

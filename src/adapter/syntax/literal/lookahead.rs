@@ -1,4 +1,4 @@
-//! What comes after a place in the text: whether a value may end there, and whether a key follows.
+//! Tests what follows a position: whether a value may end there, and whether a key follows.
 
 use super::{Dialect, KEY_BYTES, Literal};
 use crate::{
@@ -6,10 +6,9 @@ use crate::{
     fix::name::fold,
 };
 
-/// Words that are values.
 const WORDS: [&str; 6] = ["True", "False", "None", "true", "false", "null"];
 
-/// A key and `:` or `=` at the beginning of `text`: the key, and the length of both.
+/// The key that `text` begins with, and its length including `:` or `=`.
 pub(super) fn key(text: &str, dialect: Dialect<'_>) -> Seen<(String, usize)> {
     let open = if dialect.end { Seen::No } else { Seen::Maybe };
     let Some(&first) = text.as_bytes().first() else { return open };
@@ -101,8 +100,8 @@ fn words_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether a key may belong to the outermost brackets. A key of several words does only where a tool says so: it looks like
-/// text before a colon.
+/// Whether a key may belong to the outermost brackets. A key of several words must be a parameter: it looks like text before a
+/// colon.
 pub(super) fn known(keys: &[String], key: &str) -> bool {
     let folded = fold(key);
     (keys.is_empty() && !key.contains(' ')) || keys.iter().any(|known| fold(known) == folded)

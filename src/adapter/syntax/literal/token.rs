@@ -1,4 +1,4 @@
-//! Strings and bare values: where they end, and what they say.
+//! Reads strings and bare values.
 
 use super::{Dialect, Literal, Node, Read, lookahead};
 use crate::{
@@ -18,11 +18,11 @@ const SCALAR_BYTES: usize = 400;
 /// A value that is being read.
 #[derive(Debug)]
 pub(super) enum Token {
-    /// A string whose text begins at `body`; its end was searched up to `seen`.
+    /// A string whose text begins at `body`, scanned for its end up to `seen`.
     Text { delimiter: String, kind: Kind, body: usize, seen: usize },
-    /// Text without quotes; so many brackets are open in it.
+    /// Text without quotes, with `depth` open brackets in it.
     Bare { body: usize, seen: usize, depth: u32 },
-    /// A word that may be a literal of Python, or the first of several.
+    /// A word that may be a Python literal or the first of several words.
     Word { body: usize, seen: usize },
 }
 
@@ -31,16 +31,16 @@ pub(super) enum Token {
 pub(super) enum Kind {
     /// An escape.
     Plain,
-    /// Itself, but the quote after it does not end the string.
+    /// Itself, but a quote after it does not end the string.
     Raw,
-    /// An escape; and braces are expressions.
+    /// An escape, and braces are expressions.
     Format,
-    /// Itself: the delimiter is not a quote.
+    /// Itself, because the delimiter is not a quote.
     Delimited,
 }
 
 impl Literal {
-    /// A string or bare value begins.
+    /// Begins a string or bare value.
     pub(super) fn open_string(&mut self, text: &str, dialect: Dialect<'_>) -> Option<Read> {
         let rest = &text[self.at..];
         match starts_with_any(rest, dialect.delimiters, dialect.end) {
@@ -49,7 +49,7 @@ impl Literal {
             Start::No => {}
         }
         if rest.starts_with('\u{201c}') {
-            // A typographic quote is closed by its counterpart.
+            // The counterpart closes a typographic quote.
             return self.open("\u{201d}", Kind::Plain);
         }
         match rest.as_bytes() {
@@ -65,7 +65,7 @@ impl Literal {
         }
     }
 
-    /// A string after its opening quote at `self.at`.
+    /// Begins a string whose opening quote is at `self.at`.
     fn open_quote(&mut self, rest: &str, quote: u8, tail: &[u8], kind: Kind, dialect: Dialect<'_>) -> Option<Read> {
         if !dialect.loose {
             match tail {
@@ -125,7 +125,7 @@ impl Literal {
                     return self.put(Node::Text(match kind {
                         Kind::Plain | Kind::Format => unescape(written),
                         Kind::Raw => written.to_owned(),
-                        // The delimiter inside of a string is the quote that the model could not write.
+                        // The delimiter inside a string replaces a quote that the model could not write.
                         Kind::Delimited => written.replace(&delimiter, "\""),
                     }));
                 }
@@ -133,7 +133,7 @@ impl Literal {
         }
     }
 
-    /// Python's literals, and names where they may stand for strings.
+    /// Reads Python literals, and names if they are accepted as strings.
     fn step_word(&mut self, text: &str, body: usize, seen: usize, dialect: Dialect<'_>) -> Option<Read> {
         let stops = |c: char| c.is_whitespace() || ",)]}:=([{\"'#".contains(c);
         let Some(stop) = text[seen..].find(stops).map(|at| seen + at) else {
@@ -157,12 +157,12 @@ impl Literal {
             }
             return opened;
         }
-        let behind = stop + blank(&text[stop..]);
-        let Some(next) = text.as_bytes().get(behind) else {
+        let after = stop + blank(&text[stop..]);
+        let Some(next) = text.as_bytes().get(after) else {
             self.token = Some(Token::Word { body, seen: stop });
             return Some(Read::More);
         };
-        // Several words, or one with signs in it, where a parameter's name comes before them.
+        // Several words, or one with punctuation, after a parameter's name.
         let keyed = self.stack.len() == 1 && self.stack.last().is_some_and(|frame| frame.key.is_some());
         if dialect.words && keyed && !matches!(next, b',' | b')' | b'#' | b'[' | b'{' | b'(') && !word.is_empty() {
             self.token = Some(Token::Bare { body, seen: stop, depth: 0 });
@@ -184,8 +184,8 @@ impl Literal {
         self.put(node)
     }
 
-    /// Whether a key ends the text without quotes before it: a parameter of the tool, or in an inner object a key of one
-    /// word, of several words beside others of such.
+    /// Whether a key ends the unquoted text before it: a parameter of the tool; or, in an inner object, a key of one word, or one
+    /// of several words if the current key has several too.
     fn key_fits(&self, key: &str, level: usize, keys: &[String]) -> bool {
         let current = self.stack.last().and_then(|frame| frame.key.as_deref());
         match level {
@@ -194,7 +194,7 @@ impl Literal {
         }
     }
 
-    /// Text without quotes: it runs to the next key or to the closing bracket.
+    /// Reads unquoted text up to the next key or closing bracket.
     fn step_loose(&mut self, text: &str, body: usize, seen: usize, depth: u32, dialect: Dialect<'_>) -> Option<Read> {
         let (close, level) = (self.stack.last()?.close, self.stack.len());
         let (mut at, mut depth) = (seen, depth);
@@ -221,7 +221,7 @@ impl Literal {
                     let next = at + 1 + blank(&text[at + 1..]);
                     match lookahead::key(&text[next..], dialect) {
                         Seen::Yes((key, _)) if scalar(so_far(at)) || self.key_fits(&key, level, dialect.keys) => Start::Yes(0),
-                        // Written without spaces as keys are, and no parameter of the tool: key or text, nobody knows.
+                        // Written like a key, without spaces, but not a parameter: ambiguous.
                         Seen::Yes((key, _)) if next == at + 1 && !key.contains(' ') && glued(&text[next + key.len()..]) => {
                             return Some(Read::Fail);
                         }
@@ -259,25 +259,25 @@ impl Literal {
     }
 }
 
-/// Whether a string with quotes of its own is an expression of several strings: `'a' if x else 'b'`.
+/// Whether a string with quotes inside is an expression of several strings: `'a' if x else 'b'`.
 fn is_computed(written: &str, delimiter: &str) -> bool {
     let inner = written.split_once(delimiter).map(|(_, tail)| format!("{tail}{delimiter})"));
     inner.is_some_and(|tail| expression_end(&tail, false).is_some())
 }
 
-/// Whether a string holds its delimiter with one character missing (`<|"|` for `<|"|>`): nobody knows where it ends.
+/// Whether a string contains its delimiter with one character missing (`<|"|` for `<|"|>`): its end is uncertain.
 fn holds_torn(written: &str, delimiter: &str) -> bool {
     let whole = written.replace(delimiter, "");
     let torn = |at: usize| [&delimiter[..at], &delimiter[at + 1..]].concat();
     delimiter.is_ascii() && delimiter.len() > 3 && (0..delimiter.len()).any(|at| whole.contains(&torn(at)))
 }
 
-/// Whether a colon is followed by its value at once.
+/// Whether a value follows a colon without a space.
 fn glued(text: &str) -> bool {
     text.strip_prefix(':').is_some_and(|value| !value.starts_with([' ', '/', '\n']))
 }
 
-/// Where the closing delimiter begins, or up to where there is none.
+/// The start of the closing delimiter. `Err` has the offset up to which there is none.
 fn find_end(text: &str, from: usize, delimiter: &str, kind: Kind, end: bool) -> Result<usize, usize> {
     let bytes = text.as_bytes();
     if kind == Kind::Delimited {
@@ -309,8 +309,8 @@ fn scalar(text: &str) -> bool {
     text.len() <= SCALAR_BYTES && atom(text).is_some()
 }
 
-/// Resolves the escapes that Python and JSON know; any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error
-/// in Python: its writer does not escape, and only quotes and doubled backslashes are escapes (`"C:\Users\new"`).
+/// Resolves the escapes of Python and JSON. Any other backslash stays. A `\U`, `\u` or `\x` without its digits is an error in
+/// Python, so the model does not escape, and only quotes and doubled backslashes are escapes (`"C:\Users\new"`).
 fn unescape(text: &str) -> String {
     let escapes = !has_broken_code(text);
     let mut out = String::with_capacity(text.len());
@@ -342,7 +342,7 @@ fn unescape(text: &str) -> String {
     out + rest
 }
 
-/// Whether a character's number lacks its digits.
+/// Whether a character code lacks its digits.
 fn has_broken_code(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
@@ -357,7 +357,7 @@ fn has_broken_code(text: &str) -> bool {
     false
 }
 
-/// A character by its number: `x41`, `u0041`, `U00000041`, a pair of surrogates, or octal after a zero: `033`.
+/// The character of a code and the code's length: `x41`, `u0041`, `U00000041`, a surrogate pair, or octal after a zero: `033`.
 fn code(tail: &str) -> Option<(char, usize)> {
     let hex = |from: usize, length: usize| {
         let digits = tail.get(from..from + length)?;

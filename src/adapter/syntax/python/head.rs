@@ -1,27 +1,28 @@
-//! What comes before the arguments of a call in Python: its name, and what may be around it (`print(`, an assignment, `await`).
+//! Reads what precedes the arguments of a Python call: its name, and what may be around it (`print(`, an assignment, `await`).
 
 use super::super::{blank, markdown::name_length};
 
 /// Maximum length of a head, in bytes.
 pub(super) const HEAD_BYTES: usize = 256;
 
-/// What comes before the arguments.
+/// What precedes the arguments.
 pub(super) enum Head {
-    /// The name, the offset of its parenthesis, how many parentheses are open before it, the name of the variable.
+    /// The head of a call: its name, the offset of its parenthesis, the number of parentheses opened before it, and the variable
+    /// that it is assigned to.
     Call {
         name: String,
         open: usize,
         around: usize,
         variable: Option<String>,
     },
-    /// A line that calls nothing: so long.
+    /// A line of this length that calls nothing.
     Skip(usize),
     Maybe,
     No,
 }
 
-/// The name of the call that `text` begins with. Lines around it (comments, assignments, `print`) are read where the
-/// calls have a place of their own (`lines`).
+/// Reads the head of the call that `text` begins with. `lines`: the calls have a place of their own, so comments, assignments and
+/// `print` may be around them.
 pub(super) fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
     if lines && text.starts_with('#') {
         return text.find('\n').map_or(Head::Maybe, Head::Skip);
@@ -29,7 +30,7 @@ pub(super) fn head(text: &str, lines: bool, assigned: &[String]) -> Head {
     let (mut at, mut around, mut variable) = (0, 0, None);
     loop {
         let rest = &text[at..];
-        // No more than that is looked at: a text is asked for a head at many places.
+        // The window bounds the cost: heads are tried at many positions.
         let window = &rest[..rest.floor_char_boundary(HEAD_BYTES + 1)];
         let foreign = window.bytes().position(|byte| !byte.is_ascii());
         let Some(length) = name_length(window, "_-.").into_iter().chain(foreign).min() else {

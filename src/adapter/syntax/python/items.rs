@@ -1,4 +1,4 @@
-//! The arguments of a call in Python: which words are values, and the JSON text of all of them.
+//! The arguments of a Python call: which bare words are values, and their JSON text.
 
 use super::super::{
     Context,
@@ -9,13 +9,13 @@ use super::super::{
 };
 use crate::fix::{Types, holds_python_call, is_variable};
 
-/// Whether a string holds another call.
+/// Whether a string contains another call.
 pub(super) fn swallows_call(items: &[Item], context: Context<'_>) -> bool {
     items.iter().any(|(_, node)| node.any_text(&|text| holds_python_call(text, context.tools)))
 }
 
-/// Whether text without quotes is only where the tool wants a string: elsewhere it is a variable or an expression. After
-/// a marker a name is taken for a string anywhere, unless it is written like a variable and no listed value.
+/// Whether every unquoted text is a value. The tool must want a string there, else it is a variable or an expression. After a
+/// marker a name is a string anywhere, unless it is written like a variable and is not an allowed value.
 pub(super) fn words_fit(items: &[Item], document: &Document, marked: bool) -> bool {
     let named = |text: &str| marked && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let fits = |key: &str| document.root().member(key).allows(Types::STRING) == Some(true);
@@ -25,7 +25,7 @@ pub(super) fn words_fit(items: &[Item], document: &Document, marked: bool) -> bo
     let in_order = |at: usize, text: &str| keys.get(at).is_some_and(|key| passes(key, text));
     items.iter().enumerate().all(|(at, (key, node))| match (key, node) {
         (None, Node::Bare(text)) if in_order(at, text) => false,
-        // `f(city=city)` passes a variable on.
+        // `f(city=city)` passes a variable.
         (Some(key), Node::Bare(text)) if key == text || passes(key, text) => false,
         (Some(key), Node::List(list)) => !list.iter().any(|item| matches!(item, Node::Bare(text) if passes(key, text))),
         (_, Node::Bare(text)) if number(text).is_some() || named(text) => true,
@@ -35,12 +35,12 @@ pub(super) fn words_fit(items: &[Item], document: &Document, marked: bool) -> bo
     })
 }
 
-/// Whether a text is an expression of Python rather than words.
+/// Whether a text is a Python expression rather than words.
 fn computes(text: &str) -> bool {
     text.contains(['"', '(', '[', '{']) || text.ends_with('\'') || [" + ", " * ", " % "].iter().any(|sign| text.contains(sign))
 }
 
-/// The arguments as JSON text; `None` if some have neither name nor parameter.
+/// The arguments as JSON text. `None`: some have neither a name nor a parameter.
 pub(super) fn arguments(mut items: Vec<Item>, document: &Document) -> Option<String> {
     let place = document.root();
     let keys = place.keys();

@@ -1,15 +1,15 @@
-//! What is left of headers where a backend removed all special tokens: `analysisThe user ..assistantfinalHere it is.`
+//! Headers whose special tokens a backend stripped: `analysisThe user ..assistantfinalHere it is.`
 
 use super::{ASSISTANT, Header, Kind, Seen};
 use crate::adapter::Recipient;
 
-/// The headers that are left in an answer whose special tokens were removed, with and without their beginning: `assistantfinal`, `final`.
+/// The headers that remain, with and without their beginning: `assistantfinal`, `final`.
 pub(crate) fn stripped(data: &Recipient) -> impl Iterator<Item = [String; 2]> {
     let channels = data.channel.iter().flat_map(|_| data.reasoning.iter().chain(&data.content));
     channels.filter(|channel| *channel != ASSISTANT).map(|channel| [format!("{ASSISTANT}{channel}"), channel.clone()])
 }
 
-/// Such a header. The first one has lost its beginning as well: `analysisThe user ..`.
+/// Reads such a header. The first one in an answer also lacks its beginning: `analysisThe user ..`.
 pub(super) fn stripped_header(text: &str, data: &Recipient, first: bool, end: bool) -> Seen<Header> {
     let mut maybe = false;
     for [header, channel] in stripped(data) {
@@ -19,7 +19,7 @@ pub(super) fn stripped_header(text: &str, data: &Recipient, first: bool, end: bo
                 maybe |= written.starts_with(text);
                 continue;
             };
-            // A call has a form of its own.
+            // A call has its own form.
             let calls = data.to.iter().any(|to| !to.is_empty() && rest.trim_start().starts_with(to.as_str()));
             let may_call = data.to.iter().any(|to| to.starts_with(rest.trim_start()));
             let glued = !first || rest.starts_with(|c: char| c.is_uppercase() || (c.is_alphabetic() && !c.is_ascii()));

@@ -1,4 +1,4 @@
-//! The markers of a form with tags, and what they say of a place in a text.
+//! The markers of a form with tags.
 
 use super::super::{
     Context, Start,
@@ -13,22 +13,22 @@ use super::super::{
 };
 use crate::{
     adapter::{Tagged, Trim},
-    fix::name::{is_known, known_tool},
+    fix::name::known_tool,
     json::unescape,
 };
 
-/// What comes before the arguments.
+/// What precedes the arguments.
 pub(super) struct Head {
     pub(super) name: String,
-    /// The key of the first argument, where its tag lost the opening half and hangs on the name.
+    /// The key of the first argument, if its tag lost its opening half and is glued to the name.
     pub(super) key: Option<String>,
-    /// Where the arguments begin.
+    /// Start of the arguments.
     pub(super) body: usize,
     /// `<invoke name="f"/>`: there are no arguments.
     pub(super) closed: bool,
-    /// What is between the name and the end of its tag.
+    /// The text between the name and the end of its tag.
     pub(super) attributes: String,
-    /// A lone word that is a name only if a tool is called so.
+    /// Whether it is a lone word, which is a name only if a tool has it.
     pub(super) lone: bool,
 }
 
@@ -36,18 +36,14 @@ pub(super) struct Head {
 pub(super) struct Markers<'a> {
     pub(super) tagged: &'a Tagged,
     pub(super) context: Context<'a>,
-    /// The name of the call, once it was read.
+    /// The name of the call, or empty if it was not read yet.
     pub(super) name: &'a str,
 }
 
 // === impl Markers ===
 
 impl Markers<'_> {
-    pub(super) fn offered(&self, name: &str) -> bool {
-        is_known(self.context.tools, name)
-    }
-
-    /// Whether a call without arguments is followed by the head of another call of the same tool.
+    /// Whether the head of another call of the same tool follows a call without arguments.
     pub(super) fn twin(&self, text: &str, name: &str) -> Start {
         let (rest, end) = (&text[gap(text)..], self.context.end);
         match starts_with_any(rest, &self.context.call.open, end) {
@@ -60,6 +56,7 @@ impl Markers<'_> {
         }
     }
 
+    /// Reads the head of a call.
     pub(super) fn head(&self, text: &str, end: bool) -> Seen<Head> {
         let mut at = gap(text);
         if may_be_gap(&text[at..], end) {
@@ -79,7 +76,7 @@ impl Markers<'_> {
         if self.open_ended() && !begins_with_a_name(&text[at..], close, self.context) {
             return Seen::No;
         }
-        // A tag or a value is no name, whatever follows.
+        // A tag or a value is not a name, whatever follows.
         if text[at..].trim_start().starts_with(['<', '>', '{', '}']) {
             return Seen::No;
         }
@@ -126,7 +123,7 @@ impl Markers<'_> {
         found.next()
     }
 
-    /// A name with a key right after it, or with a stray closing tag of one.
+    /// Splits a name with a key glued to it, or before a stray closing tag of a key.
     fn split(&self, text: &str) -> Option<(String, Option<String>)> {
         let fits = self.context.tools.iter().filter_map(|tool| {
             let key = text.strip_prefix(tool.name.as_str())?.trim();
@@ -158,7 +155,7 @@ impl Form for Markers<'_> {
         {
             return Seen::Yes(Tag { hint: Hint::None, key: key.to_owned(), length: length + stop + 1, value: None });
         }
-        // A key may be closed by the tag that opens keys.
+        // The tag that opens keys may close one.
         let twin: &[String] = if self.opens_values() { &self.tagged.argument[0] } else { &[] };
         match field(text, length, &self.tagged.argument[1], &[&self.tagged.value[0], twin], false) {
             Seen::Maybe => Seen::Maybe,

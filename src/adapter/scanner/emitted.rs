@@ -1,40 +1,40 @@
-//! What of the answer has left: text, calls, and how the last line of the text looks.
+//! What was already emitted: text, calls, and how the last line of the text looks.
 
 use super::{line, withdrawn::Enclosing};
 use crate::adapter::syntax::Parsed;
 
-/// What has left.
+/// What was already emitted.
 #[derive(Debug)]
-pub(super) struct Left {
-    /// Content other than whitespace has left.
+pub(super) struct Emitted {
+    /// Content other than whitespace was emitted.
     said: bool,
     calls: u32,
-    /// The calls that left last, and how they were written.
+    /// The last calls, and how they were written.
     last: (Vec<Parsed>, Option<Writing>),
-    /// What the text since the last newline begins with, without blanks: as much as says what kind of line it is.
+    /// The beginning of the current line without leading whitespace, as much as [`super::line`] needs.
     line_head: String,
-    /// The same of the last line before it that is not blank.
+    /// The same for the last non-blank line before it.
     line_before: String,
-    /// A turn of the user has begun in it, which the model made up.
+    /// The model began to write a turn of the user.
     users_turn: bool,
-    /// The last characters of the text, without whitespace.
+    /// The last non-whitespace characters.
     tail: Tail,
-    /// Length of the run of backticks that opened inline code on this line; 0 outside of it.
+    /// Length of the run of backticks that opened inline code on this line; 0 outside inline code.
     inline: usize,
-    /// Whitespace at the start of the text that comes next belongs to framing before it.
+    /// Whitespace at the start of the next text belongs to the framing before it and is dropped.
     swallow_blank: bool,
-    /// The elements that are open in it.
+    /// The open elements.
     pub(super) enclosing: Enclosing,
 }
 
-/// How calls are written: their form, and whether a marker comes before them.
+/// How calls are written: the index of the form, and whether it was marked.
 pub(super) type Writing = (usize, bool);
 
-// === impl Left ===
+// === impl Emitted ===
 
-impl Left {
-    pub(super) fn nothing(swallow_blank: bool) -> Left {
-        Left {
+impl Emitted {
+    pub(super) fn nothing(swallow_blank: bool) -> Emitted {
+        Emitted {
             said: false,
             calls: 0,
             last: (Vec::new(), None),
@@ -56,7 +56,7 @@ impl Left {
         self.calls
     }
 
-    /// The calls that left last, if they were written in another way: what comes right after them may be the same again.
+    /// The last calls, if they were written in another way: the model may repeat them right after.
     pub(super) fn last_in_another_form(&self, writing: Writing) -> &[Parsed] {
         if self.last.1 == Some(writing) { &[] } else { &self.last.0 }
     }
@@ -69,12 +69,12 @@ impl Left {
         &self.line_head
     }
 
-    /// How the last line before this one begins that is not blank.
+    /// The beginning of the last non-blank line before this one.
     pub(super) fn line_before(&self) -> &str {
         &self.line_before
     }
 
-    /// Whether a turn of the user has begun.
+    /// Whether the model began to write a turn of the user.
     pub(super) fn is_users_turn(&self) -> bool {
         self.users_turn
     }
@@ -91,7 +91,7 @@ impl Left {
         self.swallow_blank
     }
 
-    /// This text leaves, as reasoning or as content.
+    /// Records emitted text, reasoning or content.
     pub(super) fn text(&mut self, text: &str, reasoning: bool) {
         self.swallow_blank = false;
         for (at, line) in text.split('\n').enumerate() {
@@ -114,23 +114,23 @@ impl Left {
         }
     }
 
-    /// Reasoning leaves once more, as the content that it was.
+    /// Reasoning is emitted again as content.
     pub(super) fn say(&mut self) {
         self.said = true;
     }
 
-    /// A call leaves; its number.
+    /// Records an emitted call and returns its index.
     pub(super) fn call(&mut self) -> u32 {
         self.calls += 1;
         self.calls - 1
     }
 
-    /// These calls have left, and only they since the last ones.
+    /// Records the last calls. Nothing else was emitted since the ones before.
     pub(super) fn set_last(&mut self, calls: Vec<Parsed>, writing: Writing) {
         self.last = (calls, Some(writing));
     }
 
-    /// What comes next begins a line, as far as inline code and indented markers are concerned.
+    /// What follows counts as the start of a line, for inline code and indented markers.
     pub(super) fn begin_line(&mut self) {
         self.line_head.clear();
         self.line_before.clear();
@@ -149,7 +149,7 @@ impl Left {
         self.inline = 0;
     }
 
-    /// So many backticks open inline code, close it, or are part of it.
+    /// Records a run of backticks: it opens inline code, closes it, or is part of it.
     pub(super) fn ticks(&mut self, length: usize) {
         match self.inline {
             0 => self.inline = length,
@@ -159,12 +159,12 @@ impl Left {
     }
 }
 
-/// The last two characters of a text, without whitespace.
+/// The last two non-whitespace characters of a text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tail([Option<char>; 2]);
 
 impl Tail {
-    /// The same after more text.
+    /// The tail after more text.
     pub(super) fn after(self, text: &str) -> Tail {
         let mut last = text.chars().rev().filter(|c| !c.is_whitespace());
         match (last.next(), last.next()) {
@@ -174,12 +174,12 @@ impl Tail {
         }
     }
 
-    /// Whether a sentence ends here, or what announces something.
+    /// Whether a sentence or an announcement ends here.
     pub(super) fn ends_sentence(self) -> bool {
         matches!(self.0[1], Some('.' | '!' | '?' | ':' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '\u{ff1a}'))
     }
 
-    /// Whether JSON data goes on here: a value after a key, a member of a list; or code that assigns or compares.
+    /// Whether JSON data continues here (a value after a key, the next element of a list), or code that assigns or compares.
     pub(super) fn is_inside_data(self) -> bool {
         match self.0 {
             [_, Some('[' | '{' | '=')] | [Some('"'), Some(':')] => true,
